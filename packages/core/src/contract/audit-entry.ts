@@ -1,0 +1,36 @@
+import { type Static, Type } from 'typebox';
+import { calendarDate, flag, freeObject, label, nullable, optional, text, unboundedText, uuid } from './scalars.ts';
+
+/** One immutable entry of a tenant's audit ledger (specification 2.6). */
+export const AuditEntry = Type.Object(
+  {
+    actor: label({
+      description: 'Who performed the action, as the sender says; `recorded_by` says who really wrote.',
+      examples: ['ci:deploy-prod'],
+    }),
+    action: label({ description: 'Dotted form, <domain>.<verb>.', examples: ['agent.promoted'] }),
+    subject: optional(text({ description: 'What the action applied to.', examples: ['support-bot'] })),
+    rationale: optional(text({ description: 'Why.' })),
+    framework: optional(label({ description: 'Regulatory or policy framework.', examples: ['EU AI Act'] })),
+    trace_id: optional(label({ description: 'The run it is about.' })),
+    agent_id: optional(uuid({ description: 'The registered agent it is about.' })),
+    retention_until: optional(calendarDate({ description: 'Keep at least until this day (UTC).', examples: ['2033-12-31'] })),
+    metadata: optional(freeObject({ description: 'Free-form. Hashed, so every number must survive JSON unchanged.' })),
+  },
+  { $id: 'AuditEntry', additionalProperties: false, description: "One entry for the tenant's hash-chained ledger." },
+);
+export type AuditEntry = Static<typeof AuditEntry>;
+
+const hash = (description: string) => Type.Unsafe<string>({ ...unboundedText({ description }), pattern: '^[0-9a-f]{64}$' });
+
+/** Answer of POST /api/public/audit (specification 4.4): the caller can log `row_hash` as proof of inclusion. */
+export const AuditEntryAppended = Type.Object(
+  {
+    ok: flag({ description: 'Committed.' }),
+    id: uuid({ description: 'Identifier of the entry.' }),
+    row_hash: hash('SHA-256 chain hash of this entry, hex (docs/formats.md).'),
+    prev_hash: nullable(hash('row_hash of the entry before; null for the first.')),
+  },
+  { $id: 'AuditEntryAppended' },
+);
+export type AuditEntryAppended = Static<typeof AuditEntryAppended>;

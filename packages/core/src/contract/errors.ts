@@ -1,0 +1,55 @@
+import { type Static, Type } from 'typebox';
+import { Issue } from './issue.ts';
+import { label } from './scalars.ts';
+
+/**
+ * Every error the service answers: stable code -> HTTP status and when (specification 7, decisions.md).
+ * docs/errors.md is tested against this table both ways.
+ */
+export const ERRORS = {
+  unauthorized: {
+    status: 401,
+    when: 'The key is missing, malformed, unknown, revoked, expired, or its secret is wrong: one and the same answer.',
+  },
+  insufficient_scope: { status: 401, when: 'The key is good, but the scope that the endpoint needs is missing.' },
+  not_found: { status: 404, when: 'There is nothing at this path.' },
+  method_not_allowed: { status: 405, when: 'The path takes another method; `Allow` names it.' },
+  payload_too_large: { status: 413, when: 'The body, decompressed, is larger than the limit of the endpoint.' },
+  unsupported_media_type: {
+    status: 415,
+    when: 'The body is not application/json in UTF-8, or compressed in a way other than gzip or deflate.',
+  },
+  invalid_json: { status: 422, when: 'The body is not JSON (empty, cut off, not UTF-8).' },
+  validation_failed: {
+    status: 422,
+    when: 'The body is JSON and breaks the contract; `issues` lists all that is wrong, up to 100.',
+  },
+  idempotency_key_reused: { status: 422, when: 'The Idempotency-Key was used with another body within 24 hours.' },
+  rate_limited: {
+    status: 429,
+    when: 'The key sent more requests in this minute than are configured; `Retry-After` says when to try again.',
+  },
+  bad_request: { status: 400, when: 'What arrived is not HTTP that can be read.' },
+  request_timeout: { status: 408, when: 'The request did not arrive in time.' },
+  headers_too_large: { status: 431, when: 'The request headers are larger than 16 KiB.' },
+  internal_error: { status: 500, when: 'A fault of the service; the request id finds it in the log. Nothing was stored.' },
+  unavailable: {
+    status: 503,
+    when: 'The service is full, stopping, or its database is away; `Retry-After` says when to try again.',
+  },
+} as const;
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Every error body (specification 2.9). */
+export const ErrorBody = Type.Object(
+  {
+    error: label({ description: 'Stable code from the error table.', examples: ['validation_failed'] }),
+    issues: Type.Unsafe<Issue[]>({
+      type: 'array',
+      items: Issue,
+      description: 'What is wrong and where; empty when there is nothing to point at.',
+    }),
+  },
+  { $id: 'Error', description: 'Every error body.' },
+);
+export type ErrorBody = Static<typeof ErrorBody>;

@@ -1,0 +1,35 @@
+import { type Static, Type } from 'typebox';
+import { amount, flag, label, oneOf, optional, percentage, text, uuid } from './scalars.ts';
+
+/** The states of an evaluation (specification 3.1). */
+export const EVALUATION_STATUSES = ['scheduled', 'running', 'passing', 'failing'] as const;
+export type EvaluationStatus = (typeof EVALUATION_STATUSES)[number];
+
+/** The outcome of one evaluation run (specification 2.5). Each one sent is a record of its own. */
+export const Evaluation = Type.Object(
+  {
+    name: label({ description: 'Name of the evaluation.', examples: ['nightly-regression'] }),
+    agent_id: optional(uuid({ description: 'The registered agent that was evaluated.' })),
+    agent_name: optional(label({ description: 'Name of the agent; an unknown one is registered.', examples: ['support-bot'] })),
+    harness_id: optional(uuid({ description: 'The harness that ran it; recorded as it is.' })),
+    category: optional(label({ description: 'Free-text category.', examples: ['safety'] })),
+    status: optional(
+      oneOf(EVALUATION_STATUSES, {
+        description: 'How it stands. The latest evaluation counts, whatever its status.',
+        default: 'passing',
+      }),
+    ),
+    pass_rate: optional(percentage({ description: 'Share of passed cases, in percent.', examples: [92.5] })),
+    notes: optional(text({ description: 'For people.' })),
+    severity_threshold: optional(amount({ description: 'The severity from which a finding counted.' })),
+  },
+  { $id: 'Evaluation', additionalProperties: false, description: 'The outcome of one evaluation run.' },
+);
+export type Evaluation = Static<typeof Evaluation>;
+
+/** Answer of POST /api/public/evaluations (specification 4.3). */
+export const EvaluationAccepted = Type.Object(
+  { ok: flag({ description: 'Committed.' }), id: uuid({ description: 'Identifier of the evaluation.' }) },
+  { $id: 'EvaluationAccepted' },
+);
+export type EvaluationAccepted = Static<typeof EvaluationAccepted>;

@@ -1,0 +1,59 @@
+import { type Static, Type } from 'typebox';
+import { label, text } from './scalars.ts';
+
+/** Most issues that one answer lists (decisions.md, "Order of checks"). */
+export const ISSUES_MAX = 100;
+
+/** What can be wrong with one place of a request. The list of codes, once; docs/errors.md is tested against it. */
+export const ISSUE_CODES = {
+  required: 'A required member is absent.',
+  wrong_type: 'The value has another JSON type than the contract asks for.',
+  not_one_of: 'The value is not in the closed list of the member.',
+  too_small: 'The number is below the minimum.',
+  too_large: 'The number is above the maximum.',
+  too_short: 'The string is empty, or shorter than it must be.',
+  too_long: 'The string has more code points than it may have.',
+  too_few_items: 'The list has fewer items than it must have.',
+  too_many_items: 'The list has more items than it may have.',
+  bad_characters: 'The string holds characters it must not hold (control characters, lone surrogates).',
+  bad_format: 'The string does not have the form of the member (uuid, date-time, date).',
+  personal_data: 'The user identifier is an e-mail address or a telephone number.',
+  unknown_member: 'The contract does not name this member, and this endpoint ignores nothing.',
+  repeated_member: 'A member is given twice in one object.',
+  inexact_number: 'The number cannot be held exactly by JSON numbers (IEEE 754 double).',
+  lone_surrogate: 'A string or member name holds half of a surrogate pair.',
+  too_deep: 'The body is nested more deeply than it may be.',
+  not_json: 'The body is not JSON in UTF-8.',
+  repeated_span_id: 'A span_id stands twice in one request.',
+  unknown_agent: 'The agent_id is not registered in this workspace, and no agent_name came with it.',
+  agent_mismatch: 'The agent is another than the one already known by this id, name or trace_id.',
+  agent_missing: 'Neither agent_id nor agent_name is given.',
+  sum_too_large: 'A sum of tokens or cost is beyond 2^53-1.',
+  bad_header: 'A request header does not have the form it must have.',
+  other_body: 'The Idempotency-Key was used with another body within the last 24 hours.',
+  missing_scope: 'The key does not have the scope that this endpoint needs.',
+  size_limit: 'The body is larger than the limit of this endpoint, in bytes.',
+  media_type: 'The body is not application/json, or its content encoding is not supported.',
+} as const;
+export type IssueCode = keyof typeof ISSUE_CODES;
+
+/** One thing that is wrong, and where. */
+export const Issue = Type.Object(
+  {
+    path: Type.Unsafe<string>({
+      type: 'string',
+      description: 'JSON Pointer (RFC 6901) to the place in the body; empty for the whole of it.',
+      examples: ['/spans/3/kind'],
+    }),
+    code: label({ description: 'Stable code.', examples: ['not_one_of'] }),
+    message: text({ description: 'The place and the remedy, for a person.' }),
+  },
+  { $id: 'Issue' },
+);
+export interface Issue extends Static<typeof Issue> {
+  code: IssueCode;
+}
+
+/** A JSON Pointer (RFC 6901) of the given steps. */
+export const jsonPointer = (steps: readonly (string | number)[]): string =>
+  steps.map((step) => '/' + String(step).replaceAll('~', '~0').replaceAll('/', '~1')).join('');

@@ -1,0 +1,25 @@
+import { type Static, Type } from 'typebox';
+import { anyArray, label, oneOf, optional } from './scalars.ts';
+
+/** One message of a conversation with a model (specification 2.3), in traces' spans and in telemetry events. */
+export const Message = Type.Object(
+  {
+    role: oneOf(['system', 'user', 'assistant', 'tool', 'developer'], { description: 'Who speaks.', examples: ['assistant'] }),
+    content: optional(
+      Type.Unsafe<string | unknown[]>({
+        type: ['string', 'array'],
+        description: 'What is said: text, or a list of parts as the model interface gives them.',
+        examples: ['Your flight is booked.'],
+      }),
+    ),
+    name: optional(label({ description: 'Name of the speaker or of the tool.' })),
+    tool_call_id: optional(label({ description: 'Which tool call this message answers.' })),
+    tool_calls: optional(anyArray({ description: 'Tool calls that the model asks for, as the model interface gives them.' })),
+  },
+  { $id: 'Message', description: 'One message of a conversation with a model.' },
+);
+export type Message = Static<typeof Message>;
+
+/** The `messages` member, the same wherever it stands. */
+export const messages = () =>
+  optional(Type.Unsafe<Message[]>({ type: 'array', items: Message, description: 'The conversation, in order.' }));

@@ -1,0 +1,140 @@
+import type { TSchema } from 'typebox';
+import { AuditEntry, AuditEntryAppended } from './audit-entry.ts';
+import { Evaluation, EvaluationAccepted } from './evaluation.ts';
+import { type Issue, jsonPointer } from './issue.ts';
+import { PromotionCheck, PromotionDecision } from './promotion-check.ts';
+import type { Scope } from './scopes.ts';
+import { type Telemetry, TelemetryAccepted, TelemetryBatch, TelemetryEvent, telemetryForm } from './telemetry.ts';
+import { Trace, TraceAccepted } from './trace.ts';
+
+/** One of the five endpoints: all that is particular to it, for routing, validation and documentation alike. */
+export interface Operation<Body, Answer> {
+  /** Name in OpenAPI (`operationId`), logs and metrics. */
+  readonly id: 'ingestTrace' | 'ingestTelemetry' | 'recordEvaluation' | 'appendAuditEntry' | 'checkPromotion';
+  readonly path: `/api/public/${string}`;
+  readonly scope: Scope;
+  readonly summary: string;
+  readonly description: string;
+  /** The forms a body may have. */
+  readonly bodies: readonly TSchema[];
+  /** Which of the forms this parsed body is to be held against. */
+  readonly formOf: (body: unknown) => TSchema;
+  /** What the schema cannot say: issues of a body that fits its schema. */
+  readonly alsoWrong: (body: Body) => Issue[];
+  readonly answer: TSchema;
+  /** `reports` are read tolerantly and may be large; `records` decide or are hashed, are read strictly and are small. */
+  readonly kind: 'report' | 'record';
+  /** Deepest nesting of the body. */
+  readonly depthMax: number;
+  /** Whether Idempotency-Key is honoured: on all that store what they are sent. A decision is never replayed. */
+  readonly replayable: boolean;
+  /** Phantom: ties the endpoint's code to its body and answer. */
+  readonly types?: { body: Body; answer: Answer };
+}
+
+const nothingElse = (): Issue[] => [];
+
+const ingestTrace: Operation<Trace, TraceAccepted> = {
+  id: 'ingestTrace',
+  path: '/api/public/traces',
+  scope: 'telemetry',
+  summary: 'Ingest the trace of one agent run',
+  description:
+    'Stores the run and its ordered spans. Sending the same trace_id again merges: spans by span_id, the later one wins.',
+  bodies: [Trace],
+  formOf: () => Trace,
+  alsoWrong: repeatedSpanIds,
+  answer: TraceAccepted,
+  kind: 'report',
+  depthMax: 1000,
+  replayable: true,
+};
+
+const ingestTelemetry: Operation<Telemetry, TelemetryAccepted> = {
+  id: 'ingestTelemetry',
+  path: '/api/public/telemetry',
+  scope: 'telemetry',
+  summary: 'Ingest one telemetry event, or a batch of 1 to 200',
+  description: 'Run summaries. A batch is stored whole or not at all.',
+  bodies: [TelemetryEvent, TelemetryBatch],
+  formOf: telemetryForm,
+  alsoWrong: nothingElse,
+  answer: TelemetryAccepted,
+  kind: 'report',
+  depthMax: 1000,
+  replayable: true,
+};
+
+const recordEvaluation: Operation<Evaluation, EvaluationAccepted> = {
+  id: 'recordEvaluation',
+  path: '/api/public/evaluations',
+  scope: 'evaluations',
+  summary: 'Record the outcome of an evaluation run',
+  description: "Each one is a record of its own; an agent's latest evaluation is the one recorded last, whatever its status.",
+  bodies: [Evaluation],
+  formOf: () => Evaluation,
+  alsoWrong: nothingElse,
+  answer: EvaluationAccepted,
+  kind: 'record',
+  depthMax: 1000,
+  replayable: true,
+};
+
+const appendAuditEntry: Operation<AuditEntry, AuditEntryAppended> = {
+  id: 'appendAuditEntry',
+  path: '/api/public/audit',
+  scope: 'audit',
+  summary: "Append one entry to the workspace's hash-chained ledger",
+  description:
+    'The entry is immutable from then on. `Countersign-Ledger-Seq` says its number; log `row_hash` as proof of inclusion.',
+  bodies: [AuditEntry],
+  formOf: () => AuditEntry,
+  alsoWrong: nothingElse,
+  answer: AuditEntryAppended,
+  kind: 'record',
+  depthMax: 100,
+  replayable: true,
+};
+
+const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
+  id: 'checkPromotion',
+  path: '/api/public/governance/promotion-check',
+  scope: 'governance',
+  summary: 'Ask whether an agent may be promoted',
+  description:
+    'No recent passing evaluation, no promotion. The decision is signed and kept; a blocked one is status 200 too and is written to the ledger. Test `allowed`.',
+  bodies: [PromotionCheck],
+  formOf: () => PromotionCheck,
+  alsoWrong: agentMissing,
+  answer: PromotionDecision,
+  kind: 'record',
+  depthMax: 1000,
+  replayable: false,
+};
+
+/** The table of all five. */
+export const operations = { ingestTrace, ingestTelemetry, recordEvaluation, appendAuditEntry, checkPromotion } as const;
+export type OperationId = keyof typeof operations;
+
+/** A span_id may stand once in a request: two spans of one id would leave it to chance which one is kept. */
+function repeatedSpanIds(trace: Trace): Issue[] {
+  const seen = new Map<string, number>();
+  const issues: Issue[] = [];
+  for (const [index, span] of (trace.spans ?? []).entries()) {
+    const first = seen.get(span.span_id);
+    if (first === undefined) seen.set(span.span_id, index);
+    else {
+      issues.push({
+        path: jsonPointer(['spans', index, 'span_id']),
+        code: 'repeated_span_id',
+        message: `span_id stands in /spans/${first} already; give each span of a request its own`,
+      });
+    }
+  }
+  return issues;
+}
+
+function agentMissing(check: PromotionCheck): Issue[] {
+  if (check.agent_id != null || check.agent_name != null) return [];
+  return [{ path: '', code: 'agent_missing', message: 'give agent_id or agent_name: which agent is to be promoted?' }];
+}

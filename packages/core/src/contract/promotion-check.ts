@@ -1,0 +1,126 @@
+import { type Static, Type } from 'typebox';
+import { EVALUATION_STATUSES } from './evaluation.ts';
+import {
+  amount,
+  count,
+  dateTime,
+  flag,
+  label,
+  nullable,
+  oneOf,
+  optional,
+  percentage,
+  text,
+  unboundedText,
+  uuid,
+} from './scalars.ts';
+
+/** Threshold when the question names none, in percent (specification 2.7). */
+export const MIN_PASS_RATE_DEFAULT = 80;
+/** Freshness window when the question names none, in hours (specification 2.7). */
+export const MAX_AGE_HOURS_DEFAULT = 72;
+
+/** The question "may this agent be promoted?" (specification 2.7). */
+export const PromotionCheck = Type.Object(
+  {
+    agent_id: optional(uuid({ description: 'The agent; this or agent_name must be given.' })),
+    agent_name: optional(label({ description: 'The agent; this or agent_id must be given.', examples: ['support-bot'] })),
+    harness_id: optional(uuid({ description: 'Look at the last evaluation of this harness alone.' })),
+    min_pass_rate: optional(
+      percentage({ description: 'The pass rate required, in percent.', default: MIN_PASS_RATE_DEFAULT, examples: [90] }),
+    ),
+    max_age_hours: optional(
+      count({
+        minimum: 1,
+        maximum: 8760,
+        description: 'How old the evaluation may be, in hours.',
+        default: MAX_AGE_HOURS_DEFAULT,
+        examples: [24],
+      }),
+    ),
+  },
+  {
+    $id: 'PromotionCheck',
+    additionalProperties: false,
+    description: 'May this agent be promoted? agent_id or agent_name must be given.',
+  },
+);
+export type PromotionCheck = Static<typeof PromotionCheck>;
+
+/** The four conditions, in the order of section 4.5. */
+export const CONDITIONS = ['recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification'] as const;
+export type Condition = (typeof CONDITIONS)[number];
+
+/** Why a condition fails, the first that fails being the decision's reason; `all_conditions_met` when none does. */
+export const REASONS = [
+  'no_recent_evaluation',
+  'evaluation_not_passing',
+  'pass_rate_below_threshold',
+  'approval_required',
+  'approval_rejected',
+  'recertification_open',
+  'all_conditions_met',
+] as const;
+export type Reason = (typeof REASONS)[number];
+
+/** The event that a decision records (specification 6). */
+export const DECISION_EVENTS = ['promotion.allowed', 'promotion.blocked', 'evaluation.failed', 'approval.required'] as const;
+export type DecisionEvent = (typeof DECISION_EVENTS)[number];
+
+/** One of the four conditions, as evaluated. */
+export const ConditionCheck = Type.Object(
+  {
+    condition: oneOf(CONDITIONS, { description: 'Which condition.' }),
+    passed: flag({ description: 'Whether it holds.' }),
+    reason: nullable(oneOf(REASONS, { description: 'Why it fails; null when it holds.' })),
+    message: text({ description: 'One sentence a person can act on.' }),
+  },
+  { $id: 'ConditionCheck' },
+);
+export type ConditionCheck = Static<typeof ConditionCheck>;
+
+/** The evaluation that a decision rests on. */
+export const DecidedEvaluation = Type.Object({
+  id: uuid({ description: 'Identifier of the evaluation.' }),
+  name: label({ description: 'Its name.' }),
+  status: oneOf(EVALUATION_STATUSES, { description: 'Its status.' }),
+  pass_rate: nullable(percentage({ description: 'Its pass rate, in percent.' })),
+  category: nullable(label({ description: 'Its category.' })),
+  harness_id: nullable(uuid({ description: 'Its harness.' })),
+  recorded_at: dateTime({ description: 'When the service recorded it.' }),
+  recorded_by: label({ description: 'Who submitted it: key:<prefix>.' }),
+});
+export type DecidedEvaluation = Static<typeof DecidedEvaluation>;
+
+/** The signed answer (specification 2.8). */
+export const PromotionDecision = Type.Object(
+  {
+    allowed: flag({ description: 'Whether the agent may be promoted. Test this member.' }),
+    reason: oneOf(REASONS, { description: 'The first condition that fails, or all_conditions_met.' }),
+    message: text({ description: 'One sentence a person can act on.' }),
+    event: oneOf(DECISION_EVENTS, { description: 'The event this decision records.' }),
+    evaluation_id: nullable(uuid({ description: 'The evaluation used; null without one.' })),
+    agent_id: nullable(uuid({ description: 'The agent; null when it is not known.' })),
+    policy: label({ description: 'The rule that decided, <rule-name>/<version>.', examples: ['recent-passing-evaluation/v1'] }),
+    threshold: percentage({ description: 'The pass rate required (same as required_threshold).' }),
+    required_threshold: percentage({ description: 'The pass rate required.' }),
+    actual_threshold: nullable(
+      percentage({ description: 'The pass rate of the latest evaluation; null when none is reported.' }),
+    ),
+    evaluation_age: nullable(amount({ description: 'Age of the evaluation in hours, rounded to 4 decimals.' })),
+    evaluation: Type.Unsafe<DecidedEvaluation | Record<string, never>>({
+      type: 'object',
+      properties: DecidedEvaluation.properties,
+      description: 'The evaluation used, as it was at that moment; {} without one.',
+    }),
+    checks: Type.Unsafe<ConditionCheck[]>({ type: 'array', items: ConditionCheck, description: 'All four conditions.' }),
+    decision_id: uuid({ description: 'Identifier of the decision, kept as signed.' }),
+    key_id: label({ description: 'Which signing key.', examples: ['dk_5f0c2a9be671'] }),
+    timestamp: dateTime({ description: 'When it was decided.' }),
+    response_sha256: unboundedText({ description: 'SHA-256 of the canonical decision, hex (docs/formats.md).' }),
+    signature: unboundedText({ description: "HMAC-SHA256 with the tenant's decision key, hex." }),
+    signature_alg: oneOf(['HMAC-SHA256'], { description: 'How it is signed.' }),
+  },
+  { $id: 'PromotionDecision', description: 'The signed decision. A blocked one is status 200 too.' },
+);
+export type PromotionDecision = Static<typeof PromotionDecision>;

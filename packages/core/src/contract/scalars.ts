@@ -1,0 +1,106 @@
+import { Type } from 'typebox';
+
+/**
+ * The scalars every schema is made of: bounds, formats and their meaning stand here once
+ * (spec/decisions.md, "Fields"). `x-means` completes the sentence "<member> must ..." in an issue's message.
+ */
+
+/** Longest identifier or label, in code points. */
+export const LABEL_LENGTH_MAX = 512;
+/** Longest free text, in code points. */
+export const TEXT_LENGTH_MAX = 65_536;
+/** Largest whole number that JSON readers agree on (RFC 8259, section 6). */
+export const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
+
+/** What a schema says about a field besides its bounds. */
+export interface FieldNotes {
+  description: string;
+  examples?: unknown[];
+  default?: unknown;
+}
+
+// With the `u` flag a surrogate in a class matches only when it stands alone. C1 and DEL are control characters too.
+const LABEL_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$';
+
+/** A name, identifier or label: 1 to 512 code points, no control characters, no lone surrogates. */
+export const label = (notes: FieldNotes) =>
+  Type.Unsafe<string>({
+    type: 'string',
+    minLength: 1,
+    maxLength: LABEL_LENGTH_MAX,
+    pattern: LABEL_PATTERN,
+    'x-means': 'hold no control characters and no lone surrogates',
+    ...notes,
+  });
+
+/** A label that is one of a closed list. */
+export const oneOf = <const T extends readonly string[]>(values: T, notes: FieldNotes) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: values, ...notes });
+
+/** Free text for people: up to 65,536 code points, any characters, empty allowed. */
+export const text = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string', maxLength: TEXT_LENGTH_MAX, ...notes });
+
+/** Text without an own bound (the body's limit bounds it). */
+export const unboundedText = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string', ...notes });
+
+/** A UUID in its 36-character form, either case. */
+export const uuid = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string', format: 'uuid', ...notes });
+
+/** RFC 3339 date-time; without an offset it is read as UTC. */
+export const dateTime = (notes: FieldNotes) =>
+  Type.Unsafe<string>({ type: 'string', format: 'date-time', examples: ['2026-11-20T09:30:00.123Z'], ...notes });
+
+/** A calendar date that exists, `YYYY-MM-DD`. */
+export const calendarDate = (notes: FieldNotes) =>
+  Type.Unsafe<string>({ type: 'string', format: 'date', pattern: '^\\d{4}-\\d{2}-\\d{2}$', ...notes });
+
+/** The caller's own user identifier: a label that is no e-mail address and no telephone number. */
+export const opaqueUserId = (notes: FieldNotes) =>
+  Type.Unsafe<string>({
+    ...label(notes),
+    format: 'opaque-user-id',
+    'x-means': 'hold no control characters and no lone surrogates',
+  });
+
+/** A whole number from 0 to 2^53-1, or within the bounds given. */
+export const count = (notes: FieldNotes & { minimum?: number; maximum?: number }) =>
+  Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: INTEGER_MAX, ...notes });
+
+/** Any finite number, or within the bounds given. */
+export const amount = (notes: FieldNotes & { minimum?: number; maximum?: number }) =>
+  Type.Unsafe<number>({ type: 'number', ...notes });
+
+/** A percentage, 0 to 100. */
+export const percentage = (notes: FieldNotes) => amount({ minimum: 0, maximum: 100, ...notes });
+
+/** A boolean. */
+export const flag = (notes: FieldNotes) => Type.Unsafe<boolean>({ type: 'boolean', ...notes });
+
+/** A free-form JSON object. */
+export const freeObject = (notes: FieldNotes) => Type.Unsafe<Record<string, unknown>>({ type: 'object', ...notes });
+
+/** Any JSON value. */
+export const anything = (notes: FieldNotes) => Type.Unsafe<unknown>({ ...notes });
+
+/** An array of any JSON values. */
+export const anyArray = (notes: FieldNotes) => Type.Unsafe<unknown[]>({ type: 'array', ...notes });
+
+type JsonSchema = { type?: string | string[]; enum?: readonly unknown[] };
+
+/**
+ * An optional member. `null` is the same as leaving it out (decisions.md, "Fields"), so the schema says so:
+ * the type admits null, and an enumeration lists it.
+ */
+export function optional<T>(schema: ReturnType<typeof Type.Unsafe<T>>) {
+  return Type.Optional(nullable(schema));
+}
+
+/** A member of an answer that is always there and may be null. */
+export function nullable<T>(schema: ReturnType<typeof Type.Unsafe<T>>) {
+  const { type, enum: values, ...rest } = schema as unknown as JsonSchema & Record<string, unknown>;
+  return Type.Unsafe<T | null>({
+    ...(type === undefined ? {} : { type: [...(Array.isArray(type) ? type : [type]), 'null'] }),
+    ...(values === undefined ? {} : { enum: [...values, null] }),
+    ...rest,
+  });
+}

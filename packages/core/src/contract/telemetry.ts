@@ -1,0 +1,71 @@
+import { type Static, Type } from 'typebox';
+import { messages } from './message.ts';
+import { anything, count, dateTime, flag, freeObject, label, opaqueUserId, optional, text, uuid } from './scalars.ts';
+import { usageFields } from './usage-fields.ts';
+
+/** Most events in one batch (specification 8). */
+export const EVENTS_MAX = 200;
+
+/** The lightweight summary of one run (specification 2.4). */
+export const TelemetryEvent = Type.Object(
+  {
+    trace_id: label({ description: 'Identifier of the run.', examples: ['run-2026-11-20-0001'] }),
+    outcome: label({ description: 'How the run ended; any label.', examples: ['success'] }),
+    status: optional(label({ description: 'Status of the run; any label.' })),
+    latency_ms: optional(count({ description: 'Duration in milliseconds.' })),
+    tool_count: optional(count({ description: 'How many tool calls the run made.' })),
+    detail: optional(text({ description: 'What the run was about.' })),
+    agent_id: optional(uuid({ description: 'A registered agent.' })),
+    agent_name: optional(label({ description: 'Name of the agent; an unknown one is registered.', examples: ['support-bot'] })),
+    model: optional(label({ description: 'Model identifier.' })),
+    provider: optional(label({ description: 'Model provider identifier.' })),
+    ...usageFields('the run'),
+    input: optional(anything({ description: 'What went in.' })),
+    output: optional(anything({ description: 'What came out.' })),
+    messages: messages(),
+    error: optional(text({ description: 'The error, when there was one.' })),
+    session_id: optional(label({ description: 'The session that the run belongs to.' })),
+    external_user_id: optional(opaqueUserId({ description: "The caller's own user identifier. Never personal data." })),
+    metadata: optional(freeObject({ description: 'Free-form.' })),
+    started_at: optional(dateTime({ description: 'When the run began.' })),
+    ended_at: optional(dateTime({ description: 'When the run ended.' })),
+  },
+  { $id: 'TelemetryEvent', description: 'The lightweight summary of one run. Traces say more.' },
+);
+export type TelemetryEvent = Static<typeof TelemetryEvent>;
+
+/** A batch of 1 to 200 events: all are stored, or none. */
+export const TelemetryBatch = Type.Object(
+  {
+    events: Type.Unsafe<TelemetryEvent[]>({
+      type: 'array',
+      minItems: 1,
+      maxItems: EVENTS_MAX,
+      items: TelemetryEvent,
+      description: 'The events, in order.',
+    }),
+  },
+  { $id: 'TelemetryBatch', description: 'A batch of telemetry events.' },
+);
+export type TelemetryBatch = Static<typeof TelemetryBatch>;
+
+/** Body of POST /api/public/telemetry: one event, or a batch. */
+export type Telemetry = TelemetryEvent | TelemetryBatch;
+
+/** Which of the two forms a body has: `events`, when it says anything, makes a batch. */
+export const telemetryForm = (body: unknown): typeof TelemetryEvent | typeof TelemetryBatch => {
+  const events =
+    typeof body === 'object' && body !== null && Object.hasOwn(body, 'events') ? (body as { events: unknown }).events : null;
+  return events === null ? TelemetryEvent : TelemetryBatch;
+};
+
+/** The events of either form. */
+export const telemetryEvents = (body: Telemetry): TelemetryEvent[] =>
+  'events' in body && body.events ? body.events : [body as TelemetryEvent];
+
+/** Answer of POST /api/public/telemetry (specification 4.2). */
+export const TelemetryAccepted = Type.Object(
+  { ok: flag({ description: 'Committed.' }), ingested: count({ description: 'How many events were stored.' }) },
+  { $id: 'TelemetryAccepted' },
+);
+export type TelemetryAccepted = Static<typeof TelemetryAccepted>;

@@ -1,0 +1,106 @@
+import { type Static, Type } from 'typebox';
+import { messages } from './message.ts';
+import {
+  amount,
+  anything,
+  count,
+  dateTime,
+  flag,
+  freeObject,
+  label,
+  nullable,
+  oneOf,
+  opaqueUserId,
+  optional,
+  text,
+  uuid,
+} from './scalars.ts';
+import { usageFields } from './usage-fields.ts';
+
+/** Most spans in one request (specification 8). */
+export const SPANS_MAX = 500;
+
+/** One step of a run (specification 2.2). */
+export const Span = Type.Object(
+  {
+    span_id: label({
+      description: 'Identifier of the step, once in a request; a later one with the same id replaces it whole.',
+      examples: ['s1'],
+    }),
+    parent_span_id: optional(label({ description: 'The step this one belongs to; it may arrive later.' })),
+    kind: oneOf(['agent', 'llm', 'tool', 'retrieval', 'guardrail', 'other'], {
+      description: 'What kind of step it was.',
+      examples: ['llm'],
+    }),
+    name: label({ description: 'Name of the step.', examples: ['plan'] }),
+    status: optional(label({ description: 'How the step ended.', default: 'success', examples: ['success'] })),
+    model: optional(label({ description: 'Model identifier.', examples: ['gpt-4o'] })),
+    provider: optional(label({ description: 'Model provider identifier.', examples: ['openai'] })),
+    ...usageFields('the step'),
+    input: optional(anything({ description: 'What went in.' })),
+    output: optional(anything({ description: 'What came out.' })),
+    messages: messages(),
+    tool_arguments: optional(anything({ description: 'Arguments of the tool call.' })),
+    tool_result: optional(anything({ description: 'What the tool answered.' })),
+    error: optional(text({ description: 'The error, when there was one.' })),
+    latency_ms: optional(count({ description: 'Duration in milliseconds.', examples: [420] })),
+    started_at: optional(dateTime({ description: 'When the step began.' })),
+    ended_at: optional(dateTime({ description: 'When the step ended; kept as it is even if before the start.' })),
+    metadata: optional(freeObject({ description: 'Free-form.' })),
+  },
+  { $id: 'Span', description: 'One step of a run: a model call, a tool call, a retrieval, a guardrail, an agent step.' },
+);
+export type Span = Static<typeof Span>;
+
+/** The detailed record of one agent run (specification 2.1). */
+export const Trace = Type.Object(
+  {
+    trace_id: label({
+      description: 'Client-generated, stable identifier of the run. Sending it again merges.',
+      examples: ['run-2026-11-20-0001'],
+    }),
+    outcome: optional(
+      oneOf(['success', 'failure', 'escalated', 'blocked'], {
+        description: 'How the run ended; the default is for its first arrival.',
+        default: 'success',
+      }),
+    ),
+    agent_id: optional(uuid({ description: 'A registered agent.' })),
+    agent_name: optional(label({ description: 'Name of the agent; an unknown one is registered.', examples: ['support-bot'] })),
+    session_id: optional(label({ description: 'The session that the run belongs to.' })),
+    external_user_id: optional(opaqueUserId({ description: "The caller's own user identifier. Never personal data." })),
+    latency_ms: optional(count({ description: 'Duration of the run in milliseconds.' })),
+    detail: optional(text({ description: 'What the run was about.' })),
+    error: optional(text({ description: 'The error, when there was one.' })),
+    started_at: optional(dateTime({ description: 'When the run began.' })),
+    ended_at: optional(dateTime({ description: 'When the run ended.' })),
+    metadata: optional(freeObject({ description: 'Free-form.' })),
+    ...usageFields('the run (summed over the spans when not supplied)'),
+    spans: optional(
+      Type.Unsafe<Span[]>({
+        type: 'array',
+        maxItems: SPANS_MAX,
+        items: Span,
+        description: 'The steps, in order. Absent leaves what is there.',
+      }),
+    ),
+  },
+  { $id: 'Trace', description: 'The detailed record of one agent run.' },
+);
+export type Trace = Static<typeof Trace>;
+
+/** Answer of POST /api/public/traces (specification 4.1). */
+export const TraceAccepted = Type.Object(
+  {
+    ok: flag({ description: 'Committed.' }),
+    id: uuid({ description: 'Identifier of the stored trace, the same for every submission of this trace_id.' }),
+    trace_id: label({ description: 'As sent.' }),
+    spans_ingested: count({ description: "This request's spans." }),
+    tokens: nullable(count({ description: 'Total tokens of the merged trace; null when nobody said.' })),
+    cost_usd: nullable(
+      amount({ minimum: 0, description: 'Cost of the merged trace in US dollars, an exact decimal; null when nobody said.' }),
+    ),
+  },
+  { $id: 'TraceAccepted' },
+);
+export type TraceAccepted = Static<typeof TraceAccepted>;

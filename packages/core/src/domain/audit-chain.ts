@@ -1,0 +1,87 @@
+import { canonicalJson } from './canonical-json.ts';
+import type { Digests } from './digests.ts';
+
+/** The prefix that separates this hash from every other one and carries its version (docs/formats.md, "Audit row"). */
+const DOMAIN = 'countersign/audit-entry/v1\n';
+
+/** Who really wrote a row, whatever its `actor` claims: set by the server, under the hash. */
+export type RecordedBy = `key:${string}` | `user:${string}` | 'system:promotion-gate' | 'operator';
+
+/** All that is under the hash of one row. Every member is there; what was not sent is null. */
+export interface ChainedEntry {
+  version: 1;
+  tenant_id: string;
+  /** Starts at 1, without gaps. */
+  seq: number;
+  id: string;
+  /** UTC with milliseconds, the very string that is stored, hashed and shown. */
+  recorded_at: string;
+  recorded_by: string;
+  actor: string;
+  action: string;
+  subject: string | null;
+  rationale: string | null;
+  framework: string | null;
+  trace_id: string | null;
+  agent_id: string | null;
+  retention_until: string | null;
+  metadata: Record<string, unknown> | null;
+  /** row_hash of the row before; null in row 1. */
+  prev_hash: string | null;
+}
+
+/** The names of ChainedEntry's members: an export has these and `row_hash`, no others. */
+export const ENTRY_MEMBERS = [
+  'version',
+  'tenant_id',
+  'seq',
+  'id',
+  'recorded_at',
+  'recorded_by',
+  'actor',
+  'action',
+  'subject',
+  'rationale',
+  'framework',
+  'trace_id',
+  'agent_id',
+  'retention_until',
+  'metadata',
+  'prev_hash',
+] as const satisfies readonly (keyof ChainedEntry)[];
+
+/** Where a chain stands: its last row's number and hash; seq 0 and null before the first. */
+export interface ChainHead {
+  seq: number;
+  rowHash: string | null;
+}
+
+/** One row ready to be stored: the canonical text that was hashed, and its hash. */
+export interface ChainedRow {
+  entry: ChainedEntry;
+  canonical: string;
+  rowHash: string;
+}
+
+/** Hash of a row from its canonical text. */
+export const rowHashOf = (canonical: string, digests: Pick<Digests, 'sha256Hex'>): string =>
+  digests.sha256Hex(DOMAIN + canonical);
+
+/** What links an entry: everything but its place. */
+export type UnlinkedEntry = Omit<ChainedEntry, 'version' | 'seq' | 'prev_hash'>;
+
+/** Links entries, in order, behind a head. Pure: the caller holds the head locked. */
+export function linkEntries(
+  head: ChainHead,
+  entries: readonly UnlinkedEntry[],
+  digests: Pick<Digests, 'sha256Hex'>,
+): ChainedRow[] {
+  let { seq, rowHash } = head;
+  return entries.map((unlinked) => {
+    seq += 1;
+    const entry: ChainedEntry = { version: 1, ...unlinked, seq, prev_hash: rowHash };
+    const canonical = canonicalJson(entry);
+    rowHash = rowHashOf(canonical, digests);
+    return { entry, canonical, rowHash };
+  });
+}

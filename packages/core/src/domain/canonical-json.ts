@@ -1,0 +1,59 @@
+/**
+ * JCS, the JSON Canonicalization Scheme (RFC 8785): one value, one text, in every language.
+ * Throws on what JSON cannot hold (undefined, NaN, a lone surrogate) instead of dropping it under a hash.
+ */
+export class NotCanonicalError extends Error {
+  override name = 'NotCanonicalError';
+}
+
+/** The canonical text of a JSON value. Nesting must be bounded by the caller (it recurses). */
+export function canonicalJson(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return canonicalString(value);
+    case 'number':
+      return canonicalNumber(value);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'object':
+      if (value === null) return 'null';
+      return Array.isArray(value) ? canonicalArray(value) : canonicalObject(value as Record<string, unknown>);
+    default:
+      throw new NotCanonicalError(`JSON has no ${typeof value}`);
+  }
+}
+
+/** JSON.stringify escapes exactly what RFC 8785, section 3.2.2.2 asks for; it would also escape lone surrogates. */
+function canonicalString(text: string): string {
+  if (!text.isWellFormed()) throw new NotCanonicalError('a lone surrogate has no UTF-8 form');
+  return JSON.stringify(text);
+}
+
+/** ECMAScript's Number::toString is the form of RFC 8785, section 3.2.2.3; minus zero becomes 0. */
+function canonicalNumber(number: number): string {
+  if (!Number.isFinite(number)) throw new NotCanonicalError(`JSON has no ${number}`);
+  return JSON.stringify(number);
+}
+
+/** By index, not by iteration: a hole in an array is undefined, and throws. */
+function canonicalArray(items: unknown[]): string {
+  let text = '[';
+  for (let index = 0; index < items.length; index += 1) {
+    if (index > 0) text += ',';
+    text += canonicalJson(items[index]);
+  }
+  return text + ']';
+}
+
+/** Members sorted by UTF-16 code units (RFC 8785, section 3.2.3), which is what sort() does with strings. */
+function canonicalObject(object: Record<string, unknown>): string {
+  const prototype = Object.getPrototypeOf(object);
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new NotCanonicalError('only plain objects have a canonical form');
+  let text = '{';
+  for (const name of Object.keys(object).sort()) {
+    if (text.length > 1) text += ',';
+    text += canonicalString(name) + ':' + canonicalJson(object[name]);
+  }
+  return text + '}';
+}

@@ -1,0 +1,76 @@
+import { type ChainHead, ENTRY_MEMBERS, rowHashOf } from './audit-chain.ts';
+import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
+import type { Digests } from './digests.ts';
+
+/** The first row that is wrong, and why. */
+export interface ChainFault {
+  /** The seq that should stand here. */
+  seq: number;
+  reason: string;
+}
+
+/**
+ * Walks one tenant's chain row by row. It shares the format with the writer and nothing else, keeps only the head in memory,
+ * and stops at the first fault. Input is taken as hostile.
+ */
+export class ChainVerifier {
+  head: ChainHead = { seq: 0, rowHash: null };
+  tenantId: string | undefined;
+  #lastRecordedAt = '';
+  readonly #digests: Pick<Digests, 'sha256Hex'>;
+
+  /** @param tenantId the tenant whose chain it must be; taken from the first row when left out. */
+  constructor(digests: Pick<Digests, 'sha256Hex'>, tenantId?: string) {
+    this.#digests = digests;
+    this.tenantId = tenantId;
+  }
+
+  /** Takes the next row: all members of the entry and `row_hash`. Returns what is wrong with it, or undefined. */
+  next(row: unknown): ChainFault | undefined {
+    const seq = this.head.seq + 1;
+    if (typeof row !== 'object' || row === null || Array.isArray(row)) return { seq, reason: 'the row is not an object' };
+    const { row_hash: rowHash, ...entry } = row as Record<string, unknown>;
+    const reason = this.#shapeFault(entry, rowHash) ?? this.#placeFault(entry, seq) ?? this.#hashFault(entry, rowHash as string);
+    if (reason !== undefined) return { seq, reason };
+    this.head = { seq, rowHash: rowHash as string };
+    this.tenantId ??= entry.tenant_id as string;
+    this.#lastRecordedAt = entry.recorded_at as string;
+    return undefined;
+  }
+
+  #shapeFault(entry: Record<string, unknown>, rowHash: unknown): string | undefined {
+    for (const member of ENTRY_MEMBERS) if (!Object.hasOwn(entry, member)) return `${member} is missing`;
+    const extra = Object.keys(entry).find((name) => !(ENTRY_MEMBERS as readonly string[]).includes(name));
+    if (extra !== undefined) return `${JSON.stringify(extra)} is not a member of an entry`;
+    if (typeof rowHash !== 'string' || !/^[0-9a-f]{64}$/.test(rowHash)) return 'row_hash is not 64 lower-case hex digits';
+    if (entry.version !== 1) return `version ${JSON.stringify(entry.version)} is not known to this verifier`;
+    return undefined;
+  }
+
+  #placeFault(entry: Record<string, unknown>, seq: number): string | undefined {
+    if (entry.seq !== seq) return `seq is ${JSON.stringify(entry.seq)}, expected ${seq}: a row is missing, repeated or moved`;
+    if (this.tenantId !== undefined && entry.tenant_id !== this.tenantId)
+      return `tenant_id is not ${this.tenantId}: a row of another tenant`;
+    if (entry.prev_hash !== this.head.rowHash) {
+      return `prev_hash is ${entry.prev_hash}, but the row before has row_hash ${this.head.rowHash}: the chain is cut here`;
+    }
+    const at = entry.recorded_at;
+    if (typeof at !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at))
+      return 'recorded_at is not UTC with milliseconds';
+    if (at < this.#lastRecordedAt) return `recorded_at ${at} is before that of the row before, ${this.#lastRecordedAt}`;
+    return undefined;
+  }
+
+  #hashFault(entry: Record<string, unknown>, rowHash: string): string | undefined {
+    try {
+      const computed = rowHashOf(canonicalJson(entry), this.#digests);
+      return computed === rowHash
+        ? undefined
+        : `row_hash is ${rowHash}, but the content hashes to ${computed}: the row was altered`;
+    } catch (error) {
+      if (error instanceof NotCanonicalError || error instanceof RangeError)
+        return `the content has no canonical form: ${error.message}`;
+      throw error;
+    }
+  }
+}

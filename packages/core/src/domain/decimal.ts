@@ -1,0 +1,42 @@
+/** An exact decimal: digits / 10^scale. */
+interface Decimal {
+  digits: bigint;
+  scale: number;
+}
+
+/**
+ * Exact sum of the numbers as they are written: 0.1 + 0.2 is "0.3". A JSON number means the decimal that was sent,
+ * which is the shortest one that its double prints as.
+ */
+export function decimalSum(numbers: readonly number[]): string {
+  return decimalText(numbers.map(decimalOf).reduce(add, { digits: 0n, scale: 0 }));
+}
+
+/** Exact sum of two decimals in plain notation, as the database gives them. */
+export const decimalPlus = (left: string, right: string): string => decimalText(add(parseDecimal(left), parseDecimal(right)));
+
+/** A finite, non-negative number in plain notation, without an exponent: 1e-7 is "0.0000001". */
+export const plainDecimal = (number: number): string => decimalText(decimalOf(number));
+
+const decimalOf = (number: number): Decimal => parseDecimal(String(number));
+
+function parseDecimal(text: string): Decimal {
+  const [mantissa = '0', exponent = '0'] = text.split('e');
+  const [whole = '0', fraction = ''] = mantissa.split('.');
+  const scale = fraction.length - Number(exponent);
+  const digits = BigInt(whole + fraction);
+  return scale < 0 ? { digits: digits * 10n ** BigInt(-scale), scale: 0 } : { digits, scale };
+}
+
+function add(left: Decimal, right: Decimal): Decimal {
+  const scale = Math.max(left.scale, right.scale);
+  const at = (decimal: Decimal) => decimal.digits * 10n ** BigInt(scale - decimal.scale);
+  return { digits: at(left) + at(right), scale };
+}
+
+function decimalText({ digits, scale }: Decimal): string {
+  if (scale === 0) return digits.toString();
+  const padded = digits.toString().padStart(scale + 1, '0');
+  const fraction = padded.slice(-scale).replace(/0+$/, '');
+  return padded.slice(0, -scale) + (fraction === '' ? '' : '.' + fraction);
+}

@@ -1,0 +1,43 @@
+import { canonicalJson } from './canonical-json.ts';
+import type { Digests } from './digests.ts';
+
+/** How decisions are signed (docs/formats.md, "Decision signature"). */
+export const SIGNATURE_ALG = 'HMAC-SHA256';
+
+/** HKDF's `info` for a tenant's decision key; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
+export const decisionKeyInfo = (tenantId: string, keyId: string): string => `countersign/decision-key/v1|${tenantId}|${keyId}`;
+
+/** The three members that a signature adds. */
+export interface Signature {
+  response_sha256: string;
+  signature: string;
+  signature_alg: typeof SIGNATURE_ALG;
+}
+
+/** Signs a decision: returns it with digest, signature and algorithm. */
+export function signDecision<D extends object>(decision: D, key: Uint8Array, digests: Digests): D & Signature {
+  const digest = digests.sha256Hex(canonicalJson(decision));
+  return { ...decision, response_sha256: digest, signature: mac(digest, key, digests), signature_alg: SIGNATURE_ALG };
+}
+
+/** Why a signed decision is not to be believed; undefined when it is as it was signed. */
+export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, digests: Digests): string | undefined {
+  const { response_sha256: digest, signature, signature_alg: alg, ...decision } = signed;
+  if (alg !== SIGNATURE_ALG) return `signature_alg is ${JSON.stringify(alg)}, expected ${SIGNATURE_ALG}`;
+  const computed = digests.sha256Hex(canonicalJson(decision));
+  if (digest !== computed)
+    return `response_sha256 is ${JSON.stringify(digest)}, but the decision hashes to ${computed}: it was altered`;
+  if (!sameText(String(signature), mac(computed, key, digests))) return 'the signature is not of this key';
+  return undefined;
+}
+
+const mac = (digest: string, key: Uint8Array, digests: Digests): string =>
+  digests.hmacSha256Hex(key, `countersign/decision/v1\n${SIGNATURE_ALG}\n${digest}\n`);
+
+/** Compares without stopping at the first difference, so that timing says nothing about the right signature. */
+function sameText(left: string, right: string): boolean {
+  let difference = left.length ^ right.length;
+  for (let index = 0; index < right.length; index += 1)
+    difference |= left.charCodeAt(index % (left.length || 1)) ^ right.charCodeAt(index);
+  return difference === 0;
+}

@@ -1,0 +1,143 @@
+import { ISSUES_MAX, type Issue, type IssueCode, jsonPointer } from '../contract/issue.ts';
+
+/**
+ * Finds what JSON.parse loses without a word: a member given twice, a number that a double cannot hold, half a surrogate pair.
+ * For bodies that decide or are hashed, where nothing may be lost (decisions.md, "Fields").
+ *
+ * @param text JSON that JSON.parse has accepted already; the scan relies on that and checks no grammar.
+ * @returns the issues in the order of the text, at most ISSUES_MAX.
+ */
+export function inexactnessOf(text: string): Issue[] {
+  const scan = new Scan(text);
+  scan.run();
+  return scan.issues;
+}
+
+/** Where the scan stands inside one object or array. */
+interface Frame {
+  /** Member names seen so far; undefined in an array. */
+  names: Set<string> | undefined;
+  step: string | number;
+}
+
+/** One pass over the text with its own stack, so that depth costs memory and not the call stack. */
+class Scan {
+  readonly issues: Issue[] = [];
+  readonly #text: string;
+  readonly #frames: Frame[] = [];
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  run(): void {
+    const text = this.#text;
+    while (this.#at < text.length && this.issues.length < ISSUES_MAX) {
+      const char = text.charCodeAt(this.#at);
+      if (char === 0x22) this.#string();
+      else if (char === 0x7b || char === 0x5b) this.#open(char === 0x7b);
+      else if (char === 0x7d || char === 0x5d) this.#close();
+      else if (char === 0x2c) this.#comma();
+      else if (char === 0x2d || (char >= 0x30 && char <= 0x39)) this.#number();
+      else this.#at += 1; // white space, a colon, or a letter of true, false, null
+    }
+  }
+
+  #open(isObject: boolean): void {
+    this.#frames.push({ names: isObject ? new Set() : undefined, step: isObject ? NO_NAME_YET : 0 });
+    this.#at += 1;
+  }
+
+  #close(): void {
+    this.#frames.pop();
+    this.#at += 1;
+  }
+
+  #comma(): void {
+    const frame = this.#frames.at(-1);
+    if (frame !== undefined) frame.step = frame.names === undefined ? (frame.step as number) + 1 : NO_NAME_YET;
+    this.#at += 1;
+  }
+
+  #string(): void {
+    const start = this.#at;
+    let escaped = false;
+    let at = start + 1;
+    for (let char = this.#text.charCodeAt(at); char !== 0x22; char = this.#text.charCodeAt(at)) {
+      if (char === 0x5c) {
+        escaped = true;
+        at += 1;
+      }
+      at += 1;
+    }
+    this.#at = at + 1;
+    const frame = this.#frames.at(-1);
+    const isName = frame?.names !== undefined && frame.step === NO_NAME_YET;
+    if (!isName && !escaped) return; // UTF-8 holds no lone surrogates: only an escape can bring one
+    const value: string = escaped ? JSON.parse(this.#text.slice(start, this.#at)) : this.#text.slice(start + 1, at);
+    if (isName) this.#name(frame, value);
+    if (escaped && !value.isWellFormed()) {
+      this.#add(
+        'lone_surrogate',
+        `${isName ? 'the member name' : 'the string'} holds half of a surrogate pair; send whole characters`,
+      );
+    }
+  }
+
+  #name(frame: Frame, name: string): void {
+    frame.step = name;
+    if (frame.names?.has(name)) this.#add('repeated_member', `${JSON.stringify(name)} is given twice; give it once`);
+    frame.names?.add(name);
+  }
+
+  #number(): void {
+    const start = this.#at;
+    while (isNumberChar(this.#text.charCodeAt(this.#at))) this.#at += 1;
+    const literal = this.#text.slice(start, this.#at);
+    if (!isExact(literal)) {
+      this.#add(
+        'inexact_number',
+        `${literal.slice(0, 60)} cannot be held exactly by JSON numbers; send it as a string, or with fewer digits`,
+      );
+    }
+  }
+
+  #add(code: IssueCode, message: string): void {
+    // A name that is no well-formed text still has to be written into the answer.
+    const path = jsonPointer(this.#frames.flatMap(({ step }) => (step === NO_NAME_YET ? [] : [step]))).toWellFormed();
+    this.issues.push({ path, code, message: message.toWellFormed() });
+  }
+}
+
+/** Marks an object whose next string is a member name. No name can be this: it is not a string. */
+const NO_NAME_YET = -1;
+
+/** Characters of a number after its first: digits, sign, point, exponent. */
+const isNumberChar = (char: number): boolean =>
+  (char >= 0x30 && char <= 0x39) || char === 0x2e || char === 0x65 || char === 0x45 || char === 0x2b || char === 0x2d;
+
+/** Whether the double that a literal becomes prints as the same decimal. */
+function isExact(literal: string): boolean {
+  const number = Number(literal);
+  if (!Number.isFinite(number)) return false;
+  const printed = String(number);
+  if (printed === literal) return true;
+  if (literal.length <= 16 && Number.isSafeInteger(number) && /^-?\d+$/.test(literal)) return true;
+  const sent = decimalForm(literal);
+  const kept = decimalForm(printed);
+  return (
+    sent.digits === kept.digits && (sent.digits === '' || (sent.exponent === kept.exponent && sent.negative === kept.negative))
+  );
+}
+
+/** Significant digits without zeros at either end, and the power of ten of the last one. Zero has no digits. */
+function decimalForm(literal: string): { negative: boolean; digits: string; exponent: number } {
+  const negative = literal.startsWith('-');
+  const [mantissa = '', exponent = '0'] = literal.replace(/^-/, '').toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const all = (whole + fraction).replace(/^0+/, '');
+  const digits = all.replace(/0+$/, '');
+  // An exponent too large for Number has made the value zero or infinite, and then the digits differ already.
+  return { negative, digits, exponent: Number(exponent) - fraction.length + all.length - digits.length };
+}

@@ -1,0 +1,37 @@
+/** An ingestion key as it is sent: `aa_live_<12 hex>.<32 random bytes, base64url>` (specification 5.2). */
+export interface IngestionKey {
+  /** Twelve hex digits; visible, identifies the key. */
+  prefix: string;
+  /** The secret part as sent. Only its SHA-256 is stored. */
+  secret: string;
+}
+
+const LABEL = 'aa_live_';
+const FORM = /^aa_live_([0-9a-f]{12})\.([A-Za-z0-9_-]{43})$/;
+
+/** Bytes of the random secret. */
+export const SECRET_BYTES = 32;
+/** Bytes of the random prefix. */
+export const PREFIX_BYTES = 6;
+
+/** Reads a key; undefined when the text has not its form. */
+export function parseIngestionKey(text: string): IngestionKey | undefined {
+  const [, prefix, secret] = FORM.exec(text) ?? [];
+  return prefix === undefined || secret === undefined ? undefined : { prefix, secret };
+}
+
+/** Writes a key. This text is shown once and never stored. */
+export const formatIngestionKey = ({ prefix, secret }: IngestionKey): string => `${LABEL}${prefix}.${secret}`;
+
+/** A prefix as people give it, with or without `aa_live_`; undefined when it is none. */
+export function parseKeyPrefix(text: string): string | undefined {
+  const bare = text.startsWith(LABEL) ? text.slice(LABEL.length) : text;
+  return /^[0-9a-f]{12}$/.test(bare) ? bare : undefined;
+}
+
+/** The key that a request carries: Authorization: Bearer wins over X-Service-Key, another kind of Authorization is ignored beside it. */
+export function sentKey(authorization: string | undefined, serviceKey: string | undefined): string | undefined {
+  const [, bearer] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  if (bearer !== undefined) return bearer;
+  return /^Bearer\b/i.test(authorization ?? '') ? undefined : serviceKey?.trim();
+}

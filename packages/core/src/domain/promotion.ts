@@ -1,0 +1,160 @@
+import type { Condition, ConditionCheck, DecidedEvaluation, DecisionEvent, Reason } from '../contract/promotion-check.ts';
+
+/** The policy that the rules below are, named in every decision. A change of the rules is a new version. */
+export const POLICY = 'recent-passing-evaluation/v1';
+
+/** What the service itself holds about the agent, read in one moment. */
+export interface Evidence {
+  agent: { id: string; name: string; highRisk: boolean } | null;
+  /** The latest evaluation, whatever its status, with its age at that moment by the database's clock. */
+  evaluation: (DecidedEvaluation & { ageHours: number }) | null;
+  /** What people said of this evaluation; null when nobody was asked or nobody answered. */
+  approval: 'pending' | 'approved' | 'rejected' | null;
+  /** How many re-certifications of the agent are open. */
+  openRecertifications: number;
+}
+
+/** What the question demands. */
+export interface Demand {
+  /** What was asked for, for messages: the agent's name, or its id. */
+  agentLabel: string;
+  minPassRate: number;
+  maxAgeHours: number;
+}
+
+/** The outcome of the four conditions. */
+export interface Verdict {
+  allowed: boolean;
+  reason: Reason;
+  event: DecisionEvent;
+  message: string;
+  checks: ConditionCheck[];
+}
+
+/** The event of each reason (decisions.md, "Promotion check"). */
+export const EVENT_OF_REASON: Record<Reason, DecisionEvent> = {
+  no_recent_evaluation: 'promotion.blocked',
+  evaluation_not_passing: 'evaluation.failed',
+  pass_rate_below_threshold: 'evaluation.failed',
+  approval_required: 'approval.required',
+  approval_rejected: 'approval.required',
+  recertification_open: 'promotion.blocked',
+  all_conditions_met: 'promotion.allowed',
+};
+
+/** The four conditions of section 4.5, in its order. Unknown never passes. */
+export function decidePromotion(evidence: Evidence, demand: Demand): Verdict {
+  const checks = [
+    recentPassing(evidence, demand),
+    passRate(evidence, demand),
+    highRiskApproval(evidence, demand),
+    recertification(evidence, demand),
+  ];
+  const failed = checks.find((check) => !check.passed);
+  const reason = failed?.reason ?? 'all_conditions_met';
+  const message = failed?.message ?? `${demand.agentLabel} may be promoted: all four conditions are met.`;
+  return { allowed: failed === undefined, reason, event: EVENT_OF_REASON[reason], message, checks };
+}
+
+function recentPassing({ agent, evaluation }: Evidence, { agentLabel, maxAgeHours }: Demand): ConditionCheck {
+  const condition = 'recent_passing_evaluation';
+  if (agent === null) {
+    return failing(
+      condition,
+      'no_recent_evaluation',
+      `No agent ${agentLabel} is known here; record an evaluation that names it.`,
+    );
+  }
+  if (evaluation === null) {
+    return failing(condition, 'no_recent_evaluation', `${agentLabel} has no evaluation; run one and record its result.`);
+  }
+  const age = roundedHours(evaluation.ageHours);
+  if (!(evaluation.ageHours >= 0)) {
+    return failing(
+      condition,
+      'no_recent_evaluation',
+      `The latest evaluation of ${agentLabel} lies in the future; check the database's clock.`,
+    );
+  }
+  if (!(evaluation.ageHours <= maxAgeHours)) {
+    return failing(
+      condition,
+      'no_recent_evaluation',
+      `The latest evaluation of ${agentLabel} is ${age} hours old, the limit is ${maxAgeHours}; run a new one.`,
+    );
+  }
+  if (evaluation.status !== 'passing') {
+    return failing(
+      condition,
+      'evaluation_not_passing',
+      `The latest evaluation of ${agentLabel} is ${evaluation.status}, not passing.`,
+    );
+  }
+  return passing(condition, `The latest evaluation is passing and ${age} hours old, the limit is ${maxAgeHours}.`);
+}
+
+function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Demand): ConditionCheck {
+  const condition = 'pass_rate';
+  const rate = evaluation?.pass_rate ?? null;
+  if (rate === null) {
+    return failing(
+      condition,
+      'pass_rate_below_threshold',
+      `No pass rate is reported for ${agentLabel}; ${minPassRate} % is required.`,
+    );
+  }
+  if (!(rate >= minPassRate)) {
+    return failing(
+      condition,
+      'pass_rate_below_threshold',
+      `The pass rate of ${agentLabel} is ${rate} %, below the ${minPassRate} % required.`,
+    );
+  }
+  return passing(condition, `The pass rate is ${rate} %, and ${minPassRate} % is required.`);
+}
+
+function highRiskApproval({ agent, evaluation, approval }: Evidence, { agentLabel }: Demand): ConditionCheck {
+  const condition = 'high_risk_approval';
+  if (agent === null) return failing(condition, 'approval_required', `The risk level of ${agentLabel} is not known.`);
+  if (!agent.highRisk) return passing(condition, 'The agent is not high-risk.');
+  if (evaluation === null)
+    return failing(condition, 'approval_required', `${agentLabel} is high-risk, and there is no evaluation to approve.`);
+  if (approval === 'approved') return passing(condition, 'An approver approved this evaluation.');
+  if (approval === 'rejected') {
+    return failing(
+      condition,
+      'approval_rejected',
+      `${agentLabel} is high-risk, and an approver rejected this evaluation; a new one needs its own approval.`,
+    );
+  }
+  return failing(
+    condition,
+    'approval_required',
+    `${agentLabel} is high-risk: an approver must approve evaluation ${evaluation.id}.`,
+  );
+}
+
+function recertification({ agent, openRecertifications }: Evidence, { agentLabel }: Demand): ConditionCheck {
+  const condition = 'recertification';
+  if (agent === null)
+    return failing(condition, 'recertification_open', `Whether ${agentLabel} must be re-certified is not known.`);
+  if (openRecertifications !== 0) {
+    return failing(
+      condition,
+      'recertification_open',
+      `A re-certification of ${agentLabel} is open after an incident; close it on a passing evaluation recorded since.`,
+    );
+  }
+  return passing(condition, 'No re-certification is open.');
+}
+
+const passing = (condition: Condition, message: string): ConditionCheck => ({ condition, passed: true, reason: null, message });
+const failing = (condition: Condition, reason: Reason, message: string): ConditionCheck => ({
+  condition,
+  passed: false,
+  reason,
+  message,
+});
+
+/** Hours with at most 4 decimals: our own numbers stay where every JSON printer agrees. */
+export const roundedHours = (hours: number): number => Math.round(hours * 10_000) / 10_000;

@@ -1,0 +1,104 @@
+import type { Span } from '../contract/trace.ts';
+import { decimalSum, plainDecimal } from './decimal.ts';
+
+/** What was used: tokens as whole numbers, cost as an exact decimal in plain notation; null where nobody said. */
+export interface Usage {
+  promptTokens: number | null;
+  completionTokens: number | null;
+  totalTokens: number | null;
+  costUsd: string | null;
+}
+
+/** The four members as they are sent. */
+export interface ReportedUsage {
+  prompt_tokens?: number | null;
+  completion_tokens?: number | null;
+  total_tokens?: number | null;
+  cost_usd?: number | null;
+}
+
+/** A sum that JSON numbers cannot hold. The caller answers 422 (decisions.md, "Fields"). */
+export class SumTooLargeError extends Error {
+  override name = 'SumTooLargeError';
+  readonly member: 'prompt_tokens' | 'completion_tokens' | 'total_tokens' | 'cost_usd';
+  constructor(member: SumTooLargeError['member']) {
+    super(`the sum of ${member} is beyond 2^53-1`);
+    this.member = member;
+  }
+}
+
+/** What one step or event reports; prompt + completion make a total where none is given. */
+export function usageOf(reported: ReportedUsage): Usage {
+  const promptTokens = reported.prompt_tokens ?? null;
+  const completionTokens = reported.completion_tokens ?? null;
+  const totalTokens = reported.total_tokens ?? tokenSum('total_tokens', [promptTokens, completionTokens]);
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens,
+    costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
+  };
+}
+
+/** The sum over spans, member by member; null where no span says. Throws SumTooLargeError. */
+export function usageOfSpans(spans: readonly Span[]): Usage {
+  const costs = spans.flatMap((span) => (span.cost_usd == null ? [] : [span.cost_usd]));
+  return withinBounds({
+    promptTokens: tokenSum(
+      'prompt_tokens',
+      spans.map((span) => span.prompt_tokens),
+    ),
+    completionTokens: tokenSum(
+      'completion_tokens',
+      spans.map((span) => span.completion_tokens),
+    ),
+    totalTokens: tokenSum(
+      'total_tokens',
+      spans.map((span) => usageOf(span).totalTokens),
+    ),
+    costUsd: costs.length === 0 ? null : decimalSum(costs),
+  });
+}
+
+/**
+ * The totals of a trace: what was supplied at trace level, else the sum over the spans
+ * (decisions.md, "Traces"). `prompt_tokens` and `completion_tokens` supplied without a total make one.
+ */
+export function traceTotals(supplied: Usage, summed: Usage): Usage {
+  const madeTotal =
+    supplied.promptTokens !== null && supplied.completionTokens !== null
+      ? tokenSum('total_tokens', [supplied.promptTokens, supplied.completionTokens])
+      : null;
+  return withinBounds({
+    promptTokens: supplied.promptTokens ?? summed.promptTokens,
+    completionTokens: supplied.completionTokens ?? summed.completionTokens,
+    totalTokens: supplied.totalTokens ?? madeTotal ?? summed.totalTokens,
+    costUsd: supplied.costUsd ?? summed.costUsd,
+  });
+}
+
+/** The four members as supplied at trace level, nothing made of them. */
+export const suppliedUsage = (reported: ReportedUsage): Usage => ({
+  promptTokens: reported.prompt_tokens ?? null,
+  completionTokens: reported.completion_tokens ?? null,
+  totalTokens: reported.total_tokens ?? null,
+  costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
+});
+
+/** Throws when a member is beyond what JSON numbers hold; returns the usage otherwise. */
+export function withinBounds(usage: Usage): Usage {
+  if ((usage.totalTokens ?? 0) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('total_tokens');
+  if (usage.costUsd !== null && Number(usage.costUsd) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('cost_usd');
+  return usage;
+}
+
+/** Sum of what is there; null when nothing is. The first step beyond 2^53-1 throws, so no inexact sum is ever carried on. */
+function tokenSum(member: SumTooLargeError['member'], values: readonly (number | null | undefined)[]): number | null {
+  let sum: number | null = null;
+  for (const value of values) {
+    if (value == null) continue;
+    sum = (sum ?? 0) + value;
+    if (sum > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError(member);
+  }
+  return sum;
+}
