@@ -1,0 +1,110 @@
+"""The signed promotion decision and the key that signs it (docs/formats.md, "Promotion decision" and "Decision key")."""
+
+import hashlib
+import hmac
+import json
+import re
+
+import jcs
+
+SIGNATURE_ALG = 'HMAC-SHA256'
+ABOUT_THE_SIGNATURE = ('response_sha256', 'signature', 'signature_alg')
+# What whoever acts on a decision must find in it; the digest covers every other member as well.
+NEEDED = {
+    'allowed': bool,
+    'reason': str,
+    'timestamp': str,
+    'decision_id': str,
+    'key_id': str,
+    'response_sha256': str,
+    'signature': str,
+    'signature_alg': str,
+}
+
+_HASH = re.compile('[0-9a-f]{64}')
+
+
+class Invalid(Exception):
+    """A decision that must not be acted on. `problems` is a list of (code, message)."""
+
+    def __init__(self, problems):
+        super().__init__('; '.join(message for _, message in problems))
+        self.problems = problems
+
+
+def hkdf_sha256(ikm, salt, info, length):
+    """HKDF with SHA-256 (https://www.rfc-editor.org/rfc/rfc5869): extract, then expand."""
+    if length > 255 * 32:
+        raise ValueError('HKDF-SHA256 gives at most 8160 bytes')
+    prk = hmac.new(salt or bytes(32), ikm, hashlib.sha256).digest()
+    okm, block, counter = b'', b'', 0
+    while len(okm) < length:
+        counter += 1
+        block = hmac.new(prk, block + info + bytes([counter]), hashlib.sha256).digest()
+        okm += block
+    return okm[:length]
+
+
+def decision_key(master_secret, tenant_id, key_id):
+    """K, the 32 bytes that sign a tenant's decisions under one key_id."""
+    info = f'countersign/decision-key/v1|{tenant_id}|{key_id}'.encode('utf-8')
+    return hkdf_sha256(master_secret, b'', info, 32)
+
+
+def signed_part(response):
+    """D: the response without the three members about its signature."""
+    return {name: value for name, value in response.items() if name not in ABOUT_THE_SIGNATURE}
+
+
+def response_sha256(response):
+    return hashlib.sha256(jcs.canonicalize(signed_part(response))).hexdigest()
+
+
+def signature(key, digest):
+    message = f'countersign/decision/v1\n{SIGNATURE_ALG}\n{digest}\n'.encode('ascii')
+    return hmac.new(key, message, hashlib.sha256).hexdigest()
+
+
+def verify(data, key):
+    """The decision in these bytes, once digest and signature hold; raises Invalid otherwise."""
+    try:
+        text = data.decode('utf-8')
+    except UnicodeDecodeError as error:
+        raise Invalid([('bad_utf8', f'not UTF-8, at byte {error.start + 1}')]) from None
+    try:
+        response = jcs.read(text)
+        _check_shape(response)
+        computed = response_sha256(response)
+    except jcs.JcsError as error:
+        raise Invalid([(error.code, str(error))]) from None
+    problems = []
+    sent = response['response_sha256']
+    if not hmac.compare_digest(computed, sent):
+        problems.append(('digest_mismatch', f'response_sha256 does not match: the answer says {sent}, its members make {computed}'))
+    # Over the digest that was computed, never the one that was sent: a good signature of another answer proves nothing here.
+    if not hmac.compare_digest(signature(key, computed), response['signature']):
+        problems.append(('signature_mismatch', 'signature does not match: another key, or the answer was changed'))
+    if problems:
+        raise Invalid(problems)
+    return response
+
+
+def _check_shape(response):
+    if not isinstance(response, dict):
+        raise Invalid([('not_an_object', 'the answer is not a JSON object')])
+    problems = []
+    for name, kind in NEEDED.items():
+        if name not in response:
+            problems.append(('missing_member', f'the member {name} is missing'))
+        elif not isinstance(response[name], kind):
+            problems.append(('wrong_form', f'{name} is not a {"boolean" if kind is bool else "string"}'))
+    if problems:
+        raise Invalid(problems)
+    if response['signature_alg'] != SIGNATURE_ALG:
+        named = json.dumps(response['signature_alg'][:40])
+        raise Invalid([('unknown_signature_alg', f'signature_alg is {named}, not {SIGNATURE_ALG}')])
+    for name in ('response_sha256', 'signature'):
+        if not _HASH.fullmatch(response[name]):
+            problems.append(('wrong_form', f'{name} is not 64 lower-case hex digits'))
+    if problems:
+        raise Invalid(problems)

@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Writes the golden vectors that the service's own code is held to. Made by this verifier alone, so that the two
+implementations check each other: neither has seen the other's code, both have read docs/formats.md.
+
+`make_vectors.py` writes the files, `make_vectors.py --check` says whether they are what it would write.
+Everything in here is fixed: no clock, no chance. The published vectors beside them (RFC 8785, 5869, 4231) are not made here.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import base64
+import hashlib
+import json
+import pathlib
+
+import decision
+import jcs
+import ledger
+
+VECTORS = pathlib.Path(__file__).resolve().parents[2] / 'packages' / 'core' / 'test' / 'vectors'
+ORIGIN = (
+    'examples/verify/make_vectors.py, from docs/formats.md alone and independent of packages/core. '
+    'The people and figures in it are invented.'
+)
+
+TENANT = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'
+AGENT = '0b6f4d52-71c3-4e8b-9a2d-6c5e8f1a3b70'
+HARNESS = 'c2a9e1f4-5d60-4b37-8e12-9f7a0d3c6b58'
+EVALUATION = '7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a9b2d'
+MASTER_SECRET = bytes(range(32))
+KEY_ID = 'dk-1'
+OTHER_KEY_ID = 'dk-2'
+KEY_WRITER = 'key:4f9a02c7d1e6'
+
+
+# --- The audit chain --------------------------------------------------------------------------------------------------
+
+# One string per JSON text, because spelling is the point: member order, escapes and number forms are the sender's, and
+# must not matter. prev_hash and row_hash are put in by chain_vectors().
+ENTRIES = [
+    (
+        'all that may be null is null',
+        """{"version":1,"tenant_id":"%(tenant)s","seq":1,"id":"a1f0c3d2-0001-4b6e-8d7a-2f4c6e8a0b1d",
+        "recorded_at":"2026-11-20T09:30:00.123Z","recorded_by":"operator","actor":"ops","action":"workspace.created",
+        "subject":null,"rationale":null,"framework":null,"trace_id":null,"agent_id":null,"retention_until":null,"metadata":null}""",
+    ),
+    (
+        'every member has a value; characters beyond ASCII and beyond the basic plane; the same instant as the row before',
+        """{"version":1,"tenant_id":"%(tenant)s","seq":2,"id":"a1f0c3d2-0002-4b6e-8d7a-2f4c6e8a0b1d",
+        "recorded_at":"2026-11-20T09:30:00.123Z","recorded_by":"%(writer)s","actor":"ci:deploy-prod","action":"agent.promoted",
+        "subject":"Größenprüfer 😀","rationale":"Geprüft von Łukasz, 承認済み — d'accord 👩‍🚀","framework":"EU AI Act, Art. 14",
+        "trace_id":"run-2026-11-20/0042","agent_id":"%(agent)s","retention_until":"2033-12-31","metadata":{"build":4711,"green":true}}""",
+    ),
+    (
+        'every character that JSON.stringify escapes, and those that others escape but JCS does not; no normalization',
+        r"""{"version":1,"tenant_id":"%(tenant)s","seq":3,"id":"a1f0c3d2-0003-4b6e-8d7a-2f4c6e8a0b1d",
+        "recorded_at":"2026-11-20T09:30:01.000Z","recorded_by":"%(writer)s","actor":"importer","action":"evidence.imported",
+        "subject":"\u0000\u0001\b\t\n\u000B\f\r\u000E\u001F \u0020","rationale":"\"\\\/<script>&'\u007f\u0080\u009f\u00ad\u2028\u2029\ufeff\ufffe\uffff \ud83d\ude00 \u00C5 A\u030A",
+        "framework":null,"trace_id":null,"agent_id":null,"retention_until":null,"metadata":{"nul":"a\u0000b","sep":"\u2028"}}""",
+    ),
+    (
+        'member names: UTF-16 order differs from code point order, names that look like numbers, empty and awkward names',
+        r"""{"version":1,"tenant_id":"%(tenant)s","seq":4,"id":"a1f0c3d2-0004-4b6e-8d7a-2f4c6e8a0b1d",
+        "recorded_at":"2026-11-20T09:30:02.999Z","recorded_by":"%(writer)s","actor":"runtime","action":"policy.evaluated",
+        "subject":"order","rationale":null,"framework":null,"trace_id":null,"agent_id":null,"retention_until":null,
+        "metadata":{"\uFB33":"hebrew","\ud83d\ude00":"astral","\uE000":"private use","\u20ac":"euro","z":1,"aa":2,"a":3,"A":4,"":5,
+        "10":6,"9":7,"1":8,"-1":9,"\n":10,"\u007f":11,"\u0000":12,"__proto__":{"constructor":13,"toString":null},"a\u0301":14,"\u00e1":15,
+        "nested":{"b":[{"y":[],"x":{}},[[["deep"]]],"",null,true,false],"a":{"ﬀ":1,"𐀀":2}}}}""",
+    ),
+    (
+        'numbers: every form of ECMAScript Number::toString, in spellings that differ from it',
+        """{"metadata":{"zero":0,"one":1.0,"minus":-1,"exponent":1E+2,"trailing":4.50,"tenth":0.1,"long":123456789.125,
+        "e-6":0.000001,"e-7":0.0000001,"1e20":100000000000000000000,"1e21":1000000000000000000000,"1e23":1e23,
+        "safe":9007199254740991,"minus safe":-9007199254740991,"2^53":9007199254740992,"greatest":1.7976931348623157e308,"least":5e-324,
+        "round to even":1424953923781206.2,"small":-0.0000033333333333333333,"many":[333333333.3333333,0.002,1e-27,1e30,12e-1]},
+        "retention_until":"2027-02-28","agent_id":null,"trace_id":null,"framework":null,"rationale":"numbers","subject":"numbers",
+        "action":"metrics.recorded","actor":"harness","recorded_by":"%(writer)s","recorded_at":"2026-11-20T23:59:59.999Z",
+        "id":"a1f0c3d2-0005-4b6e-8d7a-2f4c6e8a0b1d","seq":5,"tenant_id":"%(tenant)s","version":1}""",
+    ),
+    (
+        'a blocked promotion, as the gate writes it',
+        """{"version":1,"tenant_id":"%(tenant)s","seq":6,"id":"a1f0c3d2-0006-4b6e-8d7a-2f4c6e8a0b1d",
+        "recorded_at":"2026-11-21T00:00:00.000Z","recorded_by":"system:promotion-gate","actor":"promotion-gate","action":"evaluation.failed",
+        "subject":"refund-agent","rationale":"%(message)s","framework":null,
+        "trace_id":null,"agent_id":"%(agent)s","retention_until":null,"metadata":{"decision_id":"5c0e8f2a-6b1d-4d3f-9e47-8a2c4e6f0b13",
+        "response_sha256":"%(blocked)s","key":"4f9a02c7d1e6"}}""",
+    ),
+]
+
+
+def chain_vectors():
+    values = {
+        'tenant': TENANT,
+        'agent': AGENT,
+        'writer': KEY_WRITER,
+        'message': BLOCKED['message'],
+        'blocked': decision_response(BLOCKED)['response_sha256'],
+    }
+    chain = ledger.Chain(TENANT)
+    entries = []
+    for what, template in ENTRIES:
+        text = template.replace('\n        ', '') % values
+        # As an export may spell it: the sender's own text with the two hashes after it.
+        unfinished = text[:-1] + f',"prev_hash":{json.dumps(chain.head)}' + '}'
+        entry = jcs.read(unfinished)
+        canonical = jcs.canonicalize(entry)
+        row_hash = ledger.row_hash(entry)
+        line = unfinished[:-1] + f',"row_hash":"{row_hash}"' + '}'
+        prev_hash = chain.head
+        chain.append(ledger.read_row(line.encode('utf-8')))
+        entries.append(
+            {
+                'what': what,
+                'line': line,
+                'canonical': canonical.decode('utf-8'),
+                'canonical_sha256_without_prefix': hashlib.sha256(canonical).hexdigest(),
+                'prev_hash': prev_hash,
+                'row_hash': row_hash,
+            }
+        )
+    return {
+        'origin': ORIGIN,
+        'how': 'line is one line of an export, in any spelling; canonical is JCS of its 16 members without row_hash; '
+        'row_hash is hex(SHA-256(prefix || canonical in UTF-8)). Parse the line, do not take it as text.',
+        'prefix': ledger.ROW_DOMAIN.decode('ascii'),
+        'tenant_id': TENANT,
+        'entries': entries,
+    }
+
+
+# --- Promotion decisions ----------------------------------------------------------------------------------------------
+
+
+def _checks(*failed):
+    names = ('recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification')
+    failures = dict(failed)
+    return [
+        {
+            'condition': name,
+            'passed': name not in failures,
+            'reason': failures[name][0] if name in failures else None,
+            'message': failures[name][1] if name in failures else 'Holds.',
+        }
+        for name in names
+    ]
+
+
+_BELOW = 'The latest evaluation passed 42 percent, below the 80 percent required. Evaluate again after the agent is mended.'
+_UNKNOWN = 'No evaluation of «Größenprüfer 😀» is known; report one, at most 72 hours old, and ask again.'
+
+ALLOWED = {
+    'allowed': True,
+    'reason': 'all_conditions_met',
+    'message': 'All four conditions are met.',
+    'event': 'promotion.allowed',
+    'evaluation_id': EVALUATION,
+    'agent_id': AGENT,
+    'policy': 'recent-passing-evaluation/v1',
+    'threshold': 80,
+    'required_threshold': 80,
+    'actual_threshold': 97.5,
+    'evaluation_age': 0.0004,
+    'timestamp': '2026-11-20T12:00:00.000Z',
+    'evaluation': {
+        'id': EVALUATION,
+        'name': 'nightly regression',
+        'status': 'passing',
+        'pass_rate': 97.5,
+        'category': 'regression',
+        'harness_id': HARNESS,
+        'recorded_at': '2026-11-20T11:59:58.560Z',
+        'recorded_by': KEY_WRITER,
+    },
+    'checks': _checks(),
+    'decision_id': '8d2f4b6c-0e1a-4c3d-9f5b-7a9c1e3d5f70',
+    'key_id': KEY_ID,
+}
+
+BLOCKED = {
+    'allowed': False,
+    'reason': 'pass_rate_below_threshold',
+    'message': _BELOW,
+    'event': 'evaluation.failed',
+    'evaluation_id': EVALUATION,
+    'agent_id': AGENT,
+    'policy': 'recent-passing-evaluation/v1',
+    'threshold': 80,
+    'required_threshold': 80,
+    'actual_threshold': 42,
+    'evaluation_age': 71.9999,
+    'timestamp': '2026-11-20T23:59:59.999Z',
+    'evaluation': {
+        'id': EVALUATION,
+        'name': 'all four trials',
+        'status': 'passing',
+        'pass_rate': 42,
+        'category': None,
+        'harness_id': None,
+        'recorded_at': '2026-11-18T00:00:00.359Z',
+        'recorded_by': KEY_WRITER,
+    },
+    'checks': _checks(('pass_rate', ('pass_rate_below_threshold', _BELOW))),
+    'decision_id': '5c0e8f2a-6b1d-4d3f-9e47-8a2c4e6f0b13',
+    'key_id': KEY_ID,
+}
+
+UNKNOWN_AGENT = {
+    'allowed': False,
+    'reason': 'no_recent_evaluation',
+    'message': _UNKNOWN,
+    'event': 'promotion.blocked',
+    'evaluation_id': None,
+    'agent_id': None,
+    'policy': 'recent-passing-evaluation/v1',
+    'threshold': 99.5,
+    'required_threshold': 99.5,
+    'actual_threshold': None,
+    'evaluation_age': None,
+    'timestamp': '2026-11-20T12:00:00.001Z',
+    'evaluation': {},
+    'checks': _checks(
+        ('recent_passing_evaluation', ('no_recent_evaluation', _UNKNOWN)),
+        ('pass_rate', ('pass_rate_below_threshold', 'No pass rate is known.')),
+        ('high_risk_approval', ('approval_required', 'The risk level is not known.')),
+        ('recertification', ('recertification_open', 'Not known to be closed.')),
+    ),
+    'decision_id': 'e1a3c5d7-9b0f-4e2c-8a4d-6f8b0c2e4a96',
+    'key_id': OTHER_KEY_ID,
+}
+
+
+def decision_response(signed_part):
+    """The whole answer for a D, signed."""
+    key = decision.decision_key(MASTER_SECRET, TENANT, signed_part['key_id'])
+    digest = decision.response_sha256(signed_part)
+    about = {'response_sha256': digest, 'signature': decision.signature(key, digest), 'signature_alg': decision.SIGNATURE_ALG}
+    return {**signed_part, **about}
+
+
+def decision_vectors():
+    cases = []
+    for what, signed_part in (
+        ('allowed', ALLOWED),
+        ('blocked, below the threshold', BLOCKED),
+        ('blocked, an unknown agent with a name beyond ASCII: nulls, an empty evaluation, the second live key', UNKNOWN_AGENT),
+    ):
+        response = decision_response(signed_part)
+        canonical = jcs.canonicalize(signed_part)
+        cases.append(
+            {
+                'what': what,
+                'key_id': signed_part['key_id'],
+                'decision_key_hex': decision.decision_key(MASTER_SECRET, TENANT, signed_part['key_id']).hex(),
+                'D': signed_part,
+                'canonical': canonical.decode('utf-8'),
+                'canonical_hex': canonical.hex(),
+                'response_sha256': response['response_sha256'],
+                'signature': response['signature'],
+                'response': response,
+            }
+        )
+    return {
+        'origin': ORIGIN + ' The checks and messages show the shape; what the gate decides is not held by this file.',
+        'how': 'decision_key = HKDF-SHA256(ikm = master secret, salt = "", info, 32); canonical = JCS(D); response_sha256 = '
+        'hex(SHA-256(canonical)); signature = hex(HMAC-SHA256(decision_key, message)), where message is the three lines below '
+        'with response_sha256 in the third.',
+        'master_secret_base64': base64.b64encode(MASTER_SECRET).decode('ascii'),
+        'tenant_id': TENANT,
+        'info': f'countersign/decision-key/v1|{TENANT}|<key_id>',
+        'message': 'countersign/decision/v1\nHMAC-SHA256\n<response_sha256>\n',
+        'cases': cases,
+    }
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+def files():
+    """Name and bytes of each file. ASCII, so that no editor or terminal changes a character that matters."""
+    made = {'audit-chain.json': chain_vectors(), 'decision.json': decision_vectors()}
+    return {name: (json.dumps(value, indent=2) + '\n').encode('ascii') for name, value in made.items()}
+
+
+def main(arguments):
+    if arguments not in ([], ['--check']):
+        print('use: make_vectors.py [--check]', file=sys.stderr)
+        return 2
+    stale = 0
+    for name, data in files().items():
+        path = VECTORS / name
+        if arguments == ['--check']:
+            same = path.is_file() and path.read_bytes() == data
+            stale += not same
+            print(f'{name}: {"up to date" if same else "not what would be written"}')
+        else:
+            path.write_bytes(data)
+            print(f'{name}: written, {len(data)} bytes')
+    return 1 if stale else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
