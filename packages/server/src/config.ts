@@ -1,0 +1,250 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ExitError } from './exit-codes.ts';
+
+/** Everything that can be configured. This file is the only reader of the environment; README "Configuration" lists the same table. */
+export interface Config {
+  host: string;
+  port: number;
+  dataDir: string;
+  /** Outside PostgreSQL; undefined for the embedded one. */
+  databaseUrl: string | undefined;
+  /** The role that owns and migrates the tables, where it is another than DATABASE_URL's. */
+  migrateDatabaseUrl: string | undefined;
+  databaseConnections: number;
+  /** Largest body in bytes, decompressed, by kind of operation. */
+  reportBytesMax: number;
+  recordBytesMax: number;
+  /** Bytes that may wait for their commit; beyond, 503. */
+  queueBytesMax: number;
+  /** Bytes of bodies that may be under way in memory; beyond, 503. */
+  readingBytesMax: number;
+  /** Requests per minute and key; undefined for no limit. */
+  rateLimitPerMinute: number | undefined;
+  logLevel: string;
+  tls: { cert: string; key: string } | undefined;
+  behindProxy: boolean;
+  /** As given; undefined where none is (the embedded database then makes its own). */
+  masterSecret: string | undefined;
+  signingKey: string | undefined;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Variable<T> {
+  name: string;
+  default: string | undefined;
+  meaning: string;
+  read: (text: string | undefined, name: string) => T;
+}
+
+const MIB = 1024 * 1024;
+
+const variable = <T>(name: string, fallback: string | undefined, meaning: string, read: Variable<T>['read']): Variable<T> => ({
+  name,
+  default: fallback,
+  meaning,
+  read,
+});
+
+/** Every variable, its default and its meaning: `--help` and the README's table are made of this. */
+export const VARIABLES = {
+  host: variable(
+    'COUNTERSIGN_HOST',
+    '127.0.0.1',
+    'Address to listen on. Beyond loopback only with TLS, or behind a proxy that ends it.',
+    text,
+  ),
+  port: variable('COUNTERSIGN_PORT', '7300', 'Port to listen on; 0 takes a free one.', whole(0, 65_535)),
+  dataDir: variable(
+    'COUNTERSIGN_DATA_DIR',
+    './data',
+    'Folder of the embedded database and of the secrets made for it.',
+    (given) => resolve(given ?? './data'),
+  ),
+  databaseUrl: variable(
+    'DATABASE_URL',
+    undefined,
+    'PostgreSQL 15 or later to use instead of the embedded one: postgres://…',
+    databaseUrl,
+  ),
+  migrateDatabaseUrl: variable(
+    'COUNTERSIGN_MIGRATE_DATABASE_URL',
+    undefined,
+    'The role that owns and migrates the tables, when the server itself is to run with fewer rights.',
+    databaseUrl,
+  ),
+  databaseConnections: variable(
+    'COUNTERSIGN_DATABASE_CONNECTIONS',
+    '8',
+    'Connections for writing; two more are kept for looking up keys.',
+    whole(2, 200),
+  ),
+  reportBytesMax: variable(
+    'COUNTERSIGN_REPORT_BYTES_MAX',
+    String(20 * MIB),
+    'Largest body of traces and telemetry, in bytes, decompressed.',
+    whole(1024, 512 * MIB),
+  ),
+  recordBytesMax: variable(
+    'COUNTERSIGN_RECORD_BYTES_MAX',
+    String(MIB),
+    'Largest body of the other endpoints, in bytes, decompressed.',
+    whole(1024, 32 * MIB),
+  ),
+  queueBytesMax: variable(
+    'COUNTERSIGN_QUEUE_BYTES_MAX',
+    String(64 * MIB),
+    'Bytes that may wait for their commit; beyond, 503.',
+    whole(1, 4096 * MIB),
+  ),
+  readingBytesMax: variable(
+    'COUNTERSIGN_READING_BYTES_MAX',
+    String(128 * MIB),
+    'Bytes of bodies that may be in memory; beyond, 503.',
+    whole(1, 4096 * MIB),
+  ),
+  rateLimitPerMinute: variable(
+    'COUNTERSIGN_RATE_LIMIT_PER_MINUTE',
+    undefined,
+    'Requests per minute, key and server process. No limit when unset.',
+    optionally(whole(1, 10_000_000)),
+  ),
+  logLevel: variable(
+    'COUNTERSIGN_LOG_LEVEL',
+    'info',
+    'fatal, error, warn, info, debug or silent.',
+    oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+  ),
+  tlsCert: variable(
+    'COUNTERSIGN_TLS_CERT_FILE',
+    undefined,
+    'PEM file with the certificate chain; with the key file, the server speaks HTTPS.',
+    file,
+  ),
+  tlsKey: variable('COUNTERSIGN_TLS_KEY_FILE', undefined, 'PEM file with the private key of the certificate.', file),
+  behindProxy: variable(
+    'COUNTERSIGN_BEHIND_PROXY',
+    'false',
+    'true when TLS ends in front of the server: it may then listen beyond loopback without TLS.',
+    flag,
+  ),
+  masterSecret: variable(
+    'COUNTERSIGN_MASTER_SECRET',
+    undefined,
+    '32 bytes in base64: decision keys are derived from it. Or its file: COUNTERSIGN_MASTER_SECRET_FILE.',
+    text,
+  ),
+  signingKey: variable(
+    'COUNTERSIGN_SIGNING_KEY',
+    undefined,
+    'Ed25519 private key, PKCS#8 PEM. Or its file: COUNTERSIGN_SIGNING_KEY_FILE.',
+    text,
+  ),
+} as const;
+
+/** Reads and validates the environment. Throws an ExitError that names the variable. */
+export function readConfig(environment: Environment = process.env): Config {
+  const get = <T>(variable: Variable<T>): T =>
+    variable.read(blankIsUnset(environment[variable.name]) ?? variable.default, variable.name);
+  const [cert, key] = [get(VARIABLES.tlsCert), get(VARIABLES.tlsKey)];
+  if ((cert === undefined) !== (key === undefined)) {
+    throw wrong(
+      cert === undefined ? 'COUNTERSIGN_TLS_CERT_FILE' : 'COUNTERSIGN_TLS_KEY_FILE',
+      'must be set too: TLS needs both the certificate and its key',
+    );
+  }
+  const config: Config = {
+    host: get(VARIABLES.host) ?? '127.0.0.1',
+    port: get(VARIABLES.port),
+    dataDir: get(VARIABLES.dataDir),
+    databaseUrl: get(VARIABLES.databaseUrl),
+    migrateDatabaseUrl: get(VARIABLES.migrateDatabaseUrl),
+    databaseConnections: get(VARIABLES.databaseConnections),
+    reportBytesMax: get(VARIABLES.reportBytesMax),
+    recordBytesMax: get(VARIABLES.recordBytesMax),
+    queueBytesMax: get(VARIABLES.queueBytesMax),
+    readingBytesMax: get(VARIABLES.readingBytesMax),
+    rateLimitPerMinute: get(VARIABLES.rateLimitPerMinute),
+    logLevel: get(VARIABLES.logLevel),
+    tls: cert === undefined || key === undefined ? undefined : { cert, key },
+    behindProxy: get(VARIABLES.behindProxy),
+    masterSecret: valueOrFile(environment, VARIABLES.masterSecret.name),
+    signingKey: valueOrFile(environment, VARIABLES.signingKey.name),
+  };
+  if (!isLoopback(config.host) && config.tls === undefined && !config.behindProxy) {
+    throw wrong(
+      'COUNTERSIGN_HOST',
+      `is ${config.host}: beyond loopback, set COUNTERSIGN_TLS_CERT_FILE and COUNTERSIGN_TLS_KEY_FILE, or COUNTERSIGN_BEHIND_PROXY=true`,
+    );
+  }
+  if (config.migrateDatabaseUrl !== undefined && config.databaseUrl === undefined) {
+    throw wrong(
+      'COUNTERSIGN_MIGRATE_DATABASE_URL',
+      'needs DATABASE_URL beside it; the embedded database makes both roles itself',
+    );
+  }
+  return config;
+}
+
+const wrong = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
+
+const blankIsUnset = (given: string | undefined): string | undefined =>
+  given === undefined || given.trim() === '' ? undefined : given.trim();
+
+/** A secret by value, or by the file that `<NAME>_FILE` names. */
+function valueOrFile(environment: Environment, name: string): string | undefined {
+  const value = blankIsUnset(environment[name]);
+  const path = blankIsUnset(environment[`${name}_FILE`]);
+  if (value !== undefined && path !== undefined) throw wrong(name, `and ${name}_FILE are both set; set one of them`);
+  return path === undefined ? value : file(path, `${name}_FILE`);
+}
+
+function text(given: string | undefined): string | undefined {
+  return given;
+}
+
+function whole(minimum: number, maximum: number) {
+  return (given: string | undefined, name: string): number => {
+    const number = Number(given);
+    if (given === undefined || !/^\d+$/.test(given) || number < minimum || number > maximum) {
+      throw wrong(name, `must be a whole number from ${minimum} to ${maximum}, got ${JSON.stringify(given)}`);
+    }
+    return number;
+  };
+}
+
+function optionally<T>(read: Variable<T>['read']) {
+  return (given: string | undefined, name: string): T | undefined => (given === undefined ? undefined : read(given, name));
+}
+
+function oneOf(values: readonly string[]) {
+  return (given: string | undefined, name: string): string => {
+    if (given === undefined || !values.includes(given))
+      throw wrong(name, `must be one of ${values.join(', ')}, got ${JSON.stringify(given)}`);
+    return given;
+  };
+}
+
+function flag(given: string | undefined, name: string): boolean {
+  if (given !== 'true' && given !== 'false') throw wrong(name, `must be true or false, got ${JSON.stringify(given)}`);
+  return given === 'true';
+}
+
+function databaseUrl(given: string | undefined, name: string): string | undefined {
+  // The value is not repeated in the message: it may hold a password.
+  if (given !== undefined && !/^postgres(ql)?:\/\/./.test(given)) throw wrong(name, 'must be a URL that begins with postgres://');
+  return given;
+}
+
+function file(path: string | undefined, name: string): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw wrong(name, `names a file that cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Whether an address stays on this machine. */
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

@@ -1,0 +1,106 @@
+/**
+ * PostgreSQL's binary array encoding, one function per element type: the driver sends a Buffer as a binary parameter.
+ * 1.7 times as fast as the driver's text arrays on the ingest path (docs/performance.md). Format: src/backend/utils/adt/arrayfuncs.c,
+ * array_recv: dimensions, has-null flag, element oid, length and lower bound, then each element as length and bytes (-1 is null).
+ */
+const OID = { bool: 16, bytea: 17, int8: 20, int4: 23, text: 25, float8: 701, timestamptz: 1184, uuid: 2950 } as const;
+const HEADER_BYTES = 20;
+
+function open(oid: number, length: number, bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + bytes);
+  buffer.writeInt32BE(1, 0);
+  buffer.writeInt32BE(1, 4);
+  buffer.writeInt32BE(oid, 8);
+  buffer.writeInt32BE(length, 12);
+  buffer.writeInt32BE(1, 16);
+  return buffer;
+}
+
+/** Elements of one width: `write` puts one at an offset. */
+function fixed<T>(
+  oid: number,
+  width: number,
+  values: readonly (T | null)[],
+  write: (buffer: Buffer, value: T, at: number) => void,
+): Buffer {
+  let nulls = 0;
+  for (const value of values) if (value === null) nulls += 1;
+  const buffer = open(oid, values.length, values.length * (4 + width) - nulls * width);
+  let at = HEADER_BYTES;
+  for (const value of values) {
+    if (value === null) {
+      at = buffer.writeInt32BE(-1, at);
+      continue;
+    }
+    at = buffer.writeInt32BE(width, at);
+    write(buffer, value, at);
+    at += width;
+  }
+  return buffer;
+}
+
+/** `bigint[]` from safe integers. */
+export const int8Array = (values: readonly (number | null)[]): Buffer =>
+  fixed(OID.int8, 8, values, (buffer, value, at) => {
+    buffer.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
+    buffer.writeUInt32BE(value >>> 0, at + 4);
+  });
+
+/** `integer[]`. */
+export const int4Array = (values: readonly (number | null)[]): Buffer =>
+  fixed(OID.int4, 4, values, (buffer, value, at) => buffer.writeInt32BE(value, at));
+
+/** `double precision[]`. */
+export const float8Array = (values: readonly (number | null)[]): Buffer =>
+  fixed(OID.float8, 8, values, (buffer, value, at) => buffer.writeDoubleBE(value, at));
+
+/** `boolean[]`. */
+export const boolArray = (values: readonly (boolean | null)[]): Buffer =>
+  fixed(OID.bool, 1, values, (buffer, value, at) => buffer.writeUInt8(value ? 1 : 0, at));
+
+/** `uuid[]` from the 36-character form. */
+export const uuidArray = (values: readonly (string | null)[]): Buffer =>
+  fixed(OID.uuid, 16, values, (buffer, value, at) => buffer.write(value.replaceAll('-', ''), at, 'hex'));
+
+/** Microseconds from 1970 to 2000, where PostgreSQL's time begins. */
+const POSTGRES_EPOCH_MICROS = 946_684_800_000_000n;
+
+/** `timestamptz[]` from microseconds since 1970. */
+export const timestampArray = (values: readonly (bigint | null)[]): Buffer =>
+  fixed(OID.timestamptz, 8, values, (buffer, value, at) => buffer.writeBigInt64BE(value - POSTGRES_EPOCH_MICROS, at));
+
+/** `bytea[]` from hex digests. */
+export const digestArray = (values: readonly (string | null)[]): Buffer =>
+  fixed(OID.bytea, 32, values, (buffer, value, at) => buffer.write(value, at, 'hex'));
+
+/** `text[]` from strings. They must be well-formed and without U+0000: labels are, by contract. */
+export function textArray(values: readonly (string | null)[]): Buffer {
+  let bytes = values.length * 4;
+  const lengths = values.map((value) => {
+    const length = value === null ? -1 : Buffer.byteLength(value);
+    if (length > 0) bytes += length;
+    return length;
+  });
+  const buffer = open(OID.text, values.length, bytes);
+  let at = HEADER_BYTES;
+  values.forEach((value, index) => {
+    at = buffer.writeInt32BE(lengths[index]!, at);
+    if (value !== null) at += buffer.write(value, at);
+  });
+  return buffer;
+}
+
+/** `text[]` from UTF-8 bytes: documents as they came, never decoded and encoded again. */
+export function documentArray(documents: readonly Buffer[]): Buffer {
+  const buffer = open(
+    OID.text,
+    documents.length,
+    documents.reduce((bytes, document) => bytes + 4 + document.length, 0),
+  );
+  let at = HEADER_BYTES;
+  for (const document of documents) {
+    at = buffer.writeInt32BE(document.length, at);
+    at += document.copy(buffer, at);
+  }
+  return buffer;
+}

@@ -1,0 +1,93 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { ExitError } from '../exit-codes.ts';
+import type { DatabaseAddress } from './pool.ts';
+
+/** Forward-only migrations, in the package's folder `migrations/`. From src/database and from dist alike, it is found by what it holds. */
+const FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../migrations/' : '../migrations/', import.meta.url));
+
+/** How the database's schema stands to this server's. */
+export type SchemaLevel = 'empty' | 'older' | 'current' | 'newer';
+
+/** Names of the migrations that this server knows, in order. */
+export const knownMigrations = (): string[] =>
+  readdirSync(FOLDER)
+    .filter((file) => /^\d{6}_.*\.sql$/.test(file))
+    .map((file) => file.replace(/\.sql$/, ''))
+    .sort();
+
+/** Compares the migrations that ran with those this server knows. */
+export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
+  const { rows: tables } = await queryable.query<{ found: boolean }>(
+    `SELECT to_regclass('countersign.migrations') IS NOT NULL AS found`,
+  );
+  if (tables[0]?.found !== true) return 'empty';
+  const { rows } = await queryable.query<{ name: string }>('SELECT name FROM countersign.migrations');
+  const known = new Set(knownMigrations());
+  if (rows.some(({ name }) => !known.has(name))) return 'newer';
+  return rows.length < known.size ? 'older' : 'current';
+}
+
+/**
+ * Brings the schema to this server's level and gives the server's role its rights. One at a time: an advisory lock is held.
+ * @param serverRole the role the server runs as, when it is another than the one that migrates.
+ * @returns the names of the migrations that ran.
+ */
+export async function migrate(address: DatabaseAddress, serverRole: string | undefined): Promise<string[]> {
+  const { runner } = await import('node-pg-migrate'); // only when there is something to do: it takes a moment to load
+  const client = new pg.Client({ ...address, application_name: 'countersign-migrate' });
+  await client.connect();
+  try {
+    if ((await schemaLevel(client)) === 'newer') throw newerSchema();
+    const run = await runner({
+      dbClient: client,
+      dir: FOLDER,
+      ignorePattern: '(?!\\d{6}_).*',
+      direction: 'up',
+      migrationsTable: 'migrations',
+      schema: 'countersign',
+      migrationsSchema: 'countersign',
+      createSchema: true,
+      createMigrationsSchema: true,
+      singleTransaction: true,
+      log: () => undefined,
+    });
+    if (serverRole !== undefined) await grantServerRole(client, serverRole);
+    return run.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
+}
+
+/** What serve says of a schema it cannot work with. */
+export const newerSchema = (): ExitError =>
+  new ExitError('schema_newer', 'the database was migrated by a newer Countersign than this one; start the newer server');
+export const olderSchema = (): ExitError =>
+  new ExitError('schema_older', 'the database is older than this server; run `countersign-server migrate` and start again');
+
+/** Tables where a row may change, and how. Everything else is INSERT and SELECT for the server's role. */
+const CHANGEABLE: Record<string, string> = {
+  ingestion_keys: 'UPDATE (secret_sha256, scopes, name, rotated_at, revoked_at, expires_at)',
+  key_last_use: 'UPDATE (last_used_at)',
+  log_heads: 'UPDATE (seq, row_hash, last_recorded_at)',
+  decision_keys: 'UPDATE (retired_at)',
+  idempotency_keys: 'DELETE',
+  agents: 'UPDATE (risk_level)',
+  traces: 'UPDATE',
+  spans: 'UPDATE',
+  approvals: 'UPDATE',
+  recertifications: 'UPDATE',
+};
+
+async function grantServerRole(client: pg.Client, role: string): Promise<void> {
+  const name = pg.escapeIdentifier(role);
+  const grants = Object.entries(CHANGEABLE).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
+  await client.query(`BEGIN;
+    GRANT USAGE ON SCHEMA countersign TO ${name};
+    GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA countersign TO ${name};
+    REVOKE INSERT ON countersign.migrations FROM ${name};
+    GRANT USAGE ON ALL SEQUENCES IN SCHEMA countersign TO ${name};
+    ${grants.join('\n')}
+    COMMIT`);
+}

@@ -1,0 +1,48 @@
+import pg from 'pg';
+
+/** How to reach a database: a URL, or the embedded one's socket. */
+export type DatabaseAddress = { connectionString: string } | { host: string; port: number; user: string; database: string };
+
+const { INT8 } = pg.types.builtins;
+
+/** bigint columns hold at most 2^53-1 here (the contract bounds every one), so a number holds them exactly. */
+pg.types.setTypeParser(INT8, Number);
+
+/**
+ * A pool of pipelined connections.
+ * @param size most connections at once.
+ */
+export function openPool(address: DatabaseAddress, { size, name }: { size: number; name: string }): pg.Pool {
+  const pool = new pg.Pool({
+    ...address,
+    max: size,
+    application_name: `countersign-${name}`,
+    connectionTimeoutMillis: 5_000,
+    // A database that hangs must become a 503, not a request that never ends.
+    query_timeout: 15_000,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+    pipeline: true,
+  } as pg.PoolConfig);
+  // An idle connection that breaks is replaced by the pool; without a listener the error would end the process.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/** Error classes of PostgreSQL that say "not now": connection lost, shutting down, out of resources. */
+const AWAY_CLASSES = new Set(['08', '53', '57']);
+
+/** Whether an error says that the database is away or stopping, rather than that the statement is wrong. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return AWAY_CLASSES.has(code.slice(0, 2)) && code !== '57014';
+  if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) return true;
+  return /terminat|timeout|timed out|not queryable|closed|ended|Cannot use a pool/i.test(error.message);
+}
+
+/** Errors that another try may not meet again: deadlock, serialization failure, a unique row that another node was first to insert. */
+const RETRYABLE = new Set(['40001', '40P01', '23505']);
+
+/** Whether the same batch may succeed when it is tried again. */
+export const isWorthRetrying = (error: unknown): boolean => RETRYABLE.has(String((error as { code?: unknown } | null)?.code));

@@ -1,0 +1,96 @@
+import type { Pool, PoolClient } from 'pg';
+
+/** A statement with a name: prepared once per connection, and found by its name in pg_stat_statements. */
+export interface Statement<Row> {
+  readonly name: string;
+  readonly text: string;
+  /** Phantom: what a row looks like. */
+  readonly row?: Row;
+}
+
+/** Names a statement. One function of `storage/` per statement. */
+export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
+
+/** What the storage functions run on: one transaction of one tenant. */
+export interface Transaction {
+  readonly tenantId: string;
+  /** Sends a statement. Statements of one transaction travel in a pipeline: send those that do not need each other's rows together. */
+  run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
+  /** Sends COMMIT right behind what was sent last, waits for all of it, and gives back what `last` gives. */
+  commit<T>(last: Promise<T>): Promise<T>;
+}
+
+/** COMMIT was answered with ROLLBACK: a statement before it had failed. */
+export class NotCommittedError extends Error {
+  override name = 'NotCommittedError';
+}
+
+const SET_TENANT = sql('set_tenant', `SELECT set_config('countersign.tenant_id', $1, true)`);
+
+/**
+ * The one way to run a transaction: it belongs to one tenant, row-level security included, and is committed when `work` returns.
+ * On any error it is rolled back; a connection that broke is not used again.
+ */
+export async function inTenantTransaction<T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const tx = new PipelinedTransaction(client, tenantId);
+  try {
+    tx.begin();
+    const result = await work(tx);
+    await tx.commit(Promise.resolve());
+    client.release();
+    return result;
+  } catch (error) {
+    await tx.rollback().then(
+      () => client.release(),
+      () => client.release(true),
+    );
+    throw error;
+  }
+}
+
+class PipelinedTransaction implements Transaction {
+  readonly tenantId: string;
+  readonly #client: PoolClient;
+  #committed: Promise<void> | undefined;
+  #opening: Promise<unknown> = Promise.resolve();
+
+  constructor(client: PoolClient, tenantId: string) {
+    this.#client = client;
+    this.tenantId = tenantId;
+  }
+
+  /** BEGIN and the tenant go out without waiting; if they fail, whatever follows fails with them. */
+  begin(): void {
+    this.#opening = Promise.all([this.#client.query('BEGIN'), this.#send(SET_TENANT, [this.tenantId])]);
+    this.#opening.catch(() => undefined); // reported by commit(), or by the statement that follows
+  }
+
+  run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    const rows = this.#send(statement, values);
+    rows.catch(() => undefined); // the caller may await it only after an earlier one of the pipeline failed
+    return rows;
+  }
+
+  async commit<T>(last: Promise<T>): Promise<T> {
+    this.#committed ??= this.#sendCommit();
+    const [result] = await Promise.all([last, this.#opening, this.#committed]);
+    return result;
+  }
+
+  async rollback(): Promise<void> {
+    await this.#opening;
+    await this.#client.query('ROLLBACK');
+  }
+
+  /** A COMMIT in a pipeline whose transaction failed answers ROLLBACK, without an error. */
+  async #sendCommit(): Promise<void> {
+    const { command } = await this.#client.query('COMMIT');
+    if (command !== 'COMMIT') throw new NotCommittedError(`COMMIT was answered with ${command}`);
+  }
+
+  async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    const { rows } = await this.#client.query({ name: statement.name, text: statement.text, values: values as unknown[] });
+    return rows as Row[];
+  }
+}

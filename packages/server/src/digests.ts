@@ -1,0 +1,13 @@
+import { createHmac, hash, hkdfSync } from 'node:crypto';
+import { decisionKeyInfo } from '@countersign/core/domain/decision-signature';
+import type { Digests } from '@countersign/core/domain/digests';
+
+/** The domain's digests, by node:crypto. */
+export const digests: Digests = {
+  sha256Hex: (text) => hash('sha256', text, 'hex'),
+  hmacSha256Hex: (key, text) => createHmac('sha256', key).update(text, 'utf8').digest('hex'),
+};
+
+/** A tenant's decision key: HKDF-SHA256 of the master secret (RFC 5869, docs/formats.md "Decision signature"). 32 bytes. */
+export const deriveDecisionKey = (masterSecret: Uint8Array, tenantId: string, keyId: string): Uint8Array =>
+  new Uint8Array(hkdfSync('sha256', masterSecret, '', decisionKeyInfo(tenantId, keyId), 32));

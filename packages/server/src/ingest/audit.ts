@@ -1,0 +1,24 @@
+import type { AuditEntry } from '@countersign/core/contract/audit-entry';
+import { agentClaim } from './agent-book.ts';
+import { type Endpoint, recordedByKey } from './endpoint.ts';
+import { replayability } from './replays.ts';
+
+/** POST /api/public/audit: append one entry; the answer is its proof of inclusion. */
+export const appendAuditEntry: Endpoint<AuditEntry> = async ({ audit }, asked, entry) =>
+  audit.submit(asked.principal.tenantId, {
+    bytes: asked.document.length + 1000,
+    ...replayability(asked),
+    claim: agentClaim(entry),
+    entry: {
+      recorded_by: recordedByKey(asked.principal),
+      actor: entry.actor,
+      action: entry.action,
+      subject: entry.subject ?? null,
+      rationale: entry.rationale ?? null,
+      framework: entry.framework ?? null,
+      trace_id: entry.trace_id ?? null,
+      agent_id: entry.agent_id?.toLowerCase() ?? null,
+      retention_until: entry.retention_until ?? null,
+      metadata: entry.metadata ?? null,
+    },
+  });

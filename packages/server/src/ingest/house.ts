@@ -1,0 +1,16 @@
+import type { BatchWriter } from '../database/batch-writer.ts';
+import type { Answered } from './endpoint.ts';
+import type { PreparedAudit } from './write-audit.ts';
+import type { PreparedCheck } from './write-decisions.ts';
+import type { PreparedEvaluation } from './write-evaluations.ts';
+import type { PreparedTelemetry } from './write-telemetry.ts';
+import type { PreparedTrace } from './write-traces.ts';
+
+/** What the house offers to endpoints: one batch writer per kind of record. */
+export interface House {
+  readonly traces: BatchWriter<PreparedTrace, Answered>;
+  readonly telemetry: BatchWriter<PreparedTelemetry, Answered>;
+  readonly evaluations: BatchWriter<PreparedEvaluation, Answered>;
+  readonly audit: BatchWriter<PreparedAudit, Answered>;
+  readonly decisions: BatchWriter<PreparedCheck, Answered>;
+}

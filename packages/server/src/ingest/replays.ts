@@ -1,0 +1,79 @@
+import { hash } from 'node:crypto';
+import { ApiError } from '../api-error.ts';
+import type { Item } from '../database/batch-writer.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { findAnswers, insertAnswers, type StoredAnswer } from '../storage/idempotency.ts';
+import type { Answered, Asked } from './endpoint.ts';
+
+/** What makes a request safe to send again. */
+export interface Replayable extends Item {
+  readonly idempotency: { key: string; bodySha256: string } | undefined;
+}
+
+/** The idempotency of a request and the fold key that keeps two of one key out of one batch. */
+export function replayability({ idempotencyKey, document }: Asked): {
+  idempotency: Replayable['idempotency'];
+  foldKeys: string[];
+} {
+  if (idempotencyKey === undefined) return { idempotency: undefined, foldKeys: [] };
+  return {
+    idempotency: { key: idempotencyKey, bodySha256: hash('sha256', document, 'hex') },
+    foldKeys: [`idempotency:${idempotencyKey}`],
+  };
+}
+
+/** The outcome of one item of a batch. */
+export type Outcome = Answered | ApiError;
+
+/** What a batch's own writing gives back: outcomes in order, and the statements that are on their way. */
+export interface Written {
+  outcomes: Outcome[];
+  /** Resolves when the statements sent have succeeded. They need not be awaited: COMMIT follows them in the pipeline. */
+  sent: Promise<unknown>;
+}
+
+/**
+ * Runs a batch so that no request is stored twice: those whose key has an answer get that one again, the others are written,
+ * and their answers are kept in the same transaction. Commits.
+ */
+export async function commitWithReplays<I extends Replayable>(
+  tx: Transaction,
+  path: string,
+  items: readonly I[],
+  write: (fresh: readonly I[]) => Promise<Written>,
+): Promise<Outcome[]> {
+  const keys = items.flatMap(({ idempotency }) => (idempotency === undefined ? [] : [idempotency.key]));
+  const stored = keys.length === 0 ? undefined : await findAnswers(tx, path, keys);
+  const replays = items.map((item) => replayOf(item, stored));
+  const fresh = items.filter((_, index) => replays[index] === undefined);
+  if (fresh.length === 0) return tx.commit(Promise.resolve(replays as Outcome[]));
+
+  const { outcomes, sent } = await write(fresh);
+  const kept = insertAnswers(
+    tx,
+    path,
+    fresh.flatMap((item, index) => answerToKeep(item, outcomes[index]!)),
+  );
+  await tx.commit(Promise.all([sent, kept]));
+  let next = 0;
+  return replays.map((replay) => replay ?? outcomes[next++]!);
+}
+
+function replayOf({ idempotency }: Replayable, stored: ReadonlyMap<string, StoredAnswer> | undefined): Outcome | undefined {
+  const first = idempotency === undefined ? undefined : stored?.get(idempotency.key);
+  if (first === undefined) return undefined;
+  if (first.bodySha256 !== idempotency?.bodySha256) {
+    const message = 'this Idempotency-Key was sent with another body; give every request a key of its own';
+    return new ApiError('idempotency_key_reused', [{ path: '', code: 'other_body', message }]);
+  }
+  return {
+    json: first.answer,
+    headers: { ...(JSON.parse(first.headers) as Record<string, string>), 'Idempotent-Replayed': 'true' },
+  };
+}
+
+/** A refusal is not kept: the same key may come again with what was wrong put right. */
+function answerToKeep({ idempotency }: Replayable, outcome: Outcome): StoredAnswer[] {
+  if (idempotency === undefined || outcome instanceof ApiError) return [];
+  return [{ ...idempotency, answer: outcome.json, headers: JSON.stringify(outcome.headers) }];
+}

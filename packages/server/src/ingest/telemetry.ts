@@ -1,0 +1,55 @@
+import { type Telemetry, type TelemetryEvent, telemetryEvents } from '@countersign/core/contract/telemetry';
+import { parseDateTime } from '@countersign/core/domain/instant';
+import { SumTooLargeError, usageOf } from '@countersign/core/domain/usage';
+import { validationFailed } from '../api-error.ts';
+import type { TelemetryRow } from '../storage/telemetry.ts';
+import { agentClaim } from './agent-book.ts';
+import { type Endpoint, recordedByKey } from './endpoint.ts';
+import { replayability } from './replays.ts';
+import { sumTooLarge } from './sum-too-large.ts';
+
+/** POST /api/public/telemetry: one event, or a batch that is stored whole or not at all. */
+export const ingestTelemetry: Endpoint<Telemetry> = async ({ telemetry }, asked, body) => {
+  const isBatch = 'events' in body && body.events != null;
+  const events = telemetryEvents(body);
+  const place = (index: number) => (isBatch ? ['events', index] : []);
+  return telemetry.submit(asked.principal.tenantId, {
+    bytes: asked.document.length + events.length * ROW_BYTES,
+    ...replayability(asked),
+    document: asked.document,
+    recordedBy: recordedByKey(asked.principal),
+    events: events.map((event, index) => eventRow(event, index, place(index))),
+    claims: events.map((event, index) => agentClaim(event, place(index))),
+  });
+};
+
+/** About what a prepared row costs in memory beside its document. */
+const ROW_BYTES = 500;
+
+function eventRow(event: TelemetryEvent, ordinal: number, at: (string | number)[]): TelemetryRow {
+  return {
+    ordinal,
+    traceId: event.trace_id,
+    outcome: event.outcome,
+    status: event.status ?? null,
+    model: event.model ?? null,
+    provider: event.provider ?? null,
+    sessionId: event.session_id ?? null,
+    externalUserId: event.external_user_id ?? null,
+    latencyMs: event.latency_ms ?? null,
+    toolCount: event.tool_count ?? null,
+    usage: eventUsage(event, at),
+    hasError: event.error != null && event.error !== '',
+    startedAt: event.started_at == null ? null : (parseDateTime(event.started_at) ?? null),
+    endedAt: event.ended_at == null ? null : (parseDateTime(event.ended_at) ?? null),
+  };
+}
+
+function eventUsage(event: TelemetryEvent, at: (string | number)[]) {
+  try {
+    return usageOf(event);
+  } catch (error) {
+    if (error instanceof SumTooLargeError) throw validationFailed(sumTooLarge(error, at));
+    throw error;
+  }
+}

@@ -1,0 +1,68 @@
+import type { Span, Trace } from '@countersign/core/contract/trace';
+import { parseDateTime } from '@countersign/core/domain/instant';
+import { SumTooLargeError, suppliedUsage, traceTotals, usageOf, usageOfSpans } from '@countersign/core/domain/usage';
+import { validationFailed } from '../api-error.ts';
+import { agentClaim } from './agent-book.ts';
+import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
+import { replayability } from './replays.ts';
+import { sumTooLarge } from './sum-too-large.ts';
+import type { PreparedSpan, PreparedTrace } from './write-traces.ts';
+
+/** POST /api/public/traces: the summary of a run and its ordered spans, merged into what is known of the trace_id. */
+export const ingestTrace: Endpoint<Trace> = async ({ traces }, asked, trace) =>
+  traces.submit(asked.principal.tenantId, prepareTrace(asked, trace));
+
+/** About what a prepared span costs in memory beside the document. */
+const SPAN_BYTES = 500;
+
+function prepareTrace(asked: Asked, trace: Trace): PreparedTrace {
+  const spans = trace.spans ?? undefined;
+  const { idempotency, foldKeys } = replayability(asked);
+  const supplied = suppliedUsage(trace);
+  return {
+    bytes: asked.document.length + (spans?.length ?? 0) * SPAN_BYTES,
+    idempotency,
+    foldKeys: [...foldKeys, `trace:${trace.trace_id}`],
+    document: asked.document,
+    recordedBy: recordedByKey(asked.principal),
+    claim: agentClaim(trace),
+    traceId: trace.trace_id,
+    outcome: trace.outcome ?? null,
+    sessionId: trace.session_id ?? null,
+    externalUserId: trace.external_user_id ?? null,
+    latencyMs: trace.latency_ms ?? null,
+    hasError: trace.error != null && trace.error !== '',
+    startedAt: instant(trace.started_at),
+    endedAt: instant(trace.ended_at),
+    supplied,
+    totals: totalsOf(trace),
+    spans: (spans ?? []).map(prepareSpan),
+  };
+}
+
+function totalsOf(trace: Trace) {
+  try {
+    return traceTotals(suppliedUsage(trace), usageOfSpans(trace.spans ?? []));
+  } catch (error) {
+    if (error instanceof SumTooLargeError) throw validationFailed(sumTooLarge(error, []));
+    throw error;
+  }
+}
+
+function prepareSpan(span: Span, ordinal: number): PreparedSpan {
+  return {
+    spanId: span.span_id,
+    ordinal,
+    kind: span.kind,
+    name: span.name,
+    status: span.status ?? 'success',
+    model: span.model ?? null,
+    provider: span.provider ?? null,
+    usage: usageOf(span),
+    latencyMs: span.latency_ms ?? null,
+    startedAt: instant(span.started_at),
+    endedAt: instant(span.ended_at),
+  };
+}
+
+const instant = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));

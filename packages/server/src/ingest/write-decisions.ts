@@ -1,0 +1,148 @@
+import type { PromotionDecision } from '@countersign/core/contract/promotion-check';
+import { type Signature, signDecision } from '@countersign/core/domain/decision-signature';
+import {
+  type Demand,
+  decidePromotion,
+  type Evidence,
+  POLICY,
+  roundedHours,
+  type Verdict,
+} from '@countersign/core/domain/promotion';
+import { v7 as uuidV7 } from 'uuid';
+import { ApiError, validationFailed } from '../api-error.ts';
+import type { Item } from '../database/batch-writer.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { digests } from '../digests.ts';
+import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
+import { requestApprovals } from '../storage/approvals.ts';
+import { type DecisionRow, findSigningKeyId, insertDecisions } from '../storage/decisions.ts';
+import { type EvidenceQuestion, findEvidence } from '../storage/evidence.ts';
+import { lockHeads, moveHead } from '../storage/ledger.ts';
+import { type Answered, answered } from './endpoint.ts';
+
+/** A promotion check ready to be decided. */
+export interface PreparedCheck extends Item {
+  question: EvidenceQuestion;
+  demand: Omit<Demand, 'agentLabel'>;
+  /** The asking key's prefix. */
+  askedBy: string;
+}
+
+/** Derives a tenant's decision key; see digests.ts. */
+export type DecisionKeys = (tenantId: string, keyId: string) => Uint8Array;
+
+/** A decision as signed, with what led to it. */
+interface Decided {
+  check: PreparedCheck;
+  /** The agent's name, or else what was asked for. */
+  agentLabel: string;
+  evidence: Evidence;
+  verdict: Verdict;
+  signed: Omit<PromotionDecision, keyof Signature> & Signature;
+}
+
+/**
+ * Decides the checks of one tenant that arrived together, on what the database holds at one moment, and keeps every decision;
+ * a blocked one goes to the audit ledger in the same transaction.
+ */
+export async function writeDecisions(
+  tx: Transaction,
+  checks: readonly PreparedCheck[],
+  decisionKeys: DecisionKeys,
+): Promise<(Answered | ApiError)[]> {
+  const [heads, keyId, found] = await Promise.all([
+    lockHeads(tx, ['audit', 'decisions']),
+    findSigningKeyId(tx),
+    findEvidence(
+      tx,
+      checks.map(({ question }) => question),
+    ),
+  ]);
+  const auditHead = heads.get('audit');
+  const decisionsHead = heads.get('decisions');
+  if (auditHead === undefined || decisionsHead === undefined) throw new Error(`tenant ${tx.tenantId} has no log heads`);
+  const key = decisionKeys(tx.tenantId, keyId);
+  const outcomes = checks.map((check, index): Decided | ApiError => {
+    const { evidence, mismatch } = found[index]!;
+    return mismatch ? agentMismatch() : decide(check, evidence, { keyId, key, now: decisionsHead.now });
+  });
+  const decided = outcomes.filter((outcome): outcome is Decided => !(outcome instanceof ApiError));
+  if (decided.length > 0) {
+    await tx.commit(
+      Promise.all([
+        insertDecisions(
+          tx,
+          decided.map((each, index) => decisionRow(each, decisionsHead.seq + 1 + index)),
+        ),
+        moveHead(tx, 'decisions', { ...decisionsHead, seq: decisionsHead.seq + decided.length }),
+        requestApprovals(tx, decided.flatMap(approvalRequest)),
+        appendEntries(tx, auditHead, decided.filter(({ verdict }) => !verdict.allowed).map(ledgerEntry)).sent,
+      ]),
+    );
+  }
+  return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : answered(outcome.signed)));
+}
+
+function decide(check: PreparedCheck, evidence: Evidence, signing: { keyId: string; key: Uint8Array; now: string }): Decided {
+  const { demand, question } = check;
+  const agentLabel = evidence.agent?.name ?? question.agentName ?? question.agentId ?? '';
+  const verdict = decidePromotion(evidence, { ...demand, agentLabel });
+  const { ageHours, ...evaluation } = evidence.evaluation ?? { ageHours: null };
+  const decision: Omit<PromotionDecision, keyof Signature> = {
+    allowed: verdict.allowed,
+    reason: verdict.reason,
+    message: verdict.message,
+    event: verdict.event,
+    evaluation_id: evidence.evaluation?.id ?? null,
+    agent_id: evidence.agent?.id ?? null,
+    policy: POLICY,
+    threshold: demand.minPassRate,
+    required_threshold: demand.minPassRate,
+    actual_threshold: evidence.evaluation?.pass_rate ?? null,
+    evaluation_age: ageHours === null ? null : roundedHours(ageHours),
+    evaluation: evaluation as PromotionDecision['evaluation'],
+    checks: verdict.checks,
+    decision_id: uuidV7(),
+    key_id: signing.keyId,
+    timestamp: signing.now,
+  };
+  return { check, agentLabel, evidence, verdict, signed: signDecision(decision, signing.key, digests) };
+}
+
+const decisionRow = ({ check, signed }: Decided, seq: number): DecisionRow => ({
+  seq,
+  id: signed.decision_id,
+  recordedAt: signed.timestamp,
+  recordedBy: `key:${check.askedBy}`,
+  agentId: signed.agent_id,
+  evaluationId: signed.evaluation_id,
+  allowed: signed.allowed,
+  reason: signed.reason,
+  event: signed.event,
+  responseSha256: signed.response_sha256,
+  document: JSON.stringify(signed),
+});
+
+/** A check that stops at approval_required asks for an approval, once per evaluation. */
+function approvalRequest({ check, evidence, verdict }: Decided) {
+  if (verdict.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
+  return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.askedBy}` }];
+}
+
+const ledgerEntry = ({ check, agentLabel, evidence, verdict, signed }: Decided): NewEntry =>
+  entryOf({
+    recorded_by: 'system:promotion-gate',
+    actor: 'promotion-gate',
+    action: verdict.event,
+    subject: agentLabel,
+    rationale: verdict.message,
+    agent_id: evidence.agent?.id ?? null,
+    metadata: { decision_id: signed.decision_id, response_sha256: signed.response_sha256, asked_by: check.askedBy },
+  });
+
+const agentMismatch = (): ApiError =>
+  validationFailed({
+    path: '/agent_name',
+    code: 'agent_mismatch',
+    message: 'agent_id and agent_name are not of one agent; send one of the two',
+  });

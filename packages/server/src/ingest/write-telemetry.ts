@@ -1,0 +1,44 @@
+import { operations } from '@countersign/core/contract/operations';
+import { v7 as uuidV7 } from 'uuid';
+import { validationFailed } from '../api-error.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { findAgents, insertAgents } from '../storage/agents.ts';
+import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
+import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
+import { answered } from './endpoint.ts';
+import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
+
+/** A telemetry request ready to be written: its events as rows, its bytes as they came. */
+export interface PreparedTelemetry extends Replayable {
+  document: Buffer;
+  recordedBy: string;
+  events: TelemetryRow[];
+  claims: AgentClaim[];
+}
+
+/** Writes telemetry requests of one tenant in one transaction. */
+export const writeTelemetry = (tx: Transaction, items: readonly PreparedTelemetry[]): Promise<Outcome[]> =>
+  commitWithReplays(tx, operations.ingestTelemetry.path, items, (fresh) => store(tx, fresh));
+
+async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Promise<Written> {
+  const book = new AgentBook(await findAgents(tx, ...claimed(items.flatMap(({ claims }) => claims))));
+  const submissions: { id: string; recordedBy: string; document: Buffer }[] = [];
+  const rows: { submission: string; agentId: string | null; event: TelemetryRow }[] = [];
+  const outcomes = items.map((item): Outcome => {
+    const resolved = book.resolve(item.claims);
+    if ('issues' in resolved) return validationFailed(...resolved.issues);
+    const id = uuidV7();
+    submissions.push({ id, recordedBy: item.recordedBy, document: item.document });
+    item.events.forEach((event, index) => {
+      rows.push({ submission: id, agentId: resolved.agentIds[index] ?? null, event });
+    });
+    return answered({ ok: true, ingested: item.events.length });
+  });
+  if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
+  const sent = Promise.all([
+    insertAgents(tx, book.registered),
+    insertTelemetrySubmissions(tx, submissions),
+    insertTelemetryEvents(tx, rows),
+  ]);
+  return { outcomes, sent };
+}

@@ -1,0 +1,190 @@
+import { operations } from '@countersign/core/contract/operations';
+import { SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
+import { v7 as uuidV7 } from 'uuid';
+import { type ApiError, validationFailed } from '../api-error.ts';
+import { type Item, RefusedItems } from '../database/batch-writer.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { findAgents, insertAgents } from '../storage/agents.ts';
+import { insertSpans, replaceSpans, type SpanRow, type SpanSums, sumSpans } from '../storage/spans.ts';
+import {
+  insertTraceSubmissions,
+  insertTraces,
+  type KnownTrace,
+  lockTraces,
+  type TraceFacts,
+  updateTraces,
+} from '../storage/traces.ts';
+import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
+import { answered } from './endpoint.ts';
+import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
+import { sumTooLarge } from './sum-too-large.ts';
+
+/** A span ready to be written, but for its trace. */
+export type PreparedSpan = Omit<SpanRow, 'trace' | 'submission'>;
+
+/** A trace request ready to be written: what is searched by as columns, its bytes as they came. */
+export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId' | 'spanCount'> {
+  document: Buffer;
+  recordedBy: string;
+  claim: AgentClaim;
+  spans: PreparedSpan[];
+}
+
+/** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
+export const writeTraces = (tx: Transaction, items: readonly PreparedTrace[]): Promise<Outcome[]> =>
+  commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) => store(tx, fresh));
+
+/** One request with the place it goes to: a new trace, or one that is known and now locked. */
+interface Placed {
+  item: PreparedTrace;
+  id: string;
+  agentId: string | null;
+  known: KnownTrace | undefined;
+}
+
+async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<Written> {
+  const [locked, agents] = await Promise.all([
+    lockTraces(
+      tx,
+      items.map(({ traceId }) => traceId),
+    ),
+    findAgents(tx, ...claimed(items.map(({ claim }) => claim))),
+  ]);
+  const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));
+  const book = new AgentBook(agents);
+  const placed = items.map((item) => place(item, knownByTraceId.get(item.traceId), book));
+  const accepted = placed.filter((each): each is Placed => !(each instanceof Error));
+
+  const sent: Promise<unknown>[] = [insertAgents(tx, book.registered)];
+  sent.push(
+    insertTraces(
+      tx,
+      accepted
+        .filter(({ known }) => known === undefined)
+        .map((each) => facts(each, each.item.supplied, each.item.totals, each.item.spans.length)),
+    ),
+  );
+  if (accepted.length > 0) sent.push(insertTraceSubmissions(tx, accepted.map(submission)));
+  sent.push(insertSpans(tx, accepted.filter(({ known }) => known === undefined).flatMap(spanRows)));
+  const merged = await merge(
+    tx,
+    accepted.filter(({ known }) => known !== undefined),
+    sent,
+  );
+  const outcomes = placed.map(
+    (each): Outcome => (each instanceof Error ? each : accept(each, merged.get(each.id) ?? each.item.totals)),
+  );
+  return { outcomes, sent: Promise.all(sent) };
+}
+
+/** Resolves agent and trace of a request, or says why it is refused. Nothing is written for a refused one. */
+function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): Placed | ApiError {
+  const resolved = book.resolve([item.claim], ([agentId]) => {
+    if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
+    const member = item.claim.id === null ? 'agent_name' : 'agent_id';
+    return [
+      {
+        path: `/${member}`,
+        code: 'agent_mismatch',
+        message: 'this trace_id belongs to another agent; give every run a trace_id of its own',
+      },
+    ];
+  });
+  if ('issues' in resolved) return validationFailed(...resolved.issues);
+  return { item, id: known?.id ?? uuidV7(), agentId: resolved.agentIds[0] ?? null, known };
+}
+
+/** Merges spans and totals into known traces; the totals are those of all spans, this request's included. */
+async function merge(tx: Transaction, placed: readonly Placed[], sent: Promise<unknown>[]): Promise<Map<string, Usage>> {
+  if (placed.length === 0) return new Map();
+  sent.push(replaceSpans(tx, placed.flatMap(spanRows)));
+  const sums = new Map(
+    (
+      await sumSpans(
+        tx,
+        placed.map(({ id }) => id),
+      )
+    ).map((row) => [row.trace, row]),
+  );
+  const totals = new Map<string, Usage>();
+  const refused = new Map<Item, ApiError>();
+  const updates = placed.flatMap((each) => {
+    const supplied = mergedUsage(each.item.supplied, each.known!.supplied);
+    try {
+      const total = traceTotals(supplied, summedUsage(sums.get(each.id)));
+      totals.set(each.id, total);
+      return [facts(each, supplied, total, sums.get(each.id)?.spanCount ?? 0)];
+    } catch (error) {
+      if (!(error instanceof SumTooLargeError)) throw error;
+      refused.set(each.item, validationFailed(sumTooLarge(error, [])));
+      return [];
+    }
+  });
+  if (refused.size > 0) throw new RefusedItems(refused);
+  sent.push(updateTraces(tx, updates));
+  return totals;
+}
+
+const facts = ({ item, id, agentId }: Placed, supplied: Usage, totals: Usage, spanCount: number): TraceFacts => ({
+  id,
+  traceId: item.traceId,
+  agentId,
+  outcome: item.outcome,
+  sessionId: item.sessionId,
+  externalUserId: item.externalUserId,
+  latencyMs: item.latencyMs,
+  hasError: item.hasError,
+  startedAt: item.startedAt,
+  endedAt: item.endedAt,
+  supplied,
+  totals,
+  spanCount,
+});
+
+const submissionNumber = ({ known }: Placed): number => (known?.submissionCount ?? 0) + 1;
+
+const submission = (each: Placed) => ({
+  trace: each.id,
+  number: submissionNumber(each),
+  recordedBy: each.item.recordedBy,
+  document: each.item.document,
+});
+
+const spanRows = (each: Placed): SpanRow[] =>
+  each.item.spans.map((span) => ({ ...span, trace: each.id, submission: submissionNumber(each) }));
+
+/** Totals once supplied stay until supplied again. */
+const mergedUsage = (sent: Usage, kept: Usage): Usage => ({
+  promptTokens: sent.promptTokens ?? kept.promptTokens,
+  completionTokens: sent.completionTokens ?? kept.completionTokens,
+  totalTokens: sent.totalTokens ?? kept.totalTokens,
+  costUsd: sent.costUsd ?? kept.costUsd,
+});
+
+/** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
+function summedUsage(sums: SpanSums | undefined): Usage {
+  const tokens = (
+    member: 'prompt_tokens' | 'completion_tokens' | 'total_tokens',
+    text: string | null | undefined,
+  ): number | null => {
+    if (text == null) return null;
+    if (!Number.isSafeInteger(Number(text))) throw new SumTooLargeError(member);
+    return Number(text);
+  };
+  return {
+    promptTokens: tokens('prompt_tokens', sums?.promptTokens),
+    completionTokens: tokens('completion_tokens', sums?.completionTokens),
+    totalTokens: tokens('total_tokens', sums?.totalTokens),
+    costUsd: sums?.costUsd ?? null,
+  };
+}
+
+const accept = ({ item, id }: Placed, totals: Usage): Outcome =>
+  answered({
+    ok: true,
+    id,
+    trace_id: item.traceId,
+    spans_ingested: item.spans.length,
+    tokens: totals.totalTokens,
+    cost_usd: totals.costUsd === null ? null : Number(totals.costUsd),
+  });

@@ -1,0 +1,81 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { ExitError } from './exit-codes.ts';
+
+/** The two secrets of an installation. They never stand in the database. */
+export interface Secrets {
+  /** 32 bytes: decision keys are derived from it. */
+  masterSecret: Uint8Array;
+  /** Ed25519 private key: signs checkpoints and attestations. */
+  signingKey: KeyObject;
+}
+
+/**
+ * The configured secrets; on the embedded database those missing are made on the first start, mode 0600, beside the data.
+ * With an outside database they must be given: two servers must have the same ones.
+ */
+export function loadSecrets(config: Config): Secrets {
+  const embedded = config.databaseUrl === undefined;
+  const master = config.masterSecret ?? (embedded ? kept(config.dataDir, 'master-secret', newMasterSecret) : undefined);
+  const signing = config.signingKey ?? (embedded ? kept(config.dataDir, 'signing-key.pem', newSigningKey) : undefined);
+  if (master === undefined) throw missing('COUNTERSIGN_MASTER_SECRET', '`openssl rand -base64 32` makes one');
+  if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', '`openssl genpkey -algorithm ed25519` makes one');
+  return { masterSecret: parseMasterSecret(master), signingKey: parseSigningKey(signing) };
+}
+
+/** What the database keeps to know its secrets again. Tells nothing about them. */
+export const fingerprints = ({ masterSecret, signingKey }: Secrets): { master: string; signing: string } => ({
+  master: Buffer.from(hkdfSync('sha256', masterSecret, '', 'countersign/master-secret-fingerprint/v1', 16)).toString('hex'),
+  signing: hash('sha256', createPublicKey(signingKey).export({ type: 'spki', format: 'der' }), 'hex'),
+});
+
+const missing = (name: string, remedy: string): ExitError =>
+  new ExitError('wrong_secret', `${name} (or ${name}_FILE) must be set beside DATABASE_URL; ${remedy}`);
+
+function parseMasterSecret(text: string): Uint8Array {
+  const bytes = Buffer.from(text.trim(), 'base64');
+  if (bytes.length !== 32 || bytes.toString('base64').replace(/=+$/, '') !== text.trim().replace(/=+$/, '')) {
+    throw new ExitError('bad_configuration', 'COUNTERSIGN_MASTER_SECRET must be 32 bytes in base64 (44 characters)');
+  }
+  return new Uint8Array(bytes);
+}
+
+function parseSigningKey(pem: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // Said below: the parser's own message could repeat parts of the key.
+  }
+  throw new ExitError('bad_configuration', 'COUNTERSIGN_SIGNING_KEY must be an Ed25519 private key, PKCS#8 PEM');
+}
+
+const newMasterSecret = (): string => randomBytes(32).toString('base64') + '\n';
+const newSigningKey = (): string => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/** Reads a secret's file, made on the first start. */
+function kept(dataDir: string, name: string, make: () => string): string {
+  const folder = join(dataDir, 'secrets');
+  const path = join(folder, name);
+  try {
+    if (!existsSync(path)) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      writeOnce(path, make());
+    }
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ExitError('wrong_secret', `the secret ${path} cannot be read or made: ${(error as Error).message}`);
+  }
+}
+
+/** Written aside, synced and renamed: after a crash the file is there whole, or not at all. */
+function writeOnce(path: string, content: string): void {
+  const aside = `${path}.${process.pid}`;
+  writeFileSync(aside, content, { mode: 0o600, flag: 'wx' });
+  const descriptor = openSync(aside, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+  if (!existsSync(path)) renameSync(aside, path);
+}

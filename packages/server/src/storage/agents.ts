@@ -1,0 +1,50 @@
+import { textArray, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** An agent of a tenant. */
+export interface Agent {
+  id: string;
+  name: string;
+  highRisk: boolean;
+}
+
+const FIND = sql<Agent>(
+  'find_agents',
+  `SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents
+    WHERE tenant_id = $1 AND (id = ANY ($2::uuid[]) OR name = ANY ($3::text[]))`,
+);
+
+/** The agents that have one of these ids or names. */
+export function findAgents(tx: Transaction, ids: readonly string[], names: readonly string[]): Promise<Agent[]> {
+  if (ids.length === 0 && names.length === 0) return Promise.resolve([]);
+  return tx.run(FIND, [tx.tenantId, uuidArray(ids), textArray(names)]);
+}
+
+const INSERT = sql(
+  'insert_agents',
+  `INSERT INTO countersign.agents (tenant_id, id, name) SELECT $1, id, name FROM unnest($2::uuid[], $3::text[]) AS new (id, name) ORDER BY name`,
+);
+
+/** Registers agents. A unique violation means that another batch was first, and knows them now. */
+export async function insertAgents(tx: Transaction, agents: readonly { id: string; name: string }[]): Promise<void> {
+  if (agents.length === 0) return;
+  await tx.run(INSERT, [tx.tenantId, uuidArray(agents.map(({ id }) => id)), textArray(agents.map(({ name }) => name))]);
+}
+
+const LIST = sql<Agent & { createdAt: string }>(
+  'list_agents',
+  `SELECT id, name, risk_level = 'high' AS "highRisk", to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "createdAt"
+     FROM countersign.agents WHERE tenant_id = $1 ORDER BY name`,
+);
+
+/** All agents of the tenant, by name. */
+export const listAgents = (tx: Transaction): Promise<(Agent & { createdAt: string })[]> => tx.run(LIST, [tx.tenantId]);
+
+const SET_RISK = sql<{ id: string }>(
+  'set_agent_risk',
+  `UPDATE countersign.agents SET risk_level = $3 WHERE tenant_id = $1 AND id = $2 AND risk_level <> $3 RETURNING id`,
+);
+
+/** Sets the risk level; false when it was that already. */
+export const setAgentRisk = async (tx: Transaction, id: string, level: 'low' | 'high'): Promise<boolean> =>
+  (await tx.run(SET_RISK, [tx.tenantId, id, level])).length === 1;

@@ -1,0 +1,60 @@
+import { boolArray, digestArray, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** A decision as it was signed, with what is searched by. */
+export interface DecisionRow {
+  seq: number;
+  id: string;
+  recordedAt: string;
+  recordedBy: string;
+  agentId: string | null;
+  evaluationId: string | null;
+  allowed: boolean;
+  reason: string;
+  event: string;
+  responseSha256: string;
+  document: string;
+}
+
+const INSERT = sql(
+  'insert_decisions',
+  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document)
+   SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document
+     FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::uuid[], $8::boolean[], $9::text[], $10::text[], $11::bytea[], $12::text[])
+       AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document)`,
+);
+
+/** Keeps decisions, allowed ones too. */
+export async function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): Promise<void> {
+  await tx.run(INSERT, [
+    tx.tenantId,
+    int8Array(rows.map(({ seq }) => seq)),
+    uuidArray(rows.map(({ id }) => id)),
+    timestampArray(rows.map(({ recordedAt }) => BigInt(Date.parse(recordedAt)) * 1000n)),
+    textArray(rows.map(({ recordedBy }) => recordedBy)),
+    uuidArray(rows.map(({ agentId }) => agentId)),
+    uuidArray(rows.map(({ evaluationId }) => evaluationId)),
+    boolArray(rows.map(({ allowed }) => allowed)),
+    textArray(rows.map(({ reason }) => reason)),
+    textArray(rows.map(({ event }) => event)),
+    digestArray(rows.map(({ responseSha256 }) => responseSha256)),
+    textArray(rows.map(({ document }) => document)),
+  ]);
+}
+
+const FIND_KEY = sql<{ key_id: string }>(
+  'find_decision_key',
+  `SELECT key_id FROM countersign.decision_keys WHERE tenant_id = $1 AND retired_at IS NULL ORDER BY created_at DESC LIMIT 1`,
+);
+
+/** The id of the key that signs now. Made with the workspace; throws when there is none. */
+export async function findSigningKeyId(tx: Transaction): Promise<string> {
+  const [row] = await tx.run(FIND_KEY, [tx.tenantId]);
+  if (row === undefined) throw new Error(`tenant ${tx.tenantId} has no live decision key`);
+  return row.key_id;
+}
+
+const INSERT_KEY = sql('insert_decision_key', `INSERT INTO countersign.decision_keys (tenant_id, key_id) VALUES ($1, $2)`);
+
+/** Adds a decision key. */
+export const insertDecisionKey = (tx: Transaction, keyId: string): Promise<unknown> => tx.run(INSERT_KEY, [tx.tenantId, keyId]);

@@ -1,0 +1,101 @@
+import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
+import type { Evidence } from '@countersign/core/domain/promotion';
+import { int4Array, textArray, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** Which agent, and which harness alone if one is named. */
+export interface EvidenceQuestion {
+  agentId: string | null;
+  agentName: string | null;
+  harnessId: string | null;
+}
+
+interface EvidenceRow {
+  place: number;
+  agent_id: string | null;
+  agent_name: string | null;
+  high_risk: boolean | null;
+  /** Whether the given id and the given name are of two agents, or one of them is unknown. */
+  mismatch: boolean;
+  evaluation_id: string | null;
+  name: string;
+  status: EvaluationStatus;
+  pass_rate: number | null;
+  category: string | null;
+  harness_id: string | null;
+  recorded_at: string;
+  recorded_by: string;
+  age_hours: number;
+  approval: 'pending' | 'approved' | 'rejected' | null;
+  open_recertifications: number;
+}
+
+// One statement for all questions that arrived together: 2 times as fast as a statement each (docs/performance.md).
+const FIND = sql<EvidenceRow>(
+  'find_evidence',
+  `SELECT asked.place, agent.id AS agent_id, agent.name AS agent_name, agent.risk_level = 'high' AS high_risk,
+          asked.id IS NOT NULL AND asked.name IS NOT NULL AND (agent.id <> asked.id OR agent.name <> asked.name) AS mismatch,
+          latest.id AS evaluation_id, latest.name, latest.status, latest.pass_rate, latest.category, latest.harness_id, latest.recorded_by,
+          to_char(latest.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS recorded_at,
+          (extract(epoch FROM clock_timestamp() - latest.recorded_at) / 3600)::float8 AS age_hours,
+          approval.status AS approval, open.count AS open_recertifications
+     FROM unnest($2::integer[], $3::uuid[], $4::text[], $5::uuid[]) AS asked (place, id, name, harness_id)
+     LEFT JOIN LATERAL (
+       SELECT id, name, risk_level FROM countersign.agents
+        WHERE tenant_id = $1 AND (agents.id = asked.id OR agents.name = asked.name)
+        ORDER BY agents.id = asked.id DESC NULLS LAST LIMIT 1) AS agent ON true
+     LEFT JOIN LATERAL (
+       (SELECT e.* FROM countersign.evaluations AS e
+         WHERE asked.harness_id IS NULL AND e.tenant_id = $1 AND e.agent_id = agent.id
+         ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1)
+       UNION ALL
+       (SELECT e.* FROM countersign.evaluations AS e
+         WHERE asked.harness_id IS NOT NULL AND e.tenant_id = $1 AND e.agent_id = agent.id AND e.harness_id = asked.harness_id
+         ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1)) AS latest ON true
+     LEFT JOIN countersign.approvals AS approval ON approval.tenant_id = $1 AND approval.evaluation_id = latest.id
+     LEFT JOIN LATERAL (
+       SELECT count(*) AS count FROM countersign.recertifications AS r
+        WHERE r.tenant_id = $1 AND r.agent_id = agent.id AND r.closed_at IS NULL) AS open ON true
+    ORDER BY asked.place`,
+);
+
+/**
+ * What the service holds about each agent asked for, all read in one moment; in the order of the questions.
+ * `mismatch` says that id and name are not of one agent.
+ */
+export async function findEvidence(
+  tx: Transaction,
+  questions: readonly EvidenceQuestion[],
+): Promise<{ evidence: Evidence; mismatch: boolean }[]> {
+  const rows = await tx.run(FIND, [
+    tx.tenantId,
+    int4Array(questions.map((_, place) => place)),
+    uuidArray(questions.map(({ agentId }) => agentId)),
+    textArray(questions.map(({ agentName }) => agentName)),
+    uuidArray(questions.map(({ harnessId }) => harnessId)),
+  ]);
+  return rows.map((row) => ({ evidence: evidenceOf(row), mismatch: row.mismatch === true }));
+}
+
+function evidenceOf(row: EvidenceRow): Evidence {
+  const { agent_id: id, agent_name: name, evaluation_id: evaluationId } = row;
+  return {
+    agent: id === null || name === null ? null : { id, name, highRisk: row.high_risk !== false },
+    evaluation:
+      evaluationId === null
+        ? null
+        : {
+            id: evaluationId,
+            name: row.name,
+            status: row.status,
+            pass_rate: row.pass_rate,
+            category: row.category,
+            harness_id: row.harness_id,
+            recorded_at: row.recorded_at,
+            recorded_by: row.recorded_by,
+            ageHours: row.age_hours,
+          },
+    approval: row.approval,
+    openRecertifications: row.open_recertifications,
+  };
+}

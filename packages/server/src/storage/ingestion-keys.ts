@@ -1,0 +1,107 @@
+import type { Scope } from '@countersign/core/contract/scopes';
+import type { Pool } from 'pg';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** What authentication needs to know of a key. */
+export interface KeyRecord {
+  prefix: string;
+  tenantId: string;
+  keyId: string;
+  scopes: Scope[];
+  /** 32 bytes. */
+  secretSha256: Buffer;
+  /** Revoked, or past its expiry. */
+  dead: boolean;
+}
+
+/**
+ * The keys of these prefixes, of all tenants: many requests' lookups in one statement. Read anew for every request and never
+ * cached, so that a revoked or rotated key is dead with the next request on every node.
+ */
+export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
+  const { rows } = await pool.query<KeyRecord>({
+    name: 'find_keys',
+    text: `SELECT prefix, tenant_id AS "tenantId", id AS "keyId", scopes, secret_sha256 AS "secretSha256",
+                  revoked_at IS NOT NULL OR coalesce(expires_at <= clock_timestamp(), false) AS dead
+             FROM countersign.ingestion_keys WHERE prefix = ANY ($1::text[])`,
+    values: [prefixes],
+  });
+  return rows;
+}
+
+/** A key as its workspace sees it. Never its secret, nor the hash of it. */
+export interface ListedKey {
+  id: string;
+  prefix: string;
+  name: string;
+  scopes: Scope[];
+  createdAt: string;
+  rotatedAt: string | null;
+  expiresAt: string | null;
+  revokedAt: string | null;
+  lastUsedAt: string | null;
+}
+
+const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const LISTED = `k.id, k.prefix, k.name, k.scopes, ${iso('k.created_at')} AS "createdAt", ${iso('k.rotated_at')} AS "rotatedAt",
+  ${iso('k.expires_at')} AS "expiresAt", ${iso('k.revoked_at')} AS "revokedAt", ${iso('u.last_used_at')} AS "lastUsedAt"`;
+
+const LIST = sql<ListedKey>(
+  'list_keys',
+  `SELECT ${LISTED} FROM countersign.ingestion_keys AS k
+     LEFT JOIN countersign.key_last_use AS u ON u.tenant_id = k.tenant_id AND u.key_id = k.id
+    WHERE k.tenant_id = $1 ORDER BY k.created_at, k.prefix`,
+);
+
+/** The tenant's keys, oldest first, revoked ones too. */
+export const listKeys = (tx: Transaction): Promise<ListedKey[]> => tx.run(LIST, [tx.tenantId]);
+
+const LOCK = sql<ListedKey>(
+  'lock_key',
+  `SELECT ${LISTED} FROM countersign.ingestion_keys AS k
+     LEFT JOIN countersign.key_last_use AS u ON u.tenant_id = k.tenant_id AND u.key_id = k.id
+    WHERE k.tenant_id = $1 AND k.prefix = $2 FOR UPDATE OF k`,
+);
+
+/** Locks and returns the tenant's key of a prefix. */
+export const lockKey = async (tx: Transaction, prefix: string): Promise<ListedKey | undefined> =>
+  (await tx.run(LOCK, [tx.tenantId, prefix]))[0];
+
+const INSERT = sql(
+  'insert_key',
+  `INSERT INTO countersign.ingestion_keys (tenant_id, id, prefix, name, scopes, secret_sha256, expires_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz)`,
+);
+
+/** Stores a new key: the SHA-256 of its secret, never the secret. */
+export const insertKey = (
+  tx: Transaction,
+  key: { id: string; prefix: string; name: string; scopes: readonly Scope[]; secretSha256: Buffer; expiresAt: string | null },
+): Promise<unknown> => tx.run(INSERT, [tx.tenantId, key.id, key.prefix, key.name, key.scopes, key.secretSha256, key.expiresAt]);
+
+const ROTATE = sql(
+  'rotate_key',
+  `UPDATE countersign.ingestion_keys SET secret_sha256 = $3, rotated_at = clock_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
+);
+
+/** Replaces the secret: the old one is dead with the next request. */
+export const replaceSecret = (tx: Transaction, prefix: string, secretSha256: Buffer): Promise<unknown> =>
+  tx.run(ROTATE, [tx.tenantId, prefix, secretSha256]);
+
+const REVOKE = sql(
+  'revoke_key',
+  `UPDATE countersign.ingestion_keys SET revoked_at = clock_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
+);
+
+/** Ends a key for good. */
+export const markRevoked = (tx: Transaction, prefix: string): Promise<unknown> => tx.run(REVOKE, [tx.tenantId, prefix]);
+
+const TOUCH = sql(
+  'touch_key',
+  `INSERT INTO countersign.key_last_use AS kept (tenant_id, key_id, last_used_at) VALUES ($1, $2, clock_timestamp())
+       ON CONFLICT (tenant_id, key_id) DO UPDATE SET last_used_at = excluded.last_used_at
+    WHERE kept.last_used_at < excluded.last_used_at - interval '1 minute'`,
+);
+
+/** Notes that a key was used, at most once a minute. */
+export const touchKey = (tx: Transaction, keyId: string): Promise<unknown> => tx.run(TOUCH, [tx.tenantId, keyId]);

@@ -1,0 +1,93 @@
+import type { Usage } from '@countersign/core/domain/usage';
+import {
+  boolArray,
+  documentArray,
+  int4Array,
+  int8Array,
+  textArray,
+  timestampArray,
+  uuidArray,
+} from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** What is searched and summed of a telemetry event; the rest stands in the submission's document. */
+export interface TelemetryRow {
+  /** Its place in the batch, from 0. */
+  ordinal: number;
+  traceId: string;
+  outcome: string;
+  status: string | null;
+  model: string | null;
+  provider: string | null;
+  sessionId: string | null;
+  externalUserId: string | null;
+  latencyMs: number | null;
+  toolCount: number | null;
+  usage: Usage;
+  hasError: boolean;
+  startedAt: bigint | null;
+  endedAt: bigint | null;
+}
+
+const INSERT_SUBMISSIONS = sql(
+  'insert_telemetry_submissions',
+  `INSERT INTO countersign.telemetry_submissions (tenant_id, id, received_at, recorded_by, document)
+   SELECT $1, id, clock_timestamp(), recorded_by, document FROM unnest($2::uuid[], $3::text[], $4::text[]) AS sent (id, recorded_by, document)`,
+);
+
+/** Keeps the bytes that came. */
+export async function insertTelemetrySubmissions(
+  tx: Transaction,
+  submissions: readonly { id: string; recordedBy: string; document: Buffer }[],
+): Promise<void> {
+  await tx.run(INSERT_SUBMISSIONS, [
+    tx.tenantId,
+    uuidArray(submissions.map(({ id }) => id)),
+    textArray(submissions.map(({ recordedBy }) => recordedBy)),
+    documentArray(submissions.map(({ document }) => document)),
+  ]);
+}
+
+const INSERT_EVENTS = sql(
+  'insert_telemetry_events',
+  `INSERT INTO countersign.telemetry_events (tenant_id, submission, ordinal, trace_id, outcome, status, agent_id, model, provider, session_id,
+     external_user_id, latency_ms, tool_count, prompt_tokens, completion_tokens, total_tokens, cost_usd, has_error, started_at, ended_at,
+     received_at)
+   SELECT $1, submission, ordinal, trace_id, outcome, status, agent_id, model, provider, session_id, external_user_id, latency_ms,
+     tool_count, prompt_tokens, completion_tokens, total_tokens, cost_usd::numeric, has_error, started_at, ended_at, clock_timestamp()
+     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::text[],
+       $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[], $19::timestamptz[],
+       $20::timestamptz[])
+       AS sent (submission, ordinal, trace_id, outcome, status, agent_id, model, provider, session_id, external_user_id, latency_ms,
+         tool_count, prompt_tokens, completion_tokens, total_tokens, cost_usd, has_error, started_at, ended_at)`,
+);
+
+/** Stores the events of submissions. */
+export async function insertTelemetryEvents(
+  tx: Transaction,
+  rows: readonly { submission: string; agentId: string | null; event: TelemetryRow }[],
+): Promise<void> {
+  const events = rows.map(({ event }) => event);
+  await tx.run(INSERT_EVENTS, [
+    tx.tenantId,
+    uuidArray(rows.map(({ submission }) => submission)),
+    int4Array(events.map(({ ordinal }) => ordinal)),
+    textArray(events.map(({ traceId }) => traceId)),
+    textArray(events.map(({ outcome }) => outcome)),
+    textArray(events.map(({ status }) => status)),
+    uuidArray(rows.map(({ agentId }) => agentId)),
+    textArray(events.map(({ model }) => model)),
+    textArray(events.map(({ provider }) => provider)),
+    textArray(events.map(({ sessionId }) => sessionId)),
+    textArray(events.map(({ externalUserId }) => externalUserId)),
+    int8Array(events.map(({ latencyMs }) => latencyMs)),
+    int8Array(events.map(({ toolCount }) => toolCount)),
+    int8Array(events.map(({ usage }) => usage.promptTokens)),
+    int8Array(events.map(({ usage }) => usage.completionTokens)),
+    int8Array(events.map(({ usage }) => usage.totalTokens)),
+    textArray(events.map(({ usage }) => usage.costUsd)),
+    boolArray(events.map(({ hasError }) => hasError)),
+    timestampArray(events.map(({ startedAt }) => startedAt)),
+    timestampArray(events.map(({ endedAt }) => endedAt)),
+  ]);
+}

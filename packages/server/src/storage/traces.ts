@@ -1,0 +1,161 @@
+import type { Usage } from '@countersign/core/domain/usage';
+import {
+  boolArray,
+  documentArray,
+  int4Array,
+  int8Array,
+  textArray,
+  timestampArray,
+  uuidArray,
+} from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** What is known of a trace before a submission merges into it. */
+export interface KnownTrace {
+  id: string;
+  traceId: string;
+  agentId: string | null;
+  submissionCount: number;
+  supplied: Usage;
+}
+
+const LOCK = sql<{
+  id: string;
+  trace_id: string;
+  agent_id: string | null;
+  submission_count: number;
+  supplied_prompt_tokens: number | null;
+  supplied_completion_tokens: number | null;
+  supplied_total_tokens: number | null;
+  supplied_cost_usd: string | null;
+}>(
+  'lock_traces',
+  `SELECT id, trace_id, agent_id, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
+          trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
+     FROM countersign.traces WHERE tenant_id = $1 AND trace_id = ANY ($2::text[]) ORDER BY trace_id FOR UPDATE`,
+);
+
+/** Locks and returns those of these traces that exist, in one order everywhere. Must come before anything is written to them. */
+export async function lockTraces(tx: Transaction, traceIds: readonly string[]): Promise<KnownTrace[]> {
+  const rows = await tx.run(LOCK, [tx.tenantId, textArray(traceIds)]);
+  return rows.map((row) => ({
+    id: row.id,
+    traceId: row.trace_id,
+    agentId: row.agent_id,
+    submissionCount: row.submission_count,
+    supplied: {
+      promptTokens: row.supplied_prompt_tokens,
+      completionTokens: row.supplied_completion_tokens,
+      totalTokens: row.supplied_total_tokens,
+      costUsd: row.supplied_cost_usd,
+    },
+  }));
+}
+
+/** The members of a trace that are searched by; null is "not sent". */
+export interface TraceFacts {
+  id: string;
+  traceId: string;
+  agentId: string | null;
+  outcome: string | null;
+  sessionId: string | null;
+  externalUserId: string | null;
+  latencyMs: number | null;
+  hasError: boolean;
+  startedAt: bigint | null;
+  endedAt: bigint | null;
+  supplied: Usage;
+  totals: Usage;
+  spanCount: number;
+}
+
+/** The columns that INSERT and UPDATE share, in the order of `$2` onwards. */
+const FACTS = `unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[], $10::timestamptz[],
+  $11::timestamptz[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[],
+  $20::bigint[]) AS sent (id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at, ended_at,
+  supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd, prompt_tokens, completion_tokens,
+  total_tokens, cost_usd, span_count)`;
+
+const factColumns = (tenantId: string, traces: readonly TraceFacts[]): unknown[] => [
+  tenantId,
+  uuidArray(traces.map(({ id }) => id)),
+  textArray(traces.map(({ traceId }) => traceId)),
+  uuidArray(traces.map(({ agentId }) => agentId)),
+  textArray(traces.map(({ outcome }) => outcome)),
+  textArray(traces.map(({ sessionId }) => sessionId)),
+  textArray(traces.map(({ externalUserId }) => externalUserId)),
+  int8Array(traces.map(({ latencyMs }) => latencyMs)),
+  boolArray(traces.map(({ hasError }) => hasError)),
+  timestampArray(traces.map(({ startedAt }) => startedAt)),
+  timestampArray(traces.map(({ endedAt }) => endedAt)),
+  ...[traces.map(({ supplied }) => supplied), traces.map(({ totals }) => totals)].flatMap((usages) => [
+    int8Array(usages.map(({ promptTokens }) => promptTokens)),
+    int8Array(usages.map(({ completionTokens }) => completionTokens)),
+    int8Array(usages.map(({ totalTokens }) => totalTokens)),
+    textArray(usages.map(({ costUsd }) => costUsd)),
+  ]),
+  int8Array(traces.map(({ spanCount }) => spanCount)),
+];
+
+const INSERT = sql(
+  'insert_traces',
+  `INSERT INTO countersign.traces (tenant_id, id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at,
+     ended_at, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd, prompt_tokens,
+     completion_tokens, total_tokens, cost_usd, span_count, submission_count, received_at)
+   SELECT $1, id, trace_id, agent_id, coalesce(outcome, 'success'), session_id, external_user_id, latency_ms, has_error, started_at, ended_at,
+     supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd::numeric, prompt_tokens,
+     completion_tokens, total_tokens, cost_usd::numeric, span_count, 1, clock_timestamp()
+     FROM ${FACTS} ORDER BY trace_id`,
+);
+
+/** Stores traces that were not there. A unique violation means that another batch was first: tried again, this one merges. */
+export async function insertTraces(tx: Transaction, traces: readonly TraceFacts[]): Promise<void> {
+  if (traces.length > 0) await tx.run(INSERT, factColumns(tx.tenantId, traces));
+}
+
+const UPDATE = sql(
+  'update_traces',
+  `UPDATE countersign.traces AS kept SET
+     agent_id = coalesce(sent.agent_id, kept.agent_id), outcome = coalesce(sent.outcome, kept.outcome),
+     session_id = coalesce(sent.session_id, kept.session_id), external_user_id = coalesce(sent.external_user_id, kept.external_user_id),
+     latency_ms = coalesce(sent.latency_ms, kept.latency_ms), has_error = kept.has_error OR sent.has_error,
+     started_at = coalesce(sent.started_at, kept.started_at), ended_at = coalesce(sent.ended_at, kept.ended_at),
+     supplied_prompt_tokens = sent.supplied_prompt_tokens, supplied_completion_tokens = sent.supplied_completion_tokens,
+     supplied_total_tokens = sent.supplied_total_tokens, supplied_cost_usd = sent.supplied_cost_usd::numeric,
+     prompt_tokens = sent.prompt_tokens, completion_tokens = sent.completion_tokens, total_tokens = sent.total_tokens,
+     cost_usd = sent.cost_usd::numeric, span_count = sent.span_count, submission_count = kept.submission_count + 1
+     FROM ${FACTS} WHERE kept.tenant_id = $1 AND kept.id = sent.id`,
+);
+
+/** Merges submissions into traces that lockTraces has locked: what was not sent keeps what was there. `supplied` and `totals` are the merged ones. */
+export async function updateTraces(tx: Transaction, traces: readonly TraceFacts[]): Promise<void> {
+  if (traces.length > 0) await tx.run(UPDATE, factColumns(tx.tenantId, traces));
+}
+
+/** One submission as it came. */
+export interface TraceSubmission {
+  /** `traces.id`. */
+  trace: string;
+  /** 1 for the first of its trace. */
+  number: number;
+  recordedBy: string;
+  document: Buffer;
+}
+
+const INSERT_SUBMISSIONS = sql(
+  'insert_trace_submissions',
+  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document)
+   SELECT $1, trace, number, clock_timestamp(), recorded_by, document
+     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[]) AS sent (trace, number, recorded_by, document)`,
+);
+
+/** Keeps the bytes that came. */
+export async function insertTraceSubmissions(tx: Transaction, submissions: readonly TraceSubmission[]): Promise<void> {
+  await tx.run(INSERT_SUBMISSIONS, [
+    tx.tenantId,
+    uuidArray(submissions.map(({ trace }) => trace)),
+    int4Array(submissions.map(({ number }) => number)),
+    textArray(submissions.map(({ recordedBy }) => recordedBy)),
+    documentArray(submissions.map(({ document }) => document)),
+  ]);
+}

@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import { v7 as uuidV7 } from 'uuid';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { insertDecisionKey } from '../storage/decisions.ts';
+import { insertLogHeads, insertTenant } from '../storage/tenants.ts';
+import { Refusal } from './refusal.ts';
+
+/** Makes a workspace with the heads of its logs and its first decision key. Names are unique. Returns its id. */
+export async function createWorkspace(pool: Pool, name: string): Promise<string> {
+  return inTenantTransaction(pool, uuidV7(), async (tx) => {
+    if (!(await insertTenant(tx, name)))
+      throw new Refusal(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);
+    return tx.commit(Promise.all([insertLogHeads(tx), insertDecisionKey(tx, newDecisionKeyId())]).then(() => tx.tenantId));
+  });
+}
+
+/** A decision key's id: says nothing about the key, which is derived. */
+const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex')}`;
