@@ -39,3 +39,9 @@ export async function findTenant(pool: Pool, name: string): Promise<Tenant | und
   const { rows } = await pool.query<Tenant>(`SELECT ${COLUMNS} FROM countersign.tenants WHERE name = $1`, [name]);
   return rows[0];
 }
+
+/** The tenant of an id; undefined also when the text is no id. */
+export async function findTenantById(pool: Pool, id: string): Promise<Tenant | undefined> {
+  const { rows } = await pool.query<Tenant>(`SELECT ${COLUMNS} FROM countersign.tenants WHERE id::text = lower($1)`, [id]);
+  return rows[0];
+}

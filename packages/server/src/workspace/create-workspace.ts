@@ -5,9 +5,11 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { insertDecisionKey } from '../storage/decisions.ts';
 import { insertLogHeads, insertTenant } from '../storage/tenants.ts';
 import { Refusal } from './refusal.ts';
+import { requireLabel } from './wrong-input.ts';
 
 /** Makes a workspace with the heads of its logs and its first decision key. Names are unique. Returns its id. */
 export async function createWorkspace(pool: Pool, name: string): Promise<string> {
+  requireLabel('the name', name);
   return inTenantTransaction(pool, uuidV7(), async (tx) => {
     if (!(await insertTenant(tx, name)))
       throw new Refusal(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);

@@ -9,6 +9,7 @@ import { insertKey, type ListedKey, lockKey, markRevoked, replaceSecret } from '
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
 import { lockHeads, moveHead } from '../storage/ledger.ts';
 import { Refusal } from './refusal.ts';
+import { requireLabel } from './wrong-input.ts';
 
 /** Who performs an act: `operator` on the command line, `user:<uuid>` in the portal. */
 export type ActingPerson = 'operator' | `user:${string}`;
@@ -23,6 +24,7 @@ export interface NewKey {
 
 /** Mints a key and returns its text: shown this once, never stored. */
 export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: ActingPerson): Promise<string> {
+  requireLabel('the name', key.name);
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const prefix = randomBytes(PREFIX_BYTES).toString('hex');
     const { secret, secretSha256 } = newSecret();

@@ -1,0 +1,142 @@
+import { ERRORS, ErrorBody, type ErrorCode } from './errors.ts';
+import { examples } from './examples.ts';
+import { type OperationId, operations } from './operations.ts';
+
+/** Any JSON object of the document. */
+type Node = Record<string, unknown>;
+
+/** Errors that each endpoint can answer, in the order of the checks. */
+const ANSWERED: readonly ErrorCode[] = [
+  'bad_request',
+  'unauthorized',
+  'insufficient_scope',
+  'method_not_allowed',
+  'request_timeout',
+  'payload_too_large',
+  'unsupported_media_type',
+  'invalid_json',
+  'validation_failed',
+  'idempotency_key_reused',
+  'rate_limited',
+  'headers_too_large',
+  'internal_error',
+  'unavailable',
+];
+
+/** The OpenAPI 3.1 description of the five endpoints, made of the same schemas that validate them. */
+export function openApiDocument(): Node {
+  const components = new Map<string, Node>();
+  const paths: Node = {};
+  for (const id of Object.keys(operations) as OperationId[]) paths[operations[id].path] = { post: operationNode(id, components) };
+  referTo(ErrorBody, components);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Countersign',
+      version: '1.0.0',
+      summary: 'The governance ledger for AI agents.',
+      description:
+        'Agent runtimes and CI pipelines send what agents did, how they were evaluated and what was decided about them; a deployment gate asks ' +
+        'whether an agent may be promoted and gets a signed answer. No recent passing evaluation, no promotion.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }, { serviceKey: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An ingestion key, aa_live_<12 hex>.<secret>.' },
+        serviceKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Service-Key',
+          description: 'The same key, where Authorization cannot be set.',
+        },
+      },
+      schemas: Object.fromEntries([...components].sort(([left], [right]) => (left < right ? -1 : 1))),
+    },
+  };
+}
+
+function operationNode(id: OperationId, components: Map<string, Node>): Node {
+  const operation = operations[id];
+  const bodies = operation.bodies.map((schema) => referTo(schema, components));
+  const requests = Object.entries(examples[id]).map(([name, { summary, request }]) => [name, { summary, value: request }]);
+  const answers = Object.entries(examples[id]).map(([name, { summary, answer }]) => [name, { summary, value: answer }]);
+  return {
+    operationId: id,
+    summary: operation.summary,
+    description: `${operation.description}\n\nScope: \`${operation.scope}\`. Nesting: at most ${operation.depthMax} levels.`,
+    ...(operation.replayable ? { parameters: [idempotencyKey] } : {}),
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: bodies.length === 1 ? bodies[0] : { anyOf: bodies },
+          examples: Object.fromEntries(requests),
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: 'Committed, with fsync.',
+        headers: {
+          'X-Request-Id': requestId,
+          ...(id === 'appendAuditEntry' ? { 'Countersign-Ledger-Seq': ledgerSeq } : {}),
+          ...(operation.replayable ? { 'Idempotent-Replayed': replayed } : {}),
+        },
+        content: { 'application/json': { schema: referTo(operation.answer, components), examples: Object.fromEntries(answers) } },
+      },
+      ...errorResponses(operation.replayable),
+    },
+  };
+}
+
+/** One response per status, naming the codes that it can bear. */
+function errorResponses(replayable: boolean): Node {
+  const responses: Record<string, Node> = {};
+  for (const code of ANSWERED) {
+    if (code === 'idempotency_key_reused' && !replayable) continue;
+    const { status, when } = ERRORS[code];
+    const line = `\`${code}\`: ${when}`;
+    const before = responses[status]?.description;
+    responses[status] = {
+      description: before === undefined ? line : `${before}\n\n${line}`,
+      headers: { 'X-Request-Id': requestId, ...(status === 429 || status === 503 ? { 'Retry-After': retryAfter } : {}) },
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    };
+  }
+  return responses;
+}
+
+const header = (description: string, schema: Node): Node => ({ description, schema });
+const requestId = header('Identifies the request in the log.', { type: 'string' });
+const ledgerSeq = header("The entry's number in its workspace's ledger.", { type: 'integer' });
+const replayed = header('true when this is the first answer again and nothing was stored twice.', { type: 'string' });
+const retryAfter = header('Seconds to wait before trying again.', { type: 'integer' });
+const idempotencyKey: Node = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Makes sending again safe: the same key with the same body gets the first answer for 24 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
+};
+
+/** A reference to a named schema, which is put among the components; an unnamed one as it stands. */
+function referTo(schema: object, components: Map<string, Node>): Node {
+  const { $id, ...rest } = schema as Node;
+  if (typeof $id !== 'string') return inlined(rest, components);
+  if (!components.has($id)) {
+    components.set($id, {});
+    components.set($id, inlined(rest, components));
+  }
+  return { $ref: `#/components/schemas/${$id}` };
+}
+
+function inlined(node: Node, components: Map<string, Node>): Node {
+  const copy = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(copy);
+    return typeof value === 'object' && value !== null ? referTo(value, components) : value;
+  };
+  return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, copy(value)]));
+}

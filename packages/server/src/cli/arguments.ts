@@ -1,0 +1,44 @@
+import { isScope, SCOPES, type Scope } from '@countersign/core/contract/scopes';
+import { parseKeyPrefix } from '@countersign/core/domain/ingestion-key';
+import { parseDateTime } from '@countersign/core/domain/instant';
+import { InvalidArgumentError } from 'commander';
+
+/** The options that many commands share, as `.option(...)` takes them. */
+export const JSON_OPTION = ['--json', 'machine-readable output; errors as JSON on stderr'] as const;
+export const WORKSPACE_OPTION = ['--workspace <name>', 'name (or id) of the workspace'] as const;
+
+/** `telemetry,audit`: names of scopes, each once, in the order of the contract. */
+export function parseScopes(text: string): Scope[] {
+  const given = text.split(',').map((scope) => scope.trim());
+  const unknown = given.find((scope) => !isScope(scope));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`${JSON.stringify(unknown)} is not a scope; give some of ${SCOPES.join(',')}.`);
+  return SCOPES.filter((scope) => given.includes(scope));
+}
+
+/** A date-time in the future, normalized to UTC with milliseconds. */
+export function parseExpiry(text: string): string {
+  const microseconds = parseDateTime(text);
+  if (microseconds === undefined) throw new InvalidArgumentError('Give a date-time such as 2027-01-01T00:00:00Z.');
+  const milliseconds = Number(microseconds / 1000n);
+  if (milliseconds <= Date.now()) throw new InvalidArgumentError('The expiry is in the past; such a key could never be used.');
+  const expiry = new Date(milliseconds).toISOString();
+  if (expiry.length !== 24) throw new InvalidArgumentError('The expiry is beyond the year 9999.');
+  return expiry;
+}
+
+/** A key's prefix, with or without `aa_live_`. What was given is not repeated: it may be a whole key. */
+export function parsePrefix(text: string): string {
+  const prefix = parseKeyPrefix(text);
+  if (prefix === undefined) {
+    const remedy = text.includes('.') ? 'give only what stands before the dot, never the secret' : '`keys list` shows them';
+    throw new InvalidArgumentError(`A prefix is 12 hex digits, with or without aa_live_; ${remedy}.`);
+  }
+  return prefix;
+}
+
+/** A UUID, in lower case. */
+export function parseUuid(text: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) throw new InvalidArgumentError('Give a UUID of 36 characters.');
+  return text.toLowerCase();
+}

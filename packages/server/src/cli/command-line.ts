@@ -1,0 +1,67 @@
+import { Command, CommanderError } from 'commander';
+import { failureOf, statusOf } from './failure.ts';
+import { epilogue } from './help.ts';
+import { addKeys } from './keys.ts';
+import { OutputClosed, Session, type Terminal } from './session.ts';
+import { addWorkspace } from './workspace.ts';
+
+/** The standard streams of this process. */
+const ownTerminal = (): Terminal => ({ out: process.stdout, err: process.stderr });
+
+/** Runs one command and returns the status that the process is to end with. Never throws. */
+export async function runCommandLine(args: string[], terminal: Terminal = ownTerminal()): Promise<number> {
+  // Whoever closed a stream has stopped listening; without a listener the error would end the process with a stack.
+  for (const stream of [terminal.out, terminal.err]) if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
+  const session = new Session(terminal, asksForJson(args));
+  try {
+    await commandLine(session, terminal).parseAsync(args, { from: 'user' });
+    return statusOf(session.ending);
+  } catch (error) {
+    return report(error, session, terminal);
+  }
+}
+
+/** Known before the line is parsed, because a line that cannot be parsed must be answered in the form asked for too. */
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? undefined : end).includes('--json');
+}
+
+function commandLine(session: Session, { out, err }: Terminal): Command {
+  const program = new Command('countersign-server')
+    .description('Countersign, the governance ledger for AI agents: the server and what its operator does.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => out.write(text),
+      // Help shown because a command is missing. Errors are reported once, by report().
+      writeErr: (text) => session.json || err.write(text),
+      outputError: () => undefined,
+      getOutHelpWidth: () => 100,
+      getErrHelpWidth: () => 100,
+    })
+    .addHelpText('after', ({ command }) => (command.parent === null ? epilogue() : ''));
+  addWorkspace(program, session);
+  addKeys(program, session);
+  return program;
+}
+
+function report(error: unknown, session: Session, terminal: Terminal): number {
+  if (error instanceof OutputClosed) return statusOf(session.ending);
+  if (error instanceof CommanderError && error.exitCode === 0) return statusOf('ok');
+  const isHelp = error instanceof CommanderError && error.code === 'commander.help';
+  const { reason, message } = isHelp
+    ? { reason: 'wrong_use' as const, message: 'a command is missing; --help lists them' }
+    : failureOf(error);
+  if (session.json) terminal.err.write(JSON.stringify({ error: reason, message }) + '\n');
+  else if (!isHelp) terminal.err.write(`countersign-server: ${message}\n`);
+  if (reason === 'fault' && wantsStack(session)) terminal.err.write(`${(error as Error)?.stack ?? error}\n`);
+  return statusOf(reason);
+}
+
+function wantsStack(session: Session): boolean {
+  try {
+    return ['debug', 'trace'].includes(session.config.logLevel);
+  } catch {
+    return false; // the configuration itself may be what is wrong
+  }
+}

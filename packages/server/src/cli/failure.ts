@@ -1,0 +1,30 @@
+import { CommanderError } from 'commander';
+import { isDatabaseAway } from '../database/pool.ts';
+import { EXIT_CODES, ExitError, type ExitReason } from '../exit-codes.ts';
+import { Refusal } from '../workspace/refusal.ts';
+import { WrongInput } from '../workspace/wrong-input.ts';
+import { oneLine } from './table.ts';
+
+/** Why a command did not succeed: its exit code's name, and one line for people. */
+export interface Failure {
+  reason: ExitReason;
+  message: string;
+}
+
+/** Says what an error means for whoever ran the command. Never a stack. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof ExitError) return { reason: error.reason, message: oneLine(error.message) };
+  if (error instanceof Refusal) return { reason: 'refused', message: oneLine(error.message) };
+  if (error instanceof WrongInput) return { reason: 'wrong_use', message: oneLine(error.message) };
+  if (error instanceof CommanderError) return { reason: 'wrong_use', message: oneLine(error.message.replace(/^error: /, '')) };
+  const said = error instanceof Error ? error.message || error.name : String(error);
+  if (isDatabaseAway(error)) return { reason: 'database_away', message: oneLine(`the database went away: ${said}`) };
+  return {
+    reason: 'fault',
+    message: oneLine(`a fault of Countersign: ${said} (COUNTERSIGN_LOG_LEVEL=debug shows where)`),
+  };
+}
+
+/** The status that the process ends with. */
+export const statusOf = (ending: ExitReason | number): number =>
+  typeof ending === 'number' ? ending : EXIT_CODES[ending].status;

@@ -1,0 +1,50 @@
+import { VARIABLES } from '../config.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+
+/** Wraps words to lines, all but the first indented. */
+function wrapped(text: string, indent: number, width = 100): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && indent + line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join('\n' + ' '.repeat(indent));
+}
+
+const exitCodes = (): string =>
+  Object.values(EXIT_CODES)
+    .map(({ status, meaning }) => `  ${String(status).padEnd(4)}${wrapped(meaning, 6)}`)
+    .join('\n');
+
+const variables = (): string =>
+  Object.values(VARIABLES)
+    .map(({ name, default: fallback, meaning }) => {
+      const shown = fallback === undefined ? meaning : `${meaning} (default: ${fallback})`;
+      return `  ${name}\n      ${wrapped(shown, 6)}`;
+    })
+    .join('\n');
+
+/** What stands below the list of commands: an example, the exit codes, the environment. */
+export const epilogue = (): string => `
+Examples:
+  $ countersign-server serve
+  $ countersign-server workspace create --name acme
+  $ countersign-server keys mint --workspace acme --name ci --scopes telemetry,evaluations,audit,governance
+  $ countersign-server ledger verify --workspace acme
+
+Data goes to stdout, everything else to stderr. Every command takes --json; an error is then
+{ "error": <reason>, "message": <text> } on stderr. Commands work whether or not the server is running.
+
+Exit codes:
+${exitCodes()}
+
+Environment:
+${variables()}
+`;
+
+/** Examples below a command's own help. */
+export const examples = (...lines: string[]): string =>
+  '\nExamples:\n' + lines.map((line) => `  $ countersign-server ${line}`).join('\n') + '\n';

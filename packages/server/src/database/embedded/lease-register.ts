@@ -1,0 +1,114 @@
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { basename, dirname, join, resolve } from 'node:path';
+import { errno } from './embedded-database-error.ts';
+
+/**
+ * Which keeper keeps this data folder. The register is a row of numbered folders `lease-<n>`, each naming the socket on which
+ * one keeper listens; the highest number counts, and its keeper lives as long as the socket answers.
+ *
+ * A keeper takes over by renaming a folder of its own to the number after a dead one. Renaming onto a folder that is not empty
+ * fails, so one keeper wins, and a socket whose process has died never answers again, so nobody can lose what it holds. A lock
+ * file or a socket with a fixed name would have to be removed when stale, and whoever removes it may remove a successor's.
+ * The highest number is never removed, also not at an orderly stop: it is what makes the next number unique.
+ */
+export interface Registration {
+  readonly number: number;
+  /** Undefined if it came with the copy of another data folder, whose keeper is none of ours. */
+  readonly socketPath: string | undefined;
+}
+
+/** What stands in a `lease-<n>`. */
+interface Entry {
+  /** The identity of the keeper's folder itself: a copy has another, the same folder under another name (a mount) has not. */
+  readonly folder: string;
+  /** Relative to the keeper's folder where it is in there, for the same reason. */
+  readonly socket: string;
+}
+
+/** The keeper that registered last, alive or dead. */
+export function newestRegistration(keeperDir: string): Registration | undefined {
+  for (;;) {
+    const number = Math.max(0, ...registeredNumbers(keeperDir));
+    if (number === 0) return undefined;
+    try {
+      const entry = JSON.parse(readFileSync(join(keeperDir, `lease-${number}`, 'keeper.json'), 'utf8')) as Entry;
+      return { number, socketPath: entry.folder === identityOf(keeperDir) ? resolve(keeperDir, entry.socket) : undefined };
+    } catch (error) {
+      // Superseded and removed between the two looks: look again.
+      if (errno(error) !== 'ENOENT') throw error;
+    }
+  }
+}
+
+/** A connection to the registered keeper, or undefined when it is dead. */
+export function connectTo({ socketPath }: Registration): Promise<Socket | undefined> {
+  if (socketPath === undefined) return Promise.resolve(undefined);
+  return new Promise((connected, reject) => {
+    const socket = connect(socketPath);
+    socket.once('connect', () => {
+      socket.removeAllListeners('error');
+      connected(socket);
+    });
+    socket.once('error', (error) => {
+      // Anything else is no sign of death: a full backlog (EAGAIN) is a busy keeper.
+      if (['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(errno(error) ?? '')) connected(undefined);
+      else reject(error);
+    });
+  });
+}
+
+/** Registers a keeper that listens on `socketPath` already, after `dead` (the newest one, seen dead). False: another was first. */
+export function register(keeperDir: string, socketPath: string, dead: Registration | undefined): Registration | undefined {
+  const number = (dead?.number ?? 0) + 1;
+  const prepared = mkdtempSync(join(keeperDir, 'lease-new-'));
+  try {
+    const inside = dirname(socketPath) === keeperDir;
+    const entry: Entry = { folder: identityOf(keeperDir), socket: inside ? basename(socketPath) : socketPath };
+    writeFileSync(join(prepared, 'keeper.json'), JSON.stringify(entry));
+    renameSync(prepared, join(keeperDir, `lease-${number}`));
+  } catch (error) {
+    rmSync(prepared, { recursive: true, force: true });
+    if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(errno(error) ?? '')) return undefined;
+    throw error;
+  }
+  const mine = { number, socketPath };
+  if (isNewest(keeperDir, mine)) return mine;
+  // The number was free only because its keeper has been superseded and cleared away meanwhile.
+  rmSync(join(keeperDir, `lease-${number}`), { recursive: true, force: true });
+  return undefined;
+}
+
+/** Whether nobody has taken over since. */
+export function isNewest(keeperDir: string, mine: Registration): boolean {
+  return Math.max(0, ...registeredNumbers(keeperDir)) === mine.number;
+}
+
+/** Clears away what earlier keepers, and candidates that died or lost, have left. Only for the keeper that is registered. */
+export function clearSuperseded(keeperDir: string, socketDir: string, mine: Registration): void {
+  for (const name of readdirSync(keeperDir)) {
+    const number = numberOf(name);
+    if ((number !== undefined && number < mine.number) || name.startsWith('lease-new-')) {
+      rmSync(join(keeperDir, name), { recursive: true, force: true });
+    }
+  }
+  for (const name of readdirSync(socketDir)) {
+    // A candidate that loses its socket here would register under a number that is taken.
+    if (/^keeper-.*\.sock$/.test(name) && name !== basename(mine.socketPath ?? ''))
+      rmSync(join(socketDir, name), { force: true });
+  }
+}
+
+function registeredNumbers(keeperDir: string): number[] {
+  return readdirSync(keeperDir).flatMap((name) => numberOf(name) ?? []);
+}
+
+function numberOf(name: string): number | undefined {
+  const match = /^lease-(\d+)$/.exec(name);
+  return match === null ? undefined : Number(match[1]);
+}
+
+function identityOf(folder: string): string {
+  const { dev, ino } = statSync(folder);
+  return `${dev}:${ino}`;
+}

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
+
+const pollMs = 10;
+
+/** How long an orphan gets for each way of ending it, in order of force. */
+const patience = [
+  ['SIGINT', 20_000],
+  ['SIGQUIT', 10_000],
+  ['SIGKILL', 10_000],
+] as const;
+
+/** A process of a PostgreSQL: its first, the postmaster, or one of those the postmaster has started. */
+interface PostgresProcess {
+  readonly pid: number;
+  readonly isPostmaster: boolean;
+}
+
+/**
+ * Ends the PostgreSQL of a keeper that was killed, and clears its lock files away. Only for the registered keeper: nobody else may
+ * have a PostgreSQL in this folder, so whichever runs there is an orphan.
+ */
+export async function endOrphan(cluster: string, socketFolder: string, say: (line: string) => void): Promise<void> {
+  let remaining = processesIn(cluster);
+  if (remaining.some(({ isPostmaster }) => isPostmaster)) say('PostgreSQL of an earlier run is still running: stopping it first');
+  for (const [signal, patienceMs] of patience) {
+    // The others end by themselves when they see that the postmaster is gone; only the last resort is for all of them.
+    for (const { pid, isPostmaster } of remaining) if (isPostmaster || signal === 'SIGKILL') kill(pid, signal);
+    const deadline = Date.now() + patienceMs;
+    while (remaining.length > 0 && Date.now() < deadline) {
+      await sleep(pollMs);
+      remaining = processesIn(cluster);
+    }
+  }
+  if (remaining.length > 0) {
+    const pids = remaining.map(({ pid }) => pid).join(', ');
+    throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be ended: end the processes ${pids}`);
+  }
+  // PostgreSQL believes a lock file whose process exists. But its number may belong to another process by now, or to a dead one that
+  // nobody has reaped yet (some containers never do), and that nothing runs on this cluster has just been seen.
+  rmSync(join(cluster, 'postmaster.pid'), { force: true });
+  for (const name of readdirSync(socketFolder))
+    if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });
+}
+
+/** The living processes of a PostgreSQL on this cluster: all of them have it as their working directory. */
+function processesIn(cluster: string): PostgresProcess[] {
+  if (process.platform !== 'linux') return postmasterByLockFile(cluster);
+  const ours = statSync(cluster);
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      // The folder itself and not its name: in a container, or through a mount, it has another one.
+      const inside = statSync(`/proc/${name}/cwd`);
+      if (inside.ino !== ours.ino || inside.dev !== ours.dev) return [];
+      // Not a shell in which somebody looks around.
+      if (!/\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${name}/exe`))) return [];
+      // The others replace their command line by what they do.
+      return [{ pid: Number(name), isPostmaster: readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('\0-D\0') }];
+    } catch {
+      // Gone, dead and not yet reaped, or of another user, who cannot have opened the cluster.
+      return [];
+    }
+  });
+}
+
+/** Without /proc: the process that the lock file names, if the cluster stands in its command line. */
+function postmasterByLockFile(cluster: string): PostgresProcess[] {
+  try {
+    const pid = Number.parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);
+    const command = execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+    return command.includes(` -D ${cluster} `) ? [{ pid, isPostmaster: true }] : [];
+  } catch {
+    // No lock file, or no such process.
+    return [];
+  }
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errno(error) !== 'ESRCH') throw error;
+  }
+}

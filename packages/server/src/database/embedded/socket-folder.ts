@@ -1,0 +1,60 @@
+import { chmodSync, chownSync, lstatSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { folderHash, keeperFolder } from './data-folder.ts';
+import type { Account } from './database-account.ts';
+import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
+
+/** The longest path of a Unix socket: 107 bytes on Linux, 103 on macOS. */
+const longestSocketPath = 103;
+
+/** The longer of the two names below a socket folder. */
+const longestName = '/socket/.s.PGSQL.5432';
+
+/**
+ * The folders in which this data folder's sockets may be, best first. In the data folder itself, because everybody who uses the
+ * database sees that one, also a service with a /tmp of its own; elsewhere when the path is too long or the file system has no sockets.
+ */
+export function socketFolders(dataDir: string): string[] {
+  const name = `countersign-${folderHash(dataDir)}`;
+  return [...new Set([keeperFolder(dataDir), join(tmpdir(), name), join('/tmp', name)])].filter(
+    (folder) => Buffer.byteLength(folder + longestName) <= longestSocketPath,
+  );
+}
+
+/** Makes a socket folder of the keeper's, or trusts the one that is there if nobody else can have a hand in it. */
+export function makeSocketFolder(folder: string): void {
+  const mode = process.geteuid?.() === 0 ? 0o755 : 0o700;
+  makePrivateFolder(folder, mode, process.geteuid?.() ?? -1);
+}
+
+/** Makes the folder of PostgreSQL's own socket, 0700 of the database's user: whoever cannot enter cannot even try to connect. */
+export function makePostgresSocketFolder(socketFolder: string, account: Account): string {
+  const folder = join(socketFolder, 'socket');
+  if (makeFolder(folder) && process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
+  makePrivateFolder(folder, 0o700, account.uid);
+  return folder;
+}
+
+function makePrivateFolder(folder: string, mode: number, owner: number): void {
+  makeFolder(folder);
+  const stats = lstatSync(folder);
+  if (!stats.isDirectory() || stats.uid !== owner) {
+    throw new EmbeddedDatabaseError(
+      'foreign_folder',
+      `${folder} is needed for the database's socket, but is ${stats.isDirectory() ? `a folder of uid ${stats.uid}` : 'no folder'}: remove it`,
+    );
+  }
+  if ((stats.mode & 0o777) !== mode) chmodSync(folder, mode);
+}
+
+/** True if it was not there. */
+function makeFolder(folder: string): boolean {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (errno(error) === 'EEXIST') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,105 @@
+import type { Server } from 'node:http';
+import { openApiDocument } from '@countersign/core/contract/openapi';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import { v7 as uuidV7 } from 'uuid';
+import { docsPage } from './docs-page.ts';
+import { answerClientError, replyError, swallowRest } from './error-reply.ts';
+import type { Metrics } from './metrics.ts';
+import { noSuchRoute, type PublicApi, registerPublicApi } from './public-api.ts';
+
+/** What the application stands on. */
+export interface AppParts {
+  api: PublicApi;
+  metrics: Metrics;
+  log: FastifyBaseLogger;
+  tls: { cert: string; key: string } | undefined;
+  /** Why the server is not ready, or undefined when it is. */
+  notReady: () => Promise<string | undefined>;
+}
+
+/** Time for the headers and the body of a request to arrive. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
+export function buildApp({ api, metrics, log, tls, notReady }: AppParts): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: log,
+    disableRequestLogging: true,
+    genReqId: () => uuidV7(),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: 72_000,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: replyError,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
+    exposeHeadRoutes: false,
+    ...(tls === undefined ? {} : { https: tls }),
+  } as object) as unknown as FastifyInstance;
+
+  // Bodies are read by read-body.ts, after the key: Fastify is to leave the stream alone, whatever the media type.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const endpoint = request.routeOptions.config?.endpoint ?? 'other';
+    metrics.requests.inc({ endpoint, status: reply.statusCode });
+    metrics.latency.observe({ endpoint }, reply.elapsedTime / 1000);
+    logAnswer(request.log, { endpoint, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 });
+  });
+  app.setErrorHandler((error, request, reply) => {
+    swallowRest(request);
+    replyError(error, request, reply);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    swallowRest(request);
+    replyError(noSuchRoute(request), request, reply);
+  });
+
+  registerPublicApi(app, api);
+  registerOperations(app, metrics, notReady);
+  registerDocs(app);
+  return app;
+}
+
+/** A refused request is worth a line, a fault more than that; what went well is seen in the metrics. */
+function logAnswer(log: FastifyBaseLogger, answer: { endpoint: string; status: number; ms: number }): void {
+  if (answer.status >= 500) log.warn(answer, 'answered');
+  else if (answer.status >= 400) log.info(answer, 'answered');
+  else log.debug(answer, 'answered');
+}
+
+/** Whether the process lives, whether it can serve, and how it does. */
+function registerOperations(app: FastifyInstance, metrics: Metrics, notReady: () => Promise<string | undefined>): void {
+  app.get('/livez', async () => ({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    const reason = await notReady();
+    return reason === undefined
+      ? { status: 'ready' }
+      : reply.code(503).header('retry-after', '1').send({ status: 'not ready', reason });
+  });
+  app.get('/metrics', async (_request, reply) =>
+    reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics()),
+  );
+}
+
+/** The contract, for machines and for people. */
+function registerDocs(app: FastifyInstance): void {
+  const document = openApiDocument();
+  const page = docsPage(document);
+  app.get('/openapi.json', async (_request, reply) =>
+    reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(document)),
+  );
+  app.get('/docs', async (_request, reply) =>
+    reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'")
+      .send(page),
+  );
+}
+
+/** The server under an application, for what Fastify does not offer. */
+export const httpServer = (app: FastifyInstance): Server => app.server as Server;

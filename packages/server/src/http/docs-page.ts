@@ -1,0 +1,87 @@
+/**
+ * The contract for people, at /docs: plain HTML made once from the OpenAPI document, without a script. A viewer library would bring
+ * megabytes of JavaScript, fonts from elsewhere and a wider Content-Security-Policy for the same text (docs/decisions/0008).
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the document is JSON of our own making, walked for display alone.
+type Json = any;
+
+/** The page of an OpenAPI document. */
+export function docsPage(document: Json): string {
+  const operations = Object.entries<Json>(document.paths).map(([path, { post }]) => ({ path, ...post }));
+  const schemas = Object.entries<Json>(document.components.schemas);
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${escaped(document.info.title)} ${document.info.version}</title><style>${STYLE}</style></head><body>
+<nav><h1>${escaped(document.info.title)}</h1><p>version ${document.info.version} · <a href="/openapi.json">openapi.json</a></p>
+<h2>Endpoints</h2><ul>${operations.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>
+<h2>Schemas</h2><ul>${schemas.map(([name]) => `<li><a href="#schema-${name}">${name}</a></li>`).join('')}</ul></nav>
+<main><p class="lead">${escaped(document.info.description)}</p>
+<p>Send the key as <code>Authorization: Bearer &lt;key&gt;</code>, or as <code>X-Service-Key</code>. Every body is JSON.</p>
+${operations.map(operationSection).join('')}<h2>Schemas</h2>${schemas.map(([name, schema]) => schemaSection(name, schema)).join('')}</main></body></html>`;
+}
+
+function operationSection({ operationId, path, summary, description, requestBody, responses }: Json): string {
+  const { schema, examples } = requestBody.content['application/json'];
+  const answers = responses[200].content['application/json'];
+  const shown = Object.keys(examples).map((name) => exampleSection(path, examples[name], answers.examples[name]));
+  return `<section id="${operationId}"><h2><span class="method">POST</span> ${escaped(path)}</h2><p>${escaped(summary)}.</p>${paragraphs(description)}
+<p>Body: ${(schema.anyOf ?? [schema]).map(typeOf).join(' or ')}. Answer: ${typeOf(answers.schema)}.</p>${shown.join('')}
+<details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
+    .filter(([status]) => status !== '200')
+    .map(([status, response]) => `<tr><th scope="row">${status}</th><td>${paragraphs(response.description)}</td></tr>`)
+    .join('')}</tbody></table></details></section>`;
+}
+
+function exampleSection(path: string, request: Json, answer: Json): string {
+  return `<h3>${escaped(request.summary)}</h3>${pre(`POST ${path}\n${JSON.stringify(request.value, null, 2)}`)}${pre(`200\n${JSON.stringify(answer.value, null, 2)}`)}`;
+}
+
+function schemaSection(name: string, schema: Json): string {
+  const required = new Set<string>(schema.required ?? []);
+  const rows = Object.entries<Json>(schema.properties ?? {}).map(
+    ([member, property]) =>
+      `<tr><th scope="row"><code>${member}</code></th><td>${typeOf(property)}${required.has(member) ? ' <b>required</b>' : ''}</td><td>${escaped(property.description ?? '')}${bounds(property)}</td></tr>`,
+  );
+  return `<section id="schema-${name}"><h3>${name}</h3><p>${escaped(schema.description ?? '')}</p><div class="wide"><table><thead><tr><th>member</th><th>type</th><th>meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div></section>`;
+}
+
+function typeOf(schema: Json): string {
+  if (schema.$ref !== undefined) {
+    const name = String(schema.$ref).split('/').at(-1)!;
+    return `<a href="#schema-${name}">${name}</a>`;
+  }
+  const types = (Array.isArray(schema.type) ? schema.type : [schema.type ?? 'any']).filter((type: string) => type !== 'null');
+  const item = schema.items === undefined ? '' : ` of ${typeOf(schema.items)}`;
+  return `${types.join(' or ')}${item}${schema.format === undefined ? '' : ` (${schema.format})`}`;
+}
+
+function bounds(schema: Json): string {
+  const said = [
+    schema.enum && `one of ${schema.enum.filter((value: unknown) => value !== null).join(', ')}`,
+    schema.default !== undefined && `default ${JSON.stringify(schema.default)}`,
+    schema.minimum !== undefined && `from ${schema.minimum}`,
+    schema.maximum !== undefined && `to ${schema.maximum}`,
+    schema.maxLength !== undefined && `at most ${schema.maxLength} characters`,
+    schema.maxItems !== undefined && `at most ${schema.maxItems} items`,
+  ].filter(Boolean);
+  return said.length === 0 ? '' : ` <small>${escaped(said.join(', '))}</small>`;
+}
+
+const paragraphs = (text: string): string =>
+  text
+    .split('\n\n')
+    .map((paragraph) => `<p>${escaped(paragraph).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
+    .join('');
+const pre = (text: string): string => `<pre tabindex="0">${escaped(text)}</pre>`;
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+const STYLE = `:root{color-scheme:light dark;--line:light-dark(#d8dee6,#333b46);--soft:light-dark(#f4f6f9,#1a1f26);--link:light-dark(#0b5cad,#7db8ff)}
+body{font:16px/1.55 system-ui,sans-serif;margin:0;display:grid;grid-template-columns:minmax(15rem,20rem) minmax(0,1fr)}
+nav{padding:1.5rem;border-right:1px solid var(--line);position:sticky;top:0;height:100vh;overflow:auto;box-sizing:border-box;font-size:.875rem}
+nav ul{list-style:none;padding:0}nav li{margin:.35rem 0;overflow-wrap:anywhere}nav h1{margin:0}
+main{padding:1.5rem clamp(1rem,4vw,3rem);max-width:64rem}a{color:var(--link)}.lead{font-size:1.15rem}h2{margin-top:2.5rem;overflow-wrap:anywhere}
+.method{font-size:.75em;padding:.15em .5em;border-radius:.3em;background:light-dark(#0b5cad,#7db8ff);color:light-dark(#fff,#0d1117)}
+pre,code{font-family:ui-monospace,monospace;font-size:.875em}pre{background:var(--soft);border:1px solid var(--line);border-radius:.4rem;padding:1rem;overflow:auto;max-height:28rem}
+table{border-collapse:collapse;width:100%;font-size:.9rem}th,td{text-align:left;vertical-align:top;padding:.4rem .8rem .4rem 0;border-bottom:1px solid var(--line)}td p{margin:0 0 .4rem}
+.wide{overflow-x:auto}small{opacity:.75}summary{cursor:pointer;font-weight:600;margin:1rem 0}
+@media(max-width:48rem){body{grid-template-columns:minmax(0,1fr)}nav{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line)}}`;

@@ -1,0 +1,68 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ErrorCode } from '@countersign/core/contract/errors';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { v7 as uuidV7 } from 'uuid';
+import { ApiError, unavailable } from '../api-error.ts';
+import { isDatabaseAway } from '../database/pool.ts';
+
+/** What is answered for an error: those of the table as they are, a database that is away as 503, anything else as a bare 500. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return isDatabaseAway(error) ? unavailable() : new ApiError('internal_error');
+}
+
+/** Sends an error. A fault of our own is logged with all that is known, and answered with its name alone. */
+export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const answer = asApiError(error);
+  if (answer.code === 'internal_error') request.log.error({ err: error }, 'internal error');
+  else if (answer.code === 'unavailable')
+    request.log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'unavailable');
+  void reply
+    .code(answer.status)
+    .headers(answer.headers)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(answer.body));
+}
+
+/** Answers what the HTTP parser refuses: malformed requests, headers that are too large, requests that do not arrive in time. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const code: ErrorCode =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'headers_too_large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'request_timeout'
+        : 'bad_request';
+  const answer = new ApiError(code);
+  const body = JSON.stringify(answer.body);
+  socket.end(
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${uuidV7()}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** Bytes of an unread body that are still swallowed, so that the sender gets to read why it was refused. */
+const LINGER_BYTES_MAX = 128 * 1024 * 1024;
+const LINGER_MS_MAX = 10_000;
+
+/**
+ * Swallows what is left of a refused body. Closing a connection that is still being written to makes the sender lose the answer;
+ * reading forever would let it hold us: so up to a bound in bytes and time.
+ */
+export function swallowRest(request: FastifyRequest): void {
+  const { raw } = request;
+  if (raw.complete || raw.destroyed) return;
+  let bytes = 0;
+  const deadline = setTimeout(() => raw.destroy(), LINGER_MS_MAX).unref();
+  raw.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > LINGER_BYTES_MAX) raw.destroy();
+  });
+  raw.once('close', () => clearTimeout(deadline));
+  raw.on('error', () => undefined);
+  raw.resume();
+}

@@ -1,0 +1,113 @@
+import type { IssueCode } from '@countersign/core/contract/issue';
+import type { ErrorObject } from 'ajv';
+
+/** What a keyword of JSON Schema means to a person: the stable code, and a message that names the place and the remedy. */
+export function explain(error: ErrorObject, member: string, known: readonly string[]): { code: IssueCode; message: string } {
+  const { keyword, params, data, parentSchema } = error;
+  const schema = (parentSchema ?? {}) as { minimum?: number; maximum?: number; format?: string; 'x-means'?: string };
+  switch (keyword) {
+    case 'required':
+      return { code: 'required', message: `${member} is required` };
+    case 'type':
+      return { code: 'wrong_type', message: `${member} must be ${typeNames(params.type)}, got ${typeName(data)}` };
+    case 'enum':
+      return { code: 'not_one_of', message: `${member} must be one of ${allowed(params.allowedValues)}, got ${shown(data)}` };
+    case 'minimum':
+    case 'maximum':
+      return {
+        code: keyword === 'minimum' ? 'too_small' : 'too_large',
+        message: `${member} must be ${bounds(schema)}, got ${shown(data)}`,
+      };
+    case 'minLength':
+      return { code: 'too_short', message: `${member} must not be empty` };
+    case 'maxLength':
+      return {
+        code: 'too_long',
+        message: `${member} must hold at most ${params.limit} characters, got ${[...String(data)].length}`,
+      };
+    case 'minItems':
+      return { code: 'too_few_items', message: `${member} must hold at least ${params.limit} item, got ${lengthOf(data)}` };
+    case 'maxItems':
+      return {
+        code: 'too_many_items',
+        message: `${member} must hold at most ${params.limit} items, got ${lengthOf(data)}; send several requests`,
+      };
+    case 'pattern':
+      return {
+        code: schema.format === 'date' ? 'bad_format' : 'bad_characters',
+        message: `${member} must ${schema['x-means'] ?? 'have the form YYYY-MM-DD'}`,
+      };
+    case 'format':
+      return formatIssue(member, schema.format);
+    case 'additionalProperties':
+      return { code: 'unknown_member', message: `${shown(member)} is not a member here${didYouMean(member, known)}` };
+    default:
+      return { code: 'wrong_type', message: `${member} ${error.message ?? 'is wrong'}` };
+  }
+}
+
+const FORMAT_REMEDIES: Record<string, string> = {
+  uuid: 'must be a UUID in its 36-character form, for example 0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f',
+  'date-time': 'must be an RFC 3339 date-time that exists, for example 2026-11-20T09:30:00.123Z',
+  date: 'must be a date that exists, for example 2033-12-31',
+};
+
+function formatIssue(member: string, format: string | undefined): { code: IssueCode; message: string } {
+  if (format === 'opaque-user-id') {
+    return {
+      code: 'personal_data',
+      message: `${member} must not be an e-mail address or a telephone number; send your own opaque identifier`,
+    };
+  }
+  return { code: 'bad_format', message: `${member} ${FORMAT_REMEDIES[format ?? ''] ?? 'has not the form it must have'}` };
+}
+
+/** "a string", "an integer or null": null is left out, since leaving the member out is what it means. */
+function typeNames(types: string | string[]): string {
+  const names = (Array.isArray(types) ? types : [types]).filter((type) => type !== 'null');
+  return names.map((type) => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)).join(' or ');
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number too large to hold';
+  return typeof value === 'object' ? 'an object' : typeof value === 'number' ? shown(value) : `a ${typeof value}`;
+}
+
+function bounds({ minimum, maximum }: { minimum?: number; maximum?: number }): string {
+  if (minimum !== undefined && maximum !== undefined) return `between ${minimum} and ${maximum}`;
+  return minimum === undefined ? `at most ${maximum}` : `at least ${minimum}`;
+}
+
+const allowed = (values: readonly unknown[]): string => values.filter((value) => value !== null).join(', ');
+
+/** A value as it is repeated in a message: short, whatever it is. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${[...text].slice(0, 57).join('')}...` : text;
+}
+
+const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
+
+/** The known member that is nearest to a misspelt one, when one is near. */
+function didYouMean(member: string, known: readonly string[]): string {
+  if (member.length > 64) return '';
+  const [nearest] = known
+    .map((name) => ({ name, distance: editDistance(member.toLowerCase(), name) }))
+    .sort((left, right) => left.distance - right.distance);
+  return nearest !== undefined && nearest.distance <= Math.max(2, member.length / 3) ? `; did you mean ${nearest.name}?` : '';
+}
+
+/** Levenshtein's distance, one row at a time. */
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j += 1) {
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (left[i - 1] === right[j - 1] ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[right.length]!;
+}

@@ -1,0 +1,55 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** What is counted and timed, for Prometheus. One registry per server; no label names a tenant, a key or an agent. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly requests = new Counter({
+    name: 'countersign_http_requests_total',
+    help: 'Requests by endpoint and status.',
+    labelNames: ['endpoint', 'status'] as const,
+    registers: [this.registry],
+  });
+  readonly latency = new Histogram({
+    name: 'countersign_http_request_duration_seconds',
+    help: 'Time from the headers of a request to the end of its answer.',
+    labelNames: ['endpoint'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [this.registry],
+  });
+  readonly batchItems = new Histogram({
+    name: 'countersign_batch_items',
+    help: 'Records committed together, by kind.',
+    labelNames: ['kind'] as const,
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    registers: [this.registry],
+  });
+  readonly ledgerAppends = new Counter({
+    name: 'countersign_ledger_appends_total',
+    help: 'Audit entries appended through this server, blocked decisions included.',
+    registers: [this.registry],
+  });
+  readonly decisions = new Counter({
+    name: 'countersign_decisions_total',
+    help: 'Promotion decisions by reason.',
+    labelNames: ['reason'] as const,
+    registers: [this.registry],
+  });
+
+  /** @param queues gives the bytes that wait for their commit, and those of bodies in memory. */
+  constructor(queues: { queued: () => number; reading: () => number }) {
+    collectDefaultMetrics({ register: this.registry });
+    this.#gauge('countersign_queue_bytes', 'Bytes that wait for their commit.', queues.queued);
+    this.#gauge('countersign_reading_bytes', 'Bytes of request bodies in memory.', queues.reading);
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+}

@@ -1,0 +1,25 @@
+import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../api-error.ts';
+
+/** Reads a body as JSON in UTF-8 (RFC 8259). Anything else is `invalid_json`, with the place where the reading stopped. */
+export function parseJson(document: Buffer): { text: string; value: unknown } {
+  if (document.length === 0) throw notJson('the body is empty; send a JSON object');
+  if (!isUtf8(document)) throw notJson('the body is not UTF-8');
+  const text = document.toString('utf8');
+  if (text.charCodeAt(0) === 0xfeff)
+    throw notJson('the body begins with a byte order mark; leave it out (RFC 8259, section 8.1)');
+  try {
+    return { text, value: JSON.parse(text) };
+  } catch (error) {
+    throw notJson(`the body is not JSON: ${reasonOf(error as Error)}`);
+  }
+}
+
+/** V8's message, without the piece of the body that it repeats: it may be long, or secret. */
+function reasonOf({ message }: Error): string {
+  const position = /at position (\d+)/.exec(message)?.[1];
+  if (/^Unexpected end/.test(message)) return 'it is cut off';
+  return position === undefined ? 'a token is out of place' : `a token is out of place at character ${position}`;
+}
+
+const notJson = (message: string): ApiError => new ApiError('invalid_json', [{ path: '', code: 'not_json', message }]);

@@ -1,0 +1,96 @@
+import type { OperationId } from '@countersign/core/contract/operations';
+import { operations } from '@countersign/core/contract/operations';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, validationFailed } from '../api-error.ts';
+import type { Admission } from '../database/admission.ts';
+import { appendAuditEntry } from '../ingest/audit.ts';
+import type { Endpoint } from '../ingest/endpoint.ts';
+import { recordEvaluation } from '../ingest/evaluations.ts';
+import type { House } from '../ingest/house.ts';
+import { checkPromotion } from '../ingest/promotion-check.ts';
+import { ingestTelemetry } from '../ingest/telemetry.ts';
+import { ingestTrace } from '../ingest/traces.ts';
+import type { Authenticator } from './authenticate.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { readBody } from './read-body.ts';
+import { bodyReader } from './validate-body.ts';
+
+/** What the five endpoints stand on. */
+export interface PublicApi {
+  house: House;
+  authenticator: Authenticator;
+  rateLimit: RateLimit | undefined;
+  /** Bounds the bodies that are in memory. */
+  reading: Admission;
+  bytesMax: { report: number; record: number };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each endpoint takes the body of its own operation; the table ties the two by name.
+const endpoints: Record<OperationId, Endpoint<any>> = {
+  ingestTrace,
+  ingestTelemetry,
+  recordEvaluation,
+  appendAuditEntry,
+  checkPromotion,
+};
+
+/**
+ * The five endpoints. The order of checks is that of decisions.md: route and method (the router), key and scope before a byte of the
+ * body is read, rate, media type and size, body, back-pressure (the queue that the endpoint submits to).
+ */
+export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
+  for (const id of Object.keys(operations) as OperationId[]) {
+    const operation = operations[id];
+    const read = bodyReader<unknown>(operation as never);
+    const endpoint = endpoints[id];
+    app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
+      const principal = await api.authenticator.authenticate(request.headers, operation.scope);
+      const headers = api.rateLimit?.take(principal.keyId, Date.now()) ?? {};
+      void reply.headers(headers);
+      const { document, leave } = await readBody(request.raw, {
+        bytesMax: api.bytesMax[operation.kind],
+        admission: api.reading,
+        tenantId: principal.tenantId,
+      });
+      try {
+        const idempotencyKey = operation.replayable ? idempotencyKeyOf(request) : undefined;
+        const body = read(document);
+        return await answer(reply, endpoint(api.house, { principal, document, idempotencyKey }, body));
+      } finally {
+        leave();
+      }
+    });
+  }
+}
+
+async function answer(reply: FastifyReply, answering: ReturnType<Endpoint<unknown>>): Promise<FastifyReply> {
+  const { json, headers } = await answering;
+  return reply.headers(headers).header('content-type', 'application/json; charset=utf-8').send(json);
+}
+
+/** 1 to 255 printable ASCII characters; anything else is refused rather than ignored. */
+function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined || (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key))) return key;
+  throw validationFailed({
+    path: '',
+    code: 'bad_header',
+    message: 'Idempotency-Key must be 1 to 255 printable ASCII characters',
+  });
+}
+
+/** Paths of the five endpoints. */
+export const publicPaths: ReadonlySet<string> = new Set(Object.values(operations).map(({ path }) => path));
+
+/** 405 for a known path, 404 for any other. */
+export function noSuchRoute(request: FastifyRequest): ApiError {
+  const path = request.url.split('?', 1)[0]!;
+  return publicPaths.has(path) ? new ApiError('method_not_allowed', [], { Allow: 'POST' }) : new ApiError('not_found');
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Name of the endpoint in metrics. */
+    endpoint?: string;
+  }
+}

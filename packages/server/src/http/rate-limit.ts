@@ -1,0 +1,44 @@
+import { ApiError } from '../api-error.ts';
+
+const WINDOW_MS = 60_000;
+
+interface Window {
+  startedAt: number;
+  used: number;
+}
+
+/**
+ * Requests per minute and key, in fixed windows, counted by each server process for itself: a limit against floods, not an account.
+ * Answers bear the IETF draft's RateLimit fields (draft-ietf-httpapi-ratelimit-headers).
+ */
+export class RateLimit {
+  readonly #perMinute: number;
+  readonly #windows = new Map<string, Window>();
+
+  constructor(perMinute: number) {
+    this.#perMinute = perMinute;
+  }
+
+  /** Counts one request and returns the headers for its answer, or throws 429. */
+  take(keyId: string, now: number): Record<string, string> {
+    let window = this.#windows.get(keyId);
+    if (window === undefined || now - window.startedAt >= WINDOW_MS) {
+      if (this.#windows.size >= 10_000) this.#forgetPast(now);
+      window = { startedAt: now, used: 0 };
+      this.#windows.set(keyId, window);
+    }
+    const resetSeconds = Math.max(1, Math.ceil((window.startedAt + WINDOW_MS - now) / 1000));
+    const headers = (remaining: number) => ({
+      'RateLimit-Policy': `"per-key";q=${this.#perMinute};w=60`,
+      RateLimit: `"per-key";r=${remaining};t=${resetSeconds}`,
+    });
+    if (window.used >= this.#perMinute)
+      throw new ApiError('rate_limited', [], { ...headers(0), 'Retry-After': String(resetSeconds) });
+    window.used += 1;
+    return headers(this.#perMinute - window.used);
+  }
+
+  #forgetPast(now: number): void {
+    for (const [keyId, { startedAt }] of this.#windows) if (now - startedAt >= WINDOW_MS) this.#windows.delete(keyId);
+  }
+}

@@ -1,0 +1,107 @@
+import { ISSUES_MAX, type Issue, type IssueCode, jsonPointer } from '@countersign/core/contract/issue';
+import type { Operation } from '@countersign/core/contract/operations';
+import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { isCalendarDate, parseDateTime } from '@countersign/core/domain/instant';
+import { deeperThan } from '@countersign/core/domain/nesting';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { TSchema } from 'typebox';
+import { ApiError, validationFailed } from '../api-error.ts';
+import { explain } from './explain-issue.ts';
+import { parseJson } from './parse-json.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const EMAIL = /[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+/;
+const TELEPHONE = /^\s*\+(?:[\s().\-/]*\d){6,}[\s().\-/]*$/;
+
+/** The formats that the contract's schemas name, by the same functions that read them. */
+const formats = {
+  uuid: UUID,
+  'date-time': (text: string) => parseDateTime(text) !== undefined,
+  date: isCalendarDate,
+  'opaque-user-id': (text: string) => !EMAIL.test(text) && !TELEPHONE.test(text),
+};
+
+// No coercion, no defaults, no removal: what is validated is what came.
+const options = { strict: true, strictTypes: false, allowUnionTypes: true, formats, keywords: ['x-means'] };
+const firstOnly = new Ajv({ ...options });
+const allOfThem = new Ajv({ ...options, allErrors: true, verbose: true });
+
+/**
+ * A function that reads and checks the bodies of one operation: a typed body, or all the issues up to 100.
+ * Compiled once; the fast path stops at the first error, and only a refused body is explained at length.
+ */
+export function bodyReader<Body>(operation: Operation<Body, unknown>): (document: Buffer) => Body {
+  const validators = new Map(operation.bodies.map((schema) => [schema, firstOnly.compile(schema)]));
+  const isStrict = operation.kind === 'record';
+  return (document) => {
+    const { text, value } = parseJson(document);
+    if (deeperThan(value, operation.depthMax)) {
+      const message = `the body is nested more deeply than ${operation.depthMax} levels; flatten it`;
+      throw validationFailed({ path: '', code: 'too_deep', message });
+    }
+    const schema = operation.formOf(value);
+    const issues = isStrict ? inexactnessOf(text) : [];
+    if (!validators.get(schema)!(value)) issues.push(...collectIssues(schema, value, []));
+    if (issues.length === 0) issues.push(...operation.alsoWrong(value as Body));
+    if (issues.length > 0) throw new ApiError('validation_failed', issues.slice(0, ISSUES_MAX));
+    return value as Body;
+  };
+}
+
+type Steps = readonly (string | number)[];
+type ObjectSchema = TSchema & { properties?: Record<string, TSchema & { items?: ObjectSchema }> };
+
+/**
+ * All issues of one object, then those of the objects in its lists, until there are enough. A list's items are checked one by one
+ * and not by one schema for the whole: a body of millions of wrong items must not become millions of error objects.
+ */
+function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
+  const shallow = shallowValidator(schema);
+  const issues = shallow(value) ? [] : (shallow.errors ?? []).slice(0, ISSUES_MAX).map((error) => issueOf(error, schema, at));
+  if (typeof value !== 'object' || value === null) return issues;
+  for (const [name, { items }] of listsOf(schema)) {
+    const list = (value as Record<string, unknown>)[name];
+    if (!Array.isArray(list)) continue;
+    for (const [index, item] of list.entries()) {
+      if (issues.length >= ISSUES_MAX) return issues;
+      issues.push(...collectIssues(items, item, [...at, name, index]));
+    }
+  }
+  return issues;
+}
+
+const listsOf = (schema: ObjectSchema): [string, { items: ObjectSchema }][] =>
+  Object.entries(schema.properties ?? {}).filter(
+    (entry): entry is [string, TSchema & { items: ObjectSchema }] => entry[1].items !== undefined,
+  );
+
+const shallowValidators = new WeakMap<TSchema, ValidateFunction>();
+
+/** The schema without what its lists hold. */
+function shallowValidator(schema: ObjectSchema): ValidateFunction {
+  let validator = shallowValidators.get(schema);
+  if (validator === undefined) {
+    const properties = Object.fromEntries(
+      Object.entries(schema.properties ?? {}).map(([name, { items: _, ...property }]) => [name, property]),
+    );
+    const { $id: _, ...rest } = schema as ObjectSchema & { $id?: string };
+    validator = allOfThem.compile({ ...rest, properties });
+    shallowValidators.set(schema, validator);
+  }
+  return validator;
+}
+
+function issueOf(error: ErrorObject, schema: ObjectSchema, at: Steps): Issue {
+  const steps = [...at, ...error.instancePath.split('/').slice(1).map(unescapeStep)];
+  const named = error.params as { missingProperty?: string; additionalProperty?: string };
+  const member = named.missingProperty ?? named.additionalProperty;
+  const place = member === undefined ? steps : [...steps, member];
+  const { code, message }: { code: IssueCode; message: string } = explain(
+    error,
+    String(place.at(-1) ?? 'the body'),
+    Object.keys(schema.properties ?? {}),
+  );
+  return { path: jsonPointer(place).toWellFormed(), code, message: message.toWellFormed() };
+}
+
+const unescapeStep = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,0 +1,65 @@
+import type { Admission } from './database/admission.ts';
+import { type BatchOptions, BatchWriter, type Item } from './database/batch-writer.ts';
+import type { OpenDatabase } from './database/open-database.ts';
+import { Slots } from './database/slots.ts';
+import { inTenantTransaction, type Transaction } from './database/transaction.ts';
+import { deriveDecisionKey } from './digests.ts';
+import type { Metrics } from './http/metrics.ts';
+import type { Answered } from './ingest/endpoint.ts';
+import type { House } from './ingest/house.ts';
+import { writeAudit } from './ingest/write-audit.ts';
+import { type DecisionKeys, writeDecisions } from './ingest/write-decisions.ts';
+import { writeEvaluations } from './ingest/write-evaluations.ts';
+import { writeTelemetry } from './ingest/write-telemetry.ts';
+import { writeTraces } from './ingest/write-traces.ts';
+
+/** Items of a batch, and batches of a tenant under way at once, by kind of record (docs/performance.md). */
+const SHAPES = {
+  traces: { itemsMax: 32, inFlightMax: 2 },
+  telemetry: { itemsMax: 16, inFlightMax: 2 },
+  // One in flight where order counts: the latest evaluation is the one that came last, and a chain has one end.
+  evaluations: { itemsMax: 64, inFlightMax: 1 },
+  audit: { itemsMax: 128, inFlightMax: 1 },
+  decisions: { itemsMax: 128, inFlightMax: 1 },
+} as const;
+
+/** Makes the house: one batch writer per kind of record, all on one pool, one queue and one set of connections. */
+export function openHouse(parts: { database: OpenDatabase; queue: Admission; metrics: Metrics; connections: number }): House {
+  const { database, queue, metrics } = parts;
+  const slots = new Slots(parts.connections);
+  const decisionKeys = rememberedKeys(database.secrets.masterSecret);
+  const writer = <I extends Item>(
+    name: keyof typeof SHAPES,
+    write: (tx: Transaction, items: readonly I[]) => ReturnType<BatchOptions<I, Answered>['write']>,
+  ): BatchWriter<I, Answered> =>
+    new BatchWriter({
+      name,
+      ...SHAPES[name],
+      admission: queue,
+      slots,
+      write: (tenantId, items) => inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items)),
+      observe: (items) => metrics.batchItems.observe({ kind: name }, items),
+    });
+  return {
+    traces: writer('traces', writeTraces),
+    telemetry: writer('telemetry', writeTelemetry),
+    evaluations: writer('evaluations', writeEvaluations),
+    audit: writer('audit', writeAudit),
+    decisions: writer('decisions', (tx, checks) => writeDecisions(tx, checks, decisionKeys)),
+  };
+}
+
+/** Derivation is a pure function of secret, tenant and key id, so its results may be remembered. */
+function rememberedKeys(masterSecret: Uint8Array): DecisionKeys {
+  const known = new Map<string, Uint8Array>();
+  return (tenantId, keyId) => {
+    const name = `${tenantId}|${keyId}`;
+    let key = known.get(name);
+    if (key === undefined) {
+      if (known.size >= 10_000) known.clear();
+      key = deriveDecisionKey(masterSecret, tenantId, keyId);
+      known.set(name, key);
+    }
+    return key;
+  };
+}

@@ -1,0 +1,113 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino, { type Logger } from 'pino';
+import type { Config } from './config.ts';
+import { Admission } from './database/admission.ts';
+import { schemaLevel } from './database/migrate.ts';
+import { type OpenDatabase, openDatabase } from './database/open-database.ts';
+import { ExitError } from './exit-codes.ts';
+import { forgetExpiredAnswers } from './expired-answers.ts';
+import { buildApp, httpServer } from './http/app.ts';
+import { Authenticator } from './http/authenticate.ts';
+import { Metrics } from './http/metrics.ts';
+import { RateLimit } from './http/rate-limit.ts';
+import { openHouse } from './open-house.ts';
+import { welcome } from './welcome.ts';
+
+/** How long requests under way may take to end once the server is told to stop. */
+const STOP_PATIENCE_MS = 5_000;
+
+/**
+ * Runs the server until it is told to stop: SIGTERM or SIGINT stops accepting, finishes what was taken, closes the database
+ * (and stops the embedded one) and returns 0. Throws an ExitError when it cannot start.
+ */
+export async function serve(config: Config): Promise<number> {
+  const log = pino({ level: config.logLevel, redact: ['req.headers.authorization', 'req.headers["x-service-key"]'] });
+  const stop = stopSignal();
+  const database = await openDatabase(config, (line) => log.info(line));
+  try {
+    const running = await start(config, database, log);
+    process.stderr.write(welcome({ ...running.address, where: database.where, tls: config.tls !== undefined, config }));
+    log.info({ ...running.address, data: database.where }, 'ready');
+    await stop;
+    log.info('stopping');
+    await running.close();
+  } finally {
+    await database.close();
+  }
+  log.info('stopped');
+  return 0;
+}
+
+/** Resolves at the first SIGTERM or SIGINT. A second one does not skip the orderly stop. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve());
+  });
+}
+
+/** A server that is listening. */
+export interface Running {
+  address: { host: string; port: number };
+  /** Stops accepting, waits for the requests under way, and closes the connections. */
+  close(): Promise<void>;
+}
+
+/** Puts the parts together and listens. The composition root: everything is made here and handed in. */
+export async function start(config: Config, database: OpenDatabase, log: Logger): Promise<Running> {
+  const queue = new Admission(config.queueBytesMax);
+  const reading = new Admission(config.readingBytesMax);
+  const metrics = new Metrics({ queued: () => queue.used, reading: () => reading.used });
+  const house = openHouse({ database, queue, metrics, connections: config.databaseConnections });
+  const app = buildApp({
+    api: {
+      house,
+      authenticator: new Authenticator(database.lookupPool),
+      rateLimit: config.rateLimitPerMinute === undefined ? undefined : new RateLimit(config.rateLimitPerMinute),
+      reading,
+      bytesMax: { report: config.reportBytesMax, record: config.recordBytesMax },
+    },
+    metrics,
+    log,
+    tls: config.tls,
+    notReady: () => notReady(database),
+  });
+  const housekeeping = forgetExpiredAnswers(database, log);
+  try {
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    housekeeping.stop();
+    throw listenFailure(error as NodeJS.ErrnoException, config);
+  }
+  const { port } = httpServer(app).address() as AddressInfo;
+  return {
+    address: { host: config.host, port },
+    close: async () => {
+      housekeeping.stop();
+      const closed = app.close();
+      await Promise.race([closed, sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
+      httpServer(app).closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Ready means: the database answers, and its schema is this server's. */
+async function notReady({ lookupPool }: OpenDatabase): Promise<string | undefined> {
+  try {
+    const level = await schemaLevel(lookupPool);
+    return level === 'current' ? undefined : `the database's schema is ${level} than this server's`;
+  } catch {
+    return 'the database does not answer';
+  }
+}
+
+function listenFailure(error: NodeJS.ErrnoException, { host, port }: Config): unknown {
+  if (error.code === 'EADDRINUSE')
+    return new ExitError('port_in_use', `port ${port} on ${host} is in use; stop what listens there, or set COUNTERSIGN_PORT`);
+  if (error.code === 'EACCES')
+    return new ExitError('port_in_use', `port ${port} may not be listened on by this user; set COUNTERSIGN_PORT`);
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new ExitError('bad_configuration', `COUNTERSIGN_HOST ${host} is no address of this machine`);
+  return error;
+}
