@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { openApiDocument } from '@countersign/core/contract/openapi';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { v7 as uuidV7 } from 'uuid';
 import { docsPage } from './docs-page.ts';
 import { answerClientError, replyError, swallowRest } from './error-reply.ts';
@@ -24,7 +24,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 export function buildApp({ api, metrics, log, tls, notReady }: AppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => uuidV7(),
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: 72_000,

@@ -66,8 +66,8 @@ export function findPackage(
 }
 
 /**
- * Makes the links between library names that the package's install script would have made, had npm run it. Does nothing where they
- * are; false if they are missing and the folder is not ours to write.
+ * Makes the links between library names that the package's install script would have made, had npm run it. Does nothing where
+ * they are; false if they are missing and the folder is not ours to write.
  */
 export function linkLibraries(native: string): boolean {
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
@@ -134,8 +134,9 @@ function failureOf(native: string, account: Account): string | undefined {
 
 function isMusl(): boolean {
   if (process.platform !== 'linux') return false;
-  // Its report would otherwise ask the network for names.
-  process.report.excludeNetwork = true;
-  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  const report = process.report as NodeJS.ProcessReport & { excludeNetwork?: boolean };
+  // It would otherwise ask the network for names, which may take seconds.
+  report.excludeNetwork = true;
+  const { header } = report.getReport() as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime === undefined;
 }

@@ -51,8 +51,8 @@ export function clusterExists(dataDir: string, binaries: Binaries): boolean {
 }
 
 /**
- * Makes the cluster with its roles and its database: in a folder of its own, synced to disk, and put in place by a rename as the last step, so that
- * a cluster that is there is whole. Only for the registered keeper.
+ * Makes the cluster with its roles and its database: in a folder of its own, synced to disk, and put in place by a rename as the
+ * last step, so that a cluster that is there is whole. Only for the registered keeper.
  */
 export async function createCluster(dataDir: string, account: Account, binaries: Binaries): Promise<void> {
   for (const name of readdirSync(dataDir)) {

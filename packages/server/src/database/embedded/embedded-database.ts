@@ -26,8 +26,8 @@ export interface EmbeddedDatabase {
   /** Where the data really is. May differ from what was asked; then `say` has said so. */
   readonly dataDir: string;
   /**
-   * Lets go. PostgreSQL is stopped, in order, when nobody else holds it; resolves when that is done, or at once if others hold it.
-   * Takes at most about ten seconds, also with open connections, which are closed.
+   * Lets go. PostgreSQL is stopped, in order, when nobody else holds it; resolves when that is done, or at once if others do.
+   * Takes nine seconds at most, also with open connections, which are closed.
    */
   release(): Promise<void>;
 }

@@ -5,8 +5,8 @@ import { type KeeperMessage, tell } from './lease-messages.ts';
 const firstHolderMs = 5_000;
 
 /**
- * Who uses the database: one open connection each. The kernel closes the connection of a process that dies, however it dies, so the
- * count is always true.
+ * Who uses the database: one open connection each. The kernel closes the connection of a process that dies, however it dies, so
+ * the count is always true.
  */
 export class Holders {
   readonly server: Server;

@@ -12,8 +12,8 @@ import { postgresEnvironment } from './postgres-settings.ts';
 const keeperFile = fileURLToPath(new URL(`./keeper${extname(import.meta.url)}`, import.meta.url));
 
 /**
- * Starts a keeper: in a session of its own, so that neither Ctrl-C nor the end of a terminal reaches it or PostgreSQL. Resolves when
- * it has ended, which it does at once when another keeper lives, with whether it failed.
+ * Starts a keeper: in a session of its own, so that neither Ctrl-C nor the end of a terminal reaches it or PostgreSQL. Resolves
+ * when it has ended, which it does at once when another keeper lives, with whether it failed.
  */
 export function startKeeper(folder: DataFolder, orders: Omit<KeeperOrders, 'dataDir' | 'account'>): Promise<{ failed: boolean }> {
   const log = openLog(logFile(folder.dataDir), folder.keeper);

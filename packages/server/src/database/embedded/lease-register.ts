@@ -58,7 +58,7 @@ export function connectTo({ socketPath }: Registration): Promise<Socket | undefi
   });
 }
 
-/** Registers a keeper that listens on `socketPath` already, after `dead` (the newest one, seen dead). False: another was first. */
+/** Registers a keeper that listens on `socketPath` already, after the newest one, seen dead. Undefined: another was first. */
 export function register(keeperDir: string, socketPath: string, dead: Registration | undefined): Registration | undefined {
   const number = (dead?.number ?? 0) + 1;
   const prepared = mkdtempSync(join(keeperDir, 'lease-new-'));

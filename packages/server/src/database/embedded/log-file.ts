@@ -29,7 +29,7 @@ export function openLog(path: string, owner: Account): number {
 /** Closes what `openLog` opened. */
 export const closeLog = closeSync;
 
-/** Keeps the log below twice its bound: the last part stays as `<path>.1`. In place, because the processes that write it keep it open. */
+/** Bounds the log: what is over stays as `<path>.1`. In place, because the processes that write it keep it open. */
 export function boundLog(path: string): void {
   try {
     if (statSync(path).size < largestLogBytes) return;

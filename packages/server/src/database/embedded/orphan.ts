@@ -20,8 +20,8 @@ interface PostgresProcess {
 }
 
 /**
- * Ends the PostgreSQL of a keeper that was killed, and clears its lock files away. Only for the registered keeper: nobody else may
- * have a PostgreSQL in this folder, so whichever runs there is an orphan.
+ * Ends the PostgreSQL of a keeper that was killed, and clears its lock files away. Only for the registered keeper: nobody else
+ * may have a PostgreSQL in this folder, so whichever runs there is an orphan.
  */
 export async function endOrphan(cluster: string, socketFolder: string, say: (line: string) => void): Promise<void> {
   let remaining = processesIn(cluster);
@@ -39,8 +39,8 @@ export async function endOrphan(cluster: string, socketFolder: string, say: (lin
     const pids = remaining.map(({ pid }) => pid).join(', ');
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be ended: end the processes ${pids}`);
   }
-  // PostgreSQL believes a lock file whose process exists. But its number may belong to another process by now, or to a dead one that
-  // nobody has reaped yet (some containers never do), and that nothing runs on this cluster has just been seen.
+  // PostgreSQL believes a lock file whose process exists. But its number may belong to another process by now, or to a dead one
+  // that nobody has reaped yet (some containers never do), and that nothing runs on this cluster has just been seen.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))
     if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });

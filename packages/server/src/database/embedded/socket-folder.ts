@@ -13,7 +13,8 @@ const longestName = '/socket/.s.PGSQL.5432';
 
 /**
  * The folders in which this data folder's sockets may be, best first. In the data folder itself, because everybody who uses the
- * database sees that one, also a service with a /tmp of its own; elsewhere when the path is too long or the file system has no sockets.
+ * database sees that one, also a service with a /tmp of its own; elsewhere when its path is too long or its file system has no
+ * sockets.
  */
 export function socketFolders(dataDir: string): string[] {
   const name = `countersign-${folderHash(dataDir)}`;

@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { acquireEmbeddedDatabase, type ConnectionSettings } from '../../src/database/embedded/embedded-database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+
+/** The embedded PostgreSQL of one test run, with a migrated template that each test file clones. */
+export interface TestCluster {
+  superuser: ConnectionSettings;
+  owner: ConnectionSettings;
+  server: ConnectionSettings;
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    cluster: TestCluster;
+  }
+}
+
+/** Starts PostgreSQL once for the whole run and stops it at the end. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+  const embedded = await acquireEmbeddedDatabase({ dataDir: folder, say: () => undefined, settings: { max_connections: '200' } });
+  await migrate(embedded.owner, embedded.server.user);
+  project.provide('cluster', { superuser: embedded.superuser, owner: embedded.owner, server: embedded.server });
+  return async () => {
+    await embedded.release();
+    rmSync(folder, { recursive: true, force: true });
+    if (embedded.dataDir !== folder) rmSync(embedded.dataDir, { recursive: true, force: true });
+  };
+}

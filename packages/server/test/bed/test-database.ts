@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import type { ConnectionSettings } from '../../src/database/embedded/embedded-database.ts';
+
+/** A database of its own for one test file, cloned from the migrated template. */
+export interface TestDatabase {
+  server: ConnectionSettings;
+  owner: ConnectionSettings;
+  /** Runs SQL as the superuser: how a test looks at what is stored, and tampers with it. Row-level security does not bind it. */
+  sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  drop(): Promise<void>;
+}
+
+/** Clones the template. PostgreSQL copies it only while nobody is connected to it: the bed never connects there. */
+export async function cloneDatabase(): Promise<TestDatabase> {
+  const cluster = inject('cluster');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await asSuperuser((client) =>
+    client.query(`CREATE DATABASE ${name} TEMPLATE ${cluster.owner.database} OWNER ${cluster.owner.user}`),
+  );
+  const pool = new pg.Pool({ ...cluster.superuser, database: name, max: 2 });
+  pool.on('error', () => undefined);
+  return {
+    server: { ...cluster.server, database: name },
+    owner: { ...cluster.owner, database: name },
+    sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
+      (await pool.query<Row>(text, values)).rows,
+    drop: async () => {
+      await pool.end();
+      await asSuperuser((client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    },
+  };
+}
+
+async function asSuperuser<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ ...inject('cluster').superuser, database: 'postgres' });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,104 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { SCOPES, type Scope } from '@countersign/core/contract/scopes';
+import pino from 'pino';
+import { afterAll } from 'vitest';
+import { type Config, readConfig } from '../../src/config.ts';
+import type { OpenDatabase } from '../../src/database/open-database.ts';
+import { openPool } from '../../src/database/pool.ts';
+import { type Running, start } from '../../src/serve.ts';
+import { createWorkspace } from '../../src/workspace/create-workspace.ts';
+import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { cloneDatabase, type TestDatabase } from './test-database.ts';
+
+/** An answer, read whole. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every form.
+  body: any;
+}
+
+/** A real server on a free port, on a database of its own. */
+export interface TestServer {
+  url: string;
+  database: TestDatabase;
+  /** What commands and acts work on: the same pools and secrets as the server's. */
+  open: OpenDatabase;
+  /** Makes a workspace and returns its id. */
+  workspace(name?: string): Promise<string>;
+  /** Mints a key for a workspace, with all scopes unless told otherwise. */
+  key(tenantId: string, scopes?: readonly Scope[]): Promise<string>;
+  /** POSTs a body as JSON; a string or bytes are sent as they are. */
+  post(path: string, key: string | undefined, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+/** Secrets that all servers of one test file share, as two servers on one database must. */
+const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: generateKeyPairSync('ed25519').privateKey };
+
+/**
+ * Starts a server for a test file and stops it after the last test.
+ * @param settings overrides of the configuration, and a database to share with another server.
+ */
+export async function testServer(settings: Partial<Config> & { database?: TestDatabase } = {}): Promise<TestServer> {
+  const { database: shared, ...overrides } = settings;
+  const database = shared ?? (await cloneDatabase());
+  const config: Config = { ...readConfig({}), port: 0, ...overrides };
+  const open = openTestDatabase(database, config);
+  const running: Running = await start(config, open, pino({ level: 'silent' }));
+  const url = `http://127.0.0.1:${running.address.port}`;
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    await running.close();
+    await open.close();
+    if (shared === undefined) await database.drop();
+  };
+  const server: TestServer = {
+    url,
+    database,
+    open,
+    workspace: (name = `workspace-${randomBytes(4).toString('hex')}`) => createWorkspace(open.pool, name),
+    key: (tenantId, scopes = SCOPES) => mintKey(open.pool, tenantId, { name: 'test', scopes, expiresAt: null }, 'operator'),
+    post: (path, key, body, headers) => post(url + path, key, body, headers),
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+  afterAll(() => server.stop());
+  return server;
+}
+
+function openTestDatabase(database: TestDatabase, config: Config): OpenDatabase {
+  const pool = openPool(database.server, { size: config.databaseConnections, name: 'write' });
+  const lookupPool = openPool(database.server, { size: 2, name: 'lookup' });
+  return {
+    pool,
+    lookupPool,
+    secrets,
+    where: database.server.database,
+    close: async () => {
+      await Promise.allSettled([pool.end(), lookupPool.end()]);
+    },
+  };
+}
+
+async function post(url: string, key: string | undefined, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
+    body: raw as BodyInit,
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+/** Paths of the five endpoints. */
+export const paths = {
+  traces: '/api/public/traces',
+  telemetry: '/api/public/telemetry',
+  evaluations: '/api/public/evaluations',
+  audit: '/api/public/audit',
+  promotionCheck: '/api/public/governance/promotion-check',
+} as const;

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { decisionFault } from '@countersign/core/domain/decision-signature';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { deriveDecisionKey, digests } from '../src/digests.ts';
+import { paths, type TestServer, testServer } from './bed/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+const check = (body: object) => server.post(paths.promotionCheck, key, body);
+const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
+
+describe('promotion check', () => {
+  test('an agent that nobody knows is blocked with no_recent_evaluation, and is not registered', async () => {
+    const { status, body } = await check({ agent_name: 'ghost' });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      allowed: false,
+      reason: 'no_recent_evaluation',
+      event: 'promotion.blocked',
+      agent_id: null,
+      evaluation_id: null,
+      evaluation: {},
+      evaluation_age: null,
+      actual_threshold: null,
+    });
+    expect(await server.database.sql(`SELECT 1 FROM countersign.agents WHERE name = 'ghost'`)).toEqual([]);
+  });
+
+  test('a passing evaluation at the threshold is allowed, just below it is blocked', async () => {
+    await evaluate({ agent_name: 'at', pass_rate: 80 });
+    expect((await check({ agent_name: 'at' })).body).toMatchObject({
+      allowed: true,
+      reason: 'all_conditions_met',
+      event: 'promotion.allowed',
+      threshold: 80,
+      required_threshold: 80,
+      actual_threshold: 80,
+    });
+    expect((await check({ agent_name: 'at', min_pass_rate: 80.0001 })).body).toMatchObject({
+      allowed: false,
+      reason: 'pass_rate_below_threshold',
+      event: 'evaluation.failed',
+    });
+  });
+
+  test('the latest evaluation counts whatever its status: one under way suspends the old result', async () => {
+    await evaluate({ agent_name: 'suspended', pass_rate: 99 });
+    for (const status of ['scheduled', 'running', 'failing']) {
+      await evaluate({ agent_name: 'suspended', status, pass_rate: 99 });
+      expect((await check({ agent_name: 'suspended' })).body).toMatchObject({
+        allowed: false,
+        reason: 'evaluation_not_passing',
+        event: 'evaluation.failed',
+      });
+    }
+  });
+
+  test('a passing evaluation without a pass rate does not pass', async () => {
+    await evaluate({ agent_name: 'silent' });
+    expect((await check({ agent_name: 'silent', min_pass_rate: 0 })).body).toMatchObject({
+      allowed: false,
+      reason: 'pass_rate_below_threshold',
+      actual_threshold: null,
+    });
+  });
+
+  test('an evaluation older than max_age_hours is not recent, and one from the future blocks', async () => {
+    await evaluate({ agent_name: 'old', pass_rate: 99 });
+    await server.database.sql(
+      `UPDATE countersign.evaluations SET recorded_at = recorded_at - interval '25 hours' WHERE name = 'nightly' AND agent_id = (SELECT id FROM countersign.agents WHERE name = 'old')`,
+    );
+    expect((await check({ agent_name: 'old', max_age_hours: 24 })).body).toMatchObject({
+      allowed: false,
+      reason: 'no_recent_evaluation',
+    });
+    expect((await check({ agent_name: 'old', max_age_hours: 26 })).body).toMatchObject({ allowed: true });
+    await server.database.sql(
+      `UPDATE countersign.evaluations SET recorded_at = clock_timestamp() + interval '1 hour' WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = 'old')`,
+    );
+    const { body } = await check({ agent_name: 'old' });
+    expect(body).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
+    expect(body.evaluation_age).toBeLessThan(0);
+  });
+
+  test('with harness_id only that harness counts', async () => {
+    const [good, bad] = [randomUUID(), randomUUID()];
+    await evaluate({ agent_name: 'harnessed', harness_id: good, pass_rate: 95 });
+    await evaluate({ agent_name: 'harnessed', harness_id: bad, pass_rate: 10 });
+    expect((await check({ agent_name: 'harnessed', harness_id: good })).body).toMatchObject({
+      allowed: true,
+      evaluation: { harness_id: good },
+    });
+    expect((await check({ agent_name: 'harnessed' })).body).toMatchObject({ allowed: false });
+    expect((await check({ agent_name: 'harnessed', harness_id: randomUUID() })).body).toMatchObject({
+      reason: 'no_recent_evaluation',
+    });
+  });
+
+  test('id and name that are not of one agent are refused, and neither given is refused', async () => {
+    await evaluate({ agent_name: 'one', pass_rate: 90 });
+    await evaluate({ agent_name: 'two', pass_rate: 90 });
+    const { agent_id } = (await check({ agent_name: 'one' })).body;
+    expect((await check({ agent_id, agent_name: 'one' })).body.allowed).toBe(true);
+    expect((await check({ agent_id, agent_name: 'two' })).status).toBe(422);
+    expect((await check({ agent_id, agent_name: 'unheard of' })).status).toBe(422);
+    expect((await check({ agent_id: randomUUID(), agent_name: 'one' })).status).toBe(422);
+    const { status, body } = await check({ agent_id: null });
+    expect([status, body.issues[0].code]).toEqual([422, 'agent_missing']);
+  });
+
+  test("the decision's digest and signature verify with the tenant's key, and with no other tenant's", async () => {
+    const { body } = await check({ agent_name: 'at' });
+    expect(
+      decisionFault(body, deriveDecisionKey(server.open.secrets.masterSecret, tenantId, body.key_id), digests),
+    ).toBeUndefined();
+    expect(decisionFault(body, deriveDecisionKey(server.open.secrets.masterSecret, randomUUID(), body.key_id), digests)).toBe(
+      'the signature is not of this key',
+    );
+    expect(
+      decisionFault(
+        { ...body, allowed: !body.allowed },
+        deriveDecisionKey(server.open.secrets.masterSecret, tenantId, body.key_id),
+        digests,
+      ),
+    ).toContain('was altered');
+  });
+
+  test('every decision is kept as signed; a blocked one is in the ledger too, written by the gate, an allowed one is not', async () => {
+    const allowed = (await check({ agent_name: 'at' })).body;
+    const blocked = (await check({ agent_name: 'at', min_pass_rate: 99 })).body;
+    const kept = await server.database.sql<{ id: string; document: string }>(
+      'SELECT id, document FROM countersign.decisions WHERE id = ANY ($1::uuid[])',
+      [[allowed.decision_id, blocked.decision_id]],
+    );
+    expect(kept.map(({ document }) => JSON.parse(document))).toEqual(expect.arrayContaining([allowed, blocked]));
+    const entries = await server.database.sql<{ document: string }>(
+      `SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND document LIKE '%' || $2 || '%'`,
+      [tenantId, blocked.decision_id],
+    );
+    expect(entries.map(({ document }) => JSON.parse(document))).toMatchObject([
+      {
+        actor: 'promotion-gate',
+        recorded_by: 'system:promotion-gate',
+        action: 'evaluation.failed',
+        subject: 'at',
+        rationale: blocked.message,
+        metadata: { decision_id: blocked.decision_id, response_sha256: blocked.response_sha256, asked_by: key.slice(8, 20) },
+      },
+    ]);
+    expect(
+      await server.database.sql(`SELECT 1 FROM countersign.audit_entries WHERE document LIKE '%' || $1 || '%'`, [
+        allowed.decision_id,
+      ]),
+    ).toEqual([]);
+  });
+
+  test('a promotion check is never replayed: an Idempotency-Key is ignored', async () => {
+    const ask = () => server.post(paths.promotionCheck, key, { agent_name: 'at' }, { 'idempotency-key': 'same' });
+    const [first, second] = [await ask(), await ask()];
+    expect(first.body.decision_id).not.toBe(second.body.decision_id);
+    expect(second.headers.get('idempotent-replayed')).toBeNull();
+  });
+});
