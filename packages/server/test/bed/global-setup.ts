@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -21,12 +21,12 @@ declare module 'vitest' {
 /** Starts PostgreSQL once for the whole run and stops it at the end. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+  chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
   const embedded = await acquireEmbeddedDatabase({ dataDir: folder, say: () => undefined, settings: { max_connections: '200' } });
   await migrate(embedded.owner, embedded.server.user);
   project.provide('cluster', { superuser: embedded.superuser, owner: embedded.owner, server: embedded.server });
   return async () => {
     await embedded.release();
     rmSync(folder, { recursive: true, force: true });
-    if (embedded.dataDir !== folder) rmSync(embedded.dataDir, { recursive: true, force: true });
   };
 }

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CONDITIONS, REASONS } from '../src/contract/promotion-check.ts';
+import { decidePromotion, EVENT_OF_REASON, type Evidence } from '../src/domain/promotion.ts';
+
+const demand = { agentLabel: 'bot', minPassRate: 80, maxAgeHours: 72 };
+const evaluation = {
+  id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f',
+  name: 'nightly',
+  status: 'passing' as const,
+  pass_rate: 90,
+  category: null,
+  harness_id: null,
+  recorded_at: '2026-11-20T08:15:00.000Z',
+  recorded_by: 'key:5f0c2a9be671',
+  ageHours: 1,
+};
+const good: Evidence = { agent: { id: 'a', name: 'bot', highRisk: false }, evaluation, approval: null, openRecertifications: 0 };
+const highRisk = { id: 'a', name: 'bot', highRisk: true };
+
+describe('the promotion rule', () => {
+  test('all conditions met allows', () => {
+    expect(decidePromotion(good, demand)).toMatchObject({
+      allowed: true,
+      reason: 'all_conditions_met',
+      event: 'promotion.allowed',
+    });
+  });
+
+  test.each([
+    ['an unknown agent', { ...good, agent: null, evaluation: null }, 'no_recent_evaluation'],
+    ['no evaluation', { ...good, evaluation: null }, 'no_recent_evaluation'],
+    ['one too old', { ...good, evaluation: { ...evaluation, ageHours: 72.0001 } }, 'no_recent_evaluation'],
+    ['one from the future', { ...good, evaluation: { ...evaluation, ageHours: -0.0001 } }, 'no_recent_evaluation'],
+    ['an age that is no number', { ...good, evaluation: { ...evaluation, ageHours: Number.NaN } }, 'no_recent_evaluation'],
+    ['a failing one', { ...good, evaluation: { ...evaluation, status: 'failing' } }, 'evaluation_not_passing'],
+    ['a running one', { ...good, evaluation: { ...evaluation, status: 'running' } }, 'evaluation_not_passing'],
+    ['a rate below', { ...good, evaluation: { ...evaluation, pass_rate: 79.99 } }, 'pass_rate_below_threshold'],
+    ['no rate', { ...good, evaluation: { ...evaluation, pass_rate: null } }, 'pass_rate_below_threshold'],
+    ['high-risk, nobody asked', { ...good, agent: highRisk }, 'approval_required'],
+    ['high-risk, pending', { ...good, agent: highRisk, approval: 'pending' }, 'approval_required'],
+    ['high-risk, rejected', { ...good, agent: highRisk, approval: 'rejected' }, 'approval_rejected'],
+    ['a re-certification open', { ...good, openRecertifications: 1 }, 'recertification_open'],
+  ] as [string, Evidence, string][])('%s blocks', (_name, evidence, reason) => {
+    expect(decidePromotion(evidence, demand)).toMatchObject({ allowed: false, reason });
+  });
+
+  test('exactly at the limits passes: the age, the threshold', () => {
+    expect(decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: 72, pass_rate: 80 } }, demand).allowed).toBe(true);
+    expect(decidePromotion({ ...good, agent: highRisk, approval: 'approved' }, demand).allowed).toBe(true);
+  });
+
+  test('whatever the evidence: four checks in order, allowed exactly when all pass, reason and event of the first that fails', () => {
+    const evidence = fc.record({
+      agent: fc.option(fc.record({ id: fc.constant('a'), name: fc.constant('bot'), highRisk: fc.boolean() })),
+      evaluation: fc.option(
+        fc
+          .record({
+            ageHours: fc.double({ min: -2, max: 100 }),
+            pass_rate: fc.option(fc.double({ min: 0, max: 100, noNaN: true })),
+            status: fc.constantFrom('scheduled', 'running', 'passing', 'failing'),
+          })
+          .map((some) => ({ ...evaluation, ...some })),
+      ),
+      approval: fc.constantFrom(null, 'pending', 'approved', 'rejected'),
+      openRecertifications: fc.nat(3),
+    }) as fc.Arbitrary<Evidence>;
+    fc.assert(
+      fc.property(evidence, (some) => {
+        const verdict = decidePromotion(some, demand);
+        const failed = verdict.checks.find(({ passed }) => !passed);
+        expect(verdict.checks.map(({ condition }) => condition)).toEqual(CONDITIONS);
+        expect(verdict.allowed).toBe(failed === undefined);
+        expect(verdict.reason).toBe(failed?.reason ?? 'all_conditions_met');
+        expect(verdict.event).toBe(EVENT_OF_REASON[verdict.reason]);
+        expect(verdict.event === 'promotion.allowed').toBe(verdict.allowed);
+        if (verdict.allowed) {
+          expect(some.agent).not.toBeNull();
+          expect(some.evaluation!.status).toBe('passing');
+          expect(some.evaluation!.ageHours).toBeGreaterThanOrEqual(0);
+        }
+      }),
+    );
+    expect(Object.keys(EVENT_OF_REASON).sort()).toEqual([...REASONS].sort());
+  });
+});
