@@ -6,6 +6,17 @@ import { decisionFault, decisionKeyInfo, signDecision } from '../src/domain/deci
 import { digests, hkdf } from './node-digests.ts';
 import { vectors } from './vectors.ts';
 
+/** One case of vectors/decision.json. */
+interface GoldenDecision {
+  what: string;
+  key_id: string;
+  decision_key_hex: string;
+  D: object;
+  canonical: string;
+  response_sha256: string;
+  signature: string;
+}
+
 const golden = vectors('decision');
 const master = new Uint8Array(Buffer.from(golden.master_secret_base64, 'base64'));
 
@@ -20,9 +31,9 @@ describe('the decision signature', () => {
     }
   });
 
-  test.each(golden.cases)(
+  test.each(golden.cases as GoldenDecision[])(
     'the golden decision of the independent implementation signs alike here: $what',
-    (each: Record<string, never>) => {
+    (each) => {
       const key = hkdf(master, decisionKeyInfo(golden.tenant_id, each.key_id));
       expect(Buffer.from(key).toString('hex')).toBe(each.decision_key_hex);
       expect(canonicalJson(each.D)).toBe(each.canonical);

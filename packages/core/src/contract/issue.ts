@@ -1,9 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { label, text } from './scalars.ts';
 
-/** Most issues that one answer lists (decisions.md, "Order of checks"). */
-export const ISSUES_MAX = 100;
-
 /** What can be wrong with one place of a request. The list of codes, once; docs/errors.md is tested against it. */
 export const ISSUE_CODES = {
   required: 'A required member is absent.',
@@ -53,7 +50,3 @@ export const Issue = Type.Object(
 export interface Issue extends Static<typeof Issue> {
   code: IssueCode;
 }
-
-/** A JSON Pointer (RFC 6901) of the given steps. */
-export const jsonPointer = (steps: readonly (string | number)[]): string =>
-  steps.map((step) => '/' + String(step).replaceAll('~', '~0').replaceAll('/', '~1')).join('');

@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox';
 import { AuditEntry, AuditEntryAppended } from './audit-entry.ts';
 import { Evaluation, EvaluationAccepted } from './evaluation.ts';
-import { type Issue, jsonPointer } from './issue.ts';
+import type { Issue } from './issue.ts';
+import { jsonPointer } from './json-pointer.ts';
 import { PromotionCheck, PromotionDecision } from './promotion-check.ts';
 import type { Scope } from './scopes.ts';
 import { type Telemetry, TelemetryAccepted, TelemetryBatch, TelemetryEvent, telemetryForm } from './telemetry.ts';

@@ -1,4 +1,4 @@
-import { type ChainHead, ENTRY_MEMBERS, rowHashOf } from './audit-chain.ts';
+import { type ChainedEntry, type ChainHead, ENTRY_MEMBERS, rowHashOf } from './audit-chain.ts';
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 
@@ -8,6 +8,24 @@ export interface ChainFault {
   seq: number;
   reason: string;
 }
+
+const TEXTS = [
+  'tenant_id',
+  'id',
+  'recorded_at',
+  'recorded_by',
+  'actor',
+  'action',
+] as const satisfies readonly (keyof ChainedEntry)[];
+const TEXTS_OR_NULL = [
+  'subject',
+  'rationale',
+  'framework',
+  'trace_id',
+  'agent_id',
+  'retention_until',
+  'prev_hash',
+] as const satisfies readonly (keyof ChainedEntry)[];
 
 /**
  * Walks one tenant's chain row by row. It shares the format with the writer and nothing else, keeps only the head in memory,
@@ -44,6 +62,10 @@ export class ChainVerifier {
     if (extra !== undefined) return `${JSON.stringify(extra)} is not a member of an entry`;
     if (typeof rowHash !== 'string' || !/^[0-9a-f]{64}$/.test(rowHash)) return 'row_hash is not 64 lower-case hex digits';
     if (entry.version !== 1) return `version ${JSON.stringify(entry.version)} is not known to this verifier`;
+    for (const name of TEXTS) if (typeof entry[name] !== 'string') return `${name} is not a string`;
+    for (const name of TEXTS_OR_NULL) if (typeof (entry[name] ?? '') !== 'string') return `${name} is not a string or null`;
+    const { metadata } = entry;
+    if (typeof metadata !== 'object' || Array.isArray(metadata)) return 'metadata is not an object or null';
     return undefined;
   }
 

@@ -1,4 +1,5 @@
-import { ISSUES_MAX, type Issue, type IssueCode, jsonPointer } from '../contract/issue.ts';
+import type { Issue, IssueCode } from '../contract/issue.ts';
+import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
 
 /**
  * Finds what JSON.parse loses without a word: a member given twice, a number that a double cannot hold, half a surrogate pair.

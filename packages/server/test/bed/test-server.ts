@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import pino from 'pino';
 import { afterAll } from 'vitest';
 import { type Config, readConfig } from '../../src/config.ts';
-import type { OpenDatabase } from '../../src/database/open-database.ts';
+import type { OpenDatabase } from '../../src/open-database.ts';
 import { openPool } from '../../src/database/pool.ts';
 import { type Running, start } from '../../src/serve.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
@@ -77,6 +77,7 @@ function openTestDatabase(database: TestDatabase, config: Config): OpenDatabase 
     lookupPool,
     secrets,
     where: database.server.database,
+    migrated: [],
     close: async () => {
       await Promise.allSettled([pool.end(), lookupPool.end()]);
     },
@@ -88,7 +89,7 @@ async function post(url: string, key: string | undefined, body: unknown, headers
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
-    body: raw as BodyInit,
+    body: raw as NonNullable<RequestInit['body']>,
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };

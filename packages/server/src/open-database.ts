@@ -1,0 +1,135 @@
+import pg from 'pg';
+import { v7 as uuidV7 } from 'uuid';
+import type { Config } from './config.ts';
+import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from './database/embedded/embedded-database.ts';
+import { migrate, newerSchema, olderSchema, schemaLevel } from './database/migrate.ts';
+import { type DatabaseAddress, openPool } from './database/pool.ts';
+import { ExitError } from './exit-codes.ts';
+import { fingerprints, loadSecrets, type Secrets } from './secrets.ts';
+import { keepInstance } from './storage/instance.ts';
+
+/** A database that is reachable, at the right schema, and belongs to these secrets. */
+export interface OpenDatabase {
+  /** For writing, one batch a connection. */
+  pool: pg.Pool;
+  /** For looking up keys and for reading, so that neither waits behind the writers. */
+  lookupPool: pg.Pool;
+  secrets: Secrets;
+  /** For people: where the data is. */
+  where: string;
+  /** Names of the migrations that ran to bring the schema to this server's level. */
+  migrated: readonly string[];
+  /** Closes the pools, and stops the embedded database when nobody else uses it. */
+  close(): Promise<void>;
+}
+
+/** Where the database is, and who migrates it. */
+interface Site {
+  server: DatabaseAddress;
+  owner: DatabaseAddress;
+  /** The server's role, when the owner must give it its rights. */
+  serverRole: string | undefined;
+  where: string;
+  release: () => Promise<void>;
+}
+
+/**
+ * Opens the configured database.
+ * @param say a line for people, for example that the embedded database starts for the first time.
+ * @param migrations `when-safe`: the embedded database and an empty outside one are migrated, an older outside one is refused,
+ *   because another server may be running on it. `always`: the command `migrate`.
+ */
+export async function openDatabase(
+  config: Config,
+  say: (line: string) => void,
+  migrations: 'when-safe' | 'always' = 'when-safe',
+): Promise<OpenDatabase> {
+  const site = config.databaseUrl === undefined ? await embeddedSite(config, say) : outsideSite(config, config.databaseUrl);
+  const pool = openPool(site.server, { size: config.databaseConnections, name: 'write' });
+  const lookupPool = openPool(site.server, { size: 2, name: 'lookup' });
+  const close = async () => {
+    await Promise.allSettled([pool.end(), lookupPool.end()]);
+    await site.release();
+  };
+  try {
+    const migrated = await ensureSchema(site, lookupPool, migrations === 'always' || config.databaseUrl === undefined, say);
+    const secrets = loadSecrets(config);
+    await ensureSecretsBelong(lookupPool, secrets);
+    return { pool, lookupPool, secrets, where: site.where, migrated, close };
+  } catch (error) {
+    await close();
+    throw asExitError(error);
+  }
+}
+
+async function embeddedSite(config: Config, say: (line: string) => void): Promise<Site> {
+  try {
+    const embedded = await acquireEmbeddedDatabase({ dataDir: config.dataDir, say });
+    return {
+      server: embedded.server,
+      owner: embedded.owner,
+      serverRole: embedded.server.user,
+      where: embedded.dataDir,
+      release: () => embedded.release(),
+    };
+  } catch (error) {
+    if (error instanceof EmbeddedDatabaseError) throw new ExitError('database_away', error.message, { cause: error });
+    throw error;
+  }
+}
+
+function outsideSite(config: Config, url: string): Site {
+  const { hostname, pathname, username } = new URL(url);
+  const migrator = config.migrateDatabaseUrl;
+  return {
+    server: { connectionString: url },
+    owner: { connectionString: migrator ?? url },
+    serverRole: migrator === undefined ? undefined : decodeURIComponent(username),
+    where: `PostgreSQL ${hostname || 'on a socket'}, database ${decodeURIComponent(pathname.slice(1))}`,
+    release: async () => undefined,
+  };
+}
+
+async function ensureSchema(site: Site, pool: pg.Pool, mayMigrate: boolean, say: (line: string) => void): Promise<string[]> {
+  const level = await schemaLevel(pool);
+  if (level === 'newer') throw newerSchema();
+  if (level === 'current') return [];
+  if (level === 'older' && !mayMigrate) throw olderSchema();
+  const names = await migrate(site.owner, site.serverRole);
+  if (level === 'older') say(`migrated the database: ${names.join(', ')}`);
+  return names;
+}
+
+/** A server with other secrets would sign what nobody can verify: it must not start. */
+async function ensureSecretsBelong(pool: pg.Pool, secrets: Secrets): Promise<void> {
+  const own = fingerprints(secrets);
+  const kept = await keepInstance(pool, { id: uuidV7(), masterFingerprint: own.master, signingFingerprint: own.signing });
+  const wrong =
+    kept.masterFingerprint !== own.master
+      ? 'COUNTERSIGN_MASTER_SECRET'
+      : kept.signingFingerprint !== own.signing
+        ? 'COUNTERSIGN_SIGNING_KEY'
+        : undefined;
+  if (wrong !== undefined) {
+    throw new ExitError(
+      'wrong_secret',
+      `${wrong} is not the one this database was made with; give the right one (nothing was changed)`,
+    );
+  }
+}
+
+/** Trouble on the way to the database, in one line. The URL is not repeated: it may hold a password. */
+function asExitError(error: unknown): unknown {
+  if (error instanceof ExitError || !(error instanceof Error)) return error;
+  const code = (error as { code?: string }).code ?? '';
+  if (code === '42501') {
+    return new ExitError(
+      'database_away',
+      `the database role may not do this (${error.message}); give it CREATE on the database, or set COUNTERSIGN_MIGRATE_DATABASE_URL`,
+    );
+  }
+  if (/^(E[A-Z]+|[0-9A-Z]{5})$/.test(code) || error instanceof pg.DatabaseError || /timeout|terminated/i.test(error.message)) {
+    return new ExitError('database_away', `the database cannot be used: ${error.message || code}`, { cause: error });
+  }
+  return error;
+}

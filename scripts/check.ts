@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+/** One check of the whole tree: its name, and the command of node_modules/.bin that makes it. */
+const CHECKS: [name: string, command: string, ...args: string[]][] = [
+  ['types', 'tsc', '--noEmit', '-p', '.'],
+  ['lint and format', 'biome', 'check', '--error-on-warnings', '.'],
+];
+
+/** Runs the checks and returns the names of those that failed; what they say goes to stderr. */
+export function runChecks(): { passed: string[]; failed: string[] } {
+  const failed = CHECKS.filter(([name, command, ...args]) => {
+    const { status, stdout, stderr } = spawnSync(`${root}node_modules/.bin/${command}`, args, { cwd: root, encoding: 'utf8' });
+    if (status !== 0) process.stderr.write(`\n${name}:\n${stdout}${stderr}\n`);
+    return status !== 0;
+  }).map(([name]) => name);
+  return { failed, passed: CHECKS.map(([name]) => name).filter((name) => !failed.includes(name)) };
+}
+
+if (import.meta.main) {
+  const { passed, failed } = runChecks();
+  process.stdout.write(`${passed.length} passed, ${failed.length} failed\n`);
+  process.exitCode = failed.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,61 @@
+/**
+ * `npm test`: types, lint and format, then every test; ends with the line `N passed, N failed` from the real counts.
+ * With arguments (`npm test -- packages/core`) only those tests, without the checks.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runChecks } from './check.ts';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const chosen = process.argv.slice(2);
+
+/** What some tests need and npm cannot bring. Missing, they would fail one by one with worse messages. */
+const PREREQUISITES = [
+  {
+    command: 'python3',
+    args: ['--version'],
+    remedy: 'Python 3.9 or later runs the independent verifier (Debian: apt-get install python3)',
+  },
+];
+
+for (const { command, args, remedy } of PREREQUISITES) {
+  if (spawnSync(command, args).status !== 0) {
+    process.stderr.write(`npm test: ${command} is missing. ${remedy}\n`);
+    process.exit(1);
+  }
+}
+
+const checks = chosen.length === 0 ? runChecks() : { passed: [], failed: [] };
+const folder = mkdtempSync(join(tmpdir(), 'countersign-results-'));
+const results = join(folder, 'results.json');
+const vitest = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${results}`, ...chosen];
+const { status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitest], {
+  cwd: root,
+  stdio: 'inherit',
+});
+const counts = countsOf(results);
+rmSync(folder, { recursive: true, force: true });
+
+const failed = counts.failed + checks.failed.length;
+if (checks.failed.length > 0) process.stderr.write(`failed checks: ${checks.failed.join(', ')} (see above)\n`);
+process.stdout.write(`${counts.passed + checks.passed.length} passed, ${failed} failed\n`);
+process.exitCode = failed > 0 || status !== 0 ? 1 : 0;
+
+/** The counts as vitest wrote them. A file that could not even be loaded, and a run that wrote nothing, count as one failure. */
+function countsOf(path: string): { passed: number; failed: number } {
+  try {
+    const { numPassedTests, numFailedTests, numFailedTestSuites, testResults } = JSON.parse(readFileSync(path, 'utf8'));
+    const unloaded = testResults.filter(
+      (file: { status: string; assertionResults: unknown[] }) => file.status === 'failed' && file.assertionResults.length === 0,
+    );
+    return {
+      passed: numPassedTests,
+      failed: Math.max(numFailedTests + unloaded.length, numFailedTestSuites > 0 && numFailedTests === 0 ? 1 : 0),
+    };
+  } catch {
+    return { passed: 0, failed: 1 };
+  }
+}

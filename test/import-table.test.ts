@@ -1,0 +1,142 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+/** A room, and what it must never import: folders of this repository, packages, or node's own modules. ARCHITECTURE.md shows the table. */
+const TABLE: { room: string; never: (RegExp | string)[] }[] = [
+  { room: 'packages/core/src/contract', never: ['packages/core/src/domain', 'packages/server', /^(?!typebox$)/] },
+  { room: 'packages/core/src/domain', never: ['packages/server', /^(?!node:crypto$)/] },
+  {
+    room: 'packages/server/src/database',
+    never: ['packages/server/src/http', 'packages/server/src/ingest', 'packages/server/src/cli', 'packages/server/src/workspace'],
+  },
+  {
+    room: 'packages/server/src/storage',
+    never: [
+      'packages/server/src/http',
+      'packages/server/src/ingest',
+      'packages/server/src/cli',
+      'packages/server/src/config.ts',
+      /^fastify/,
+    ],
+  },
+  {
+    room: 'packages/server/src/ledger',
+    never: [
+      'packages/server/src/http',
+      'packages/server/src/ingest',
+      'packages/server/src/cli',
+      'packages/server/src/config.ts',
+      /^fastify/,
+    ],
+  },
+  {
+    room: 'packages/server/src/workspace',
+    never: [
+      'packages/server/src/http',
+      'packages/server/src/ingest',
+      'packages/server/src/cli',
+      'packages/server/src/config.ts',
+      /^fastify/,
+      /^commander/,
+    ],
+  },
+  {
+    room: 'packages/server/src/ingest',
+    never: ['packages/server/src/http', 'packages/server/src/cli', 'packages/server/src/config.ts', /^fastify/, /^pg$/],
+  },
+  { room: 'packages/server/src/http', never: ['packages/server/src/cli', 'packages/server/src/config.ts'] },
+];
+
+/** Rooms that hand a pool on may know its type, and nothing else of the driver. */
+const TYPE_ONLY_DRIVER = [
+  'packages/server/src/storage',
+  'packages/server/src/workspace',
+  'packages/server/src/ledger',
+  'packages/server/src/http',
+];
+
+interface Import {
+  file: string;
+  /** A path of the repository, or the specifier as it stands. */
+  target: string;
+  typeOnly: boolean;
+}
+
+/** The imports of a file, relative and @countersign/core ones as paths of the repository. */
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'|import\('([^']+)'\)|^import\s+'([^']+)'/gm);
+  return [...found].map(([, type, from, dynamic, bare]) => {
+    const specifier = (from ?? dynamic ?? bare)!;
+    const target = specifier.startsWith('.')
+      ? normalize(join(dirname(file), specifier))
+      : specifier.replace(/^@countersign\/core\/(.*)$/, 'packages/core/src/$1.ts');
+    return { file, target, typeOnly: type !== undefined };
+  });
+}
+
+const filesOf = (room: string): string[] => globSync(`${room}/**/*.ts`, { cwd: root });
+
+describe('the import table of ARCHITECTURE.md', () => {
+  test.each(TABLE)('$room imports nothing it must not', ({ room, never }) => {
+    const files = filesOf(room);
+    expect(files.length).toBeGreaterThan(0);
+    const wrong = files
+      .flatMap(importsOf)
+      .filter(({ target }) =>
+        never.some((rule) =>
+          typeof rule === 'string' ? target.startsWith(rule) : !target.startsWith('packages/') && rule.test(target),
+        ),
+      );
+    expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+  });
+
+  test.each(TYPE_ONLY_DRIVER)('%s knows the driver by its types alone', (room) => {
+    const wrong = filesOf(room)
+      .flatMap(importsOf)
+      .filter(({ target, typeOnly }) => target === 'pg' && !typeOnly);
+    expect(wrong.map(({ file }) => file)).toEqual([]);
+  });
+
+  test('the domain takes only types of the contract, and what of it stands without the schema library', () => {
+    const reaches = (file: string): string[] =>
+      importsOf(file).flatMap(({ target, typeOnly }) =>
+        typeOnly ? [] : target.startsWith('packages/') ? reaches(target) : [target],
+      );
+    const wrong = filesOf('packages/core/src/domain').filter((file) => reaches(file).some((target) => target !== 'node:crypto'));
+    expect(wrong).toEqual([]);
+  });
+
+  test('the domain has no clock, no randomness and no environment', () => {
+    const wrong = filesOf('packages/core/src').filter((file) =>
+      /\bDate\.now\(|\bnew Date\(\)|Math\.random|process\.|randomUUID|randomBytes/.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('the environment is read in config.ts alone', () => {
+    const wrong = filesOf('packages/server/src').filter(
+      (file) => file !== 'packages/server/src/config.ts' && /process\.env/.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('no circle: no room imports one that imports it', () => {
+    const edges = new Map<string, Set<string>>();
+    for (const file of filesOf('packages/*/src')) {
+      for (const { target, typeOnly } of importsOf(file)) {
+        const [from, to] = [dirname(file), dirname(target)];
+        if (typeOnly || from === to || !target.startsWith('packages/') || !/src\/./.test(to)) continue;
+        edges.set(from, (edges.get(from) ?? new Set()).add(to));
+      }
+    }
+    const circles = [...edges].flatMap(([from, targets]) =>
+      [...targets].filter((to) => edges.get(to)?.has(from)).map((to) => `${from} <-> ${to}`),
+    );
+    expect(circles).toEqual([]);
+  });
+});
