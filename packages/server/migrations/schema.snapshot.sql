@@ -1,0 +1,368 @@
+-- Made by packages/server/test/schema.test.ts from a migrated database; renew it with -u and read its diff.
+
+-- columns
+agents.tenant_id uuid not null
+agents.id uuid not null
+agents.name text not null
+agents.risk_level text not null default 'low'::text
+agents.created_at timestamp with time zone not null default clock_timestamp()
+approvals.tenant_id uuid not null
+approvals.evaluation_id uuid not null
+approvals.agent_id uuid not null
+approvals.status text not null
+approvals.requested_at timestamp with time zone not null default clock_timestamp()
+approvals.requested_by text not null
+approvals.decided_at timestamp with time zone
+approvals.decided_by text
+approvals.rationale text
+audit_entries.tenant_id uuid not null
+audit_entries.seq bigint not null
+audit_entries.id uuid not null
+audit_entries.recorded_at timestamp with time zone not null
+audit_entries.recorded_by text not null
+audit_entries.actor text not null
+audit_entries.action text not null
+audit_entries.trace_id text
+audit_entries.agent_id uuid
+audit_entries.prev_hash bytea
+audit_entries.row_hash bytea not null
+audit_entries.document text not null
+decision_keys.tenant_id uuid not null
+decision_keys.key_id text not null
+decision_keys.created_at timestamp with time zone not null default clock_timestamp()
+decision_keys.retired_at timestamp with time zone
+decisions.tenant_id uuid not null
+decisions.seq bigint not null
+decisions.id uuid not null
+decisions.recorded_at timestamp with time zone not null
+decisions.recorded_by text not null
+decisions.agent_id uuid
+decisions.evaluation_id uuid
+decisions.allowed boolean not null
+decisions.reason text not null
+decisions.event text not null
+decisions.response_sha256 bytea not null
+decisions.document text not null
+evaluations.tenant_id uuid not null
+evaluations.id uuid not null
+evaluations.seq bigint not null
+evaluations.recorded_at timestamp with time zone not null default clock_timestamp()
+evaluations.recorded_by text not null
+evaluations.agent_id uuid
+evaluations.harness_id uuid
+evaluations.name text not null
+evaluations.category text
+evaluations.status text not null
+evaluations.pass_rate double precision
+evaluations.severity_threshold double precision
+evaluations.document text not null
+idempotency_keys.tenant_id uuid not null
+idempotency_keys.path text not null
+idempotency_keys.key text not null
+idempotency_keys.body_sha256 bytea not null
+idempotency_keys.answer text not null
+idempotency_keys.headers text not null
+idempotency_keys.created_at timestamp with time zone not null default clock_timestamp()
+incidents.tenant_id uuid not null
+incidents.id uuid not null
+incidents.agent_id uuid not null
+incidents.severity text not null
+incidents.description text not null
+incidents.opened_at timestamp with time zone not null default clock_timestamp()
+incidents.opened_by text not null
+ingestion_keys.prefix text not null
+ingestion_keys.tenant_id uuid not null
+ingestion_keys.id uuid not null
+ingestion_keys.name text not null
+ingestion_keys.scopes text[] not null
+ingestion_keys.secret_sha256 bytea not null
+ingestion_keys.created_at timestamp with time zone not null default clock_timestamp()
+ingestion_keys.rotated_at timestamp with time zone
+ingestion_keys.expires_at timestamp with time zone
+ingestion_keys.revoked_at timestamp with time zone
+instance.only_row boolean not null default true
+instance.id uuid not null
+instance.master_secret_fingerprint text not null
+instance.signing_key_fingerprint text not null
+instance.created_at timestamp with time zone not null default clock_timestamp()
+key_events.tenant_id uuid not null
+key_events.seq bigint not null
+key_events.id uuid not null
+key_events.recorded_at timestamp with time zone not null
+key_events.recorded_by text not null
+key_events.action text not null
+key_events.key_id uuid not null
+key_events.document text not null
+key_last_use.tenant_id uuid not null
+key_last_use.key_id uuid not null
+key_last_use.last_used_at timestamp with time zone not null
+log_heads.tenant_id uuid not null
+log_heads.log text not null
+log_heads.seq bigint not null default 0
+log_heads.row_hash bytea
+log_heads.last_recorded_at timestamp with time zone not null default '-infinity'::timestamp with time zone
+migrations.id integer not null default nextval('countersign.migrations_id_seq'::regclass)
+migrations.name character varying(255) not null
+migrations.run_on timestamp without time zone not null
+recertifications.tenant_id uuid not null
+recertifications.incident_id uuid not null
+recertifications.agent_id uuid not null
+recertifications.opened_at timestamp with time zone not null
+recertifications.closed_at timestamp with time zone
+recertifications.closed_by text
+recertifications.rationale text
+recertifications.evaluation_id uuid
+spans.tenant_id uuid not null
+spans.trace uuid not null
+spans.span_id text not null
+spans.submission integer not null
+spans.ordinal integer not null
+spans.kind text not null
+spans.name text not null
+spans.status text not null
+spans.model text
+spans.provider text
+spans.prompt_tokens bigint
+spans.completion_tokens bigint
+spans.total_tokens bigint
+spans.cost_usd numeric
+spans.latency_ms bigint
+spans.started_at timestamp with time zone
+spans.ended_at timestamp with time zone
+telemetry_events.tenant_id uuid not null
+telemetry_events.submission uuid not null
+telemetry_events.ordinal integer not null
+telemetry_events.trace_id text not null
+telemetry_events.outcome text not null
+telemetry_events.status text
+telemetry_events.agent_id uuid
+telemetry_events.model text
+telemetry_events.provider text
+telemetry_events.session_id text
+telemetry_events.external_user_id text
+telemetry_events.latency_ms bigint
+telemetry_events.tool_count bigint
+telemetry_events.prompt_tokens bigint
+telemetry_events.completion_tokens bigint
+telemetry_events.total_tokens bigint
+telemetry_events.cost_usd numeric
+telemetry_events.has_error boolean not null
+telemetry_events.started_at timestamp with time zone
+telemetry_events.ended_at timestamp with time zone
+telemetry_events.received_at timestamp with time zone not null
+telemetry_submissions.tenant_id uuid not null
+telemetry_submissions.id uuid not null
+telemetry_submissions.received_at timestamp with time zone not null
+telemetry_submissions.recorded_by text not null
+telemetry_submissions.document text not null storage external
+tenants.id uuid not null
+tenants.name text not null
+tenants.created_at timestamp with time zone not null default clock_timestamp()
+trace_submissions.tenant_id uuid not null
+trace_submissions.trace uuid not null
+trace_submissions.number integer not null
+trace_submissions.received_at timestamp with time zone not null
+trace_submissions.recorded_by text not null
+trace_submissions.document text not null storage external
+traces.tenant_id uuid not null
+traces.id uuid not null
+traces.trace_id text not null
+traces.agent_id uuid
+traces.outcome text not null
+traces.session_id text
+traces.external_user_id text
+traces.latency_ms bigint
+traces.has_error boolean not null
+traces.started_at timestamp with time zone
+traces.ended_at timestamp with time zone
+traces.supplied_prompt_tokens bigint
+traces.supplied_completion_tokens bigint
+traces.supplied_total_tokens bigint
+traces.supplied_cost_usd numeric
+traces.prompt_tokens bigint
+traces.completion_tokens bigint
+traces.total_tokens bigint
+traces.cost_usd numeric
+traces.span_count bigint not null
+traces.submission_count integer not null
+traces.received_at timestamp with time zone not null
+
+-- constraints
+countersign.agents agents_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
+countersign.agents agents_pkey PRIMARY KEY (tenant_id, id)
+countersign.agents agents_risk_level_check CHECK ((risk_level = ANY (ARRAY['low'::text, 'high'::text])))
+countersign.agents agents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.agents agents_tenant_id_name_key UNIQUE (tenant_id, name)
+countersign.approvals approvals_check CHECK (((status = 'pending'::text) = (decided_at IS NULL)))
+countersign.approvals approvals_check1 CHECK (((status = 'pending'::text) OR ((decided_by IS NOT NULL) AND (rationale IS NOT NULL))))
+countersign.approvals approvals_pkey PRIMARY KEY (tenant_id, evaluation_id)
+countersign.approvals approvals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text])))
+countersign.approvals approvals_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
+countersign.approvals approvals_tenant_id_evaluation_id_fkey FOREIGN KEY (tenant_id, evaluation_id) REFERENCES countersign.evaluations(tenant_id, id)
+countersign.audit_entries audit_entries_first_has_no_prev CHECK (((seq = 1) = (prev_hash IS NULL)))
+countersign.audit_entries audit_entries_no_fork UNIQUE NULLS NOT DISTINCT (tenant_id, prev_hash)
+countersign.audit_entries audit_entries_pkey PRIMARY KEY (tenant_id, seq)
+countersign.audit_entries audit_entries_prev_hash_check CHECK ((octet_length(prev_hash) = 32))
+countersign.audit_entries audit_entries_row_hash_check CHECK ((octet_length(row_hash) = 32))
+countersign.audit_entries audit_entries_seq_check CHECK ((seq > 0))
+countersign.audit_entries audit_entries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.audit_entries audit_entries_tenant_id_id_key UNIQUE (tenant_id, id)
+countersign.decision_keys decision_keys_pkey PRIMARY KEY (tenant_id, key_id)
+countersign.decision_keys decision_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.decisions decisions_pkey PRIMARY KEY (tenant_id, seq)
+countersign.decisions decisions_response_sha256_check CHECK ((octet_length(response_sha256) = 32))
+countersign.decisions decisions_seq_check CHECK ((seq > 0))
+countersign.decisions decisions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.decisions decisions_tenant_id_id_key UNIQUE (tenant_id, id)
+countersign.evaluations evaluations_pass_rate_check CHECK (((pass_rate >= (0)::double precision) AND (pass_rate <= (100)::double precision)))
+countersign.evaluations evaluations_pkey PRIMARY KEY (tenant_id, id)
+countersign.evaluations evaluations_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'running'::text, 'passing'::text, 'failing'::text])))
+countersign.evaluations evaluations_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
+countersign.evaluations evaluations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.idempotency_keys idempotency_keys_body_sha256_check CHECK ((octet_length(body_sha256) = 32))
+countersign.idempotency_keys idempotency_keys_pkey PRIMARY KEY (tenant_id, path, key)
+countersign.idempotency_keys idempotency_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.incidents incidents_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 65536)))
+countersign.incidents incidents_pkey PRIMARY KEY (tenant_id, id)
+countersign.incidents incidents_severity_check CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text, 'critical'::text])))
+countersign.incidents incidents_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
+countersign.ingestion_keys ingestion_keys_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
+countersign.ingestion_keys ingestion_keys_pkey PRIMARY KEY (prefix)
+countersign.ingestion_keys ingestion_keys_prefix_check CHECK ((prefix ~ '^[0-9a-f]{12}$'::text))
+countersign.ingestion_keys ingestion_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['telemetry'::text, 'evaluations'::text, 'audit'::text, 'governance'::text])))
+countersign.ingestion_keys ingestion_keys_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32))
+countersign.ingestion_keys ingestion_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.ingestion_keys ingestion_keys_tenant_id_id_key UNIQUE (tenant_id, id)
+countersign.instance instance_only_row_check CHECK (only_row)
+countersign.instance instance_pkey PRIMARY KEY (only_row)
+countersign.key_events key_events_action_check CHECK ((action = ANY (ARRAY['minted'::text, 'rotated'::text, 'revoked'::text, 'scopes_changed'::text])))
+countersign.key_events key_events_pkey PRIMARY KEY (tenant_id, seq)
+countersign.key_events key_events_seq_check CHECK ((seq > 0))
+countersign.key_events key_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.key_events key_events_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES countersign.ingestion_keys(tenant_id, id)
+countersign.key_last_use key_last_use_pkey PRIMARY KEY (tenant_id, key_id)
+countersign.key_last_use key_last_use_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES countersign.ingestion_keys(tenant_id, id)
+countersign.log_heads log_heads_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
+countersign.log_heads log_heads_pkey PRIMARY KEY (tenant_id, log)
+countersign.log_heads log_heads_row_hash_check CHECK ((octet_length(row_hash) = 32))
+countersign.log_heads log_heads_seq_check CHECK ((seq >= 0))
+countersign.log_heads log_heads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.migrations migrations_pkey PRIMARY KEY (id)
+countersign.recertifications recertifications_check CHECK ((((closed_at IS NULL) = (evaluation_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL)) AND ((closed_at IS NULL) = (rationale IS NULL))))
+countersign.recertifications recertifications_pkey PRIMARY KEY (tenant_id, incident_id)
+countersign.recertifications recertifications_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
+countersign.recertifications recertifications_tenant_id_evaluation_id_fkey FOREIGN KEY (tenant_id, evaluation_id) REFERENCES countersign.evaluations(tenant_id, id)
+countersign.recertifications recertifications_tenant_id_incident_id_fkey FOREIGN KEY (tenant_id, incident_id) REFERENCES countersign.incidents(tenant_id, id)
+countersign.spans spans_kind_check CHECK ((kind = ANY (ARRAY['agent'::text, 'llm'::text, 'tool'::text, 'retrieval'::text, 'guardrail'::text, 'other'::text])))
+countersign.spans spans_pkey PRIMARY KEY (tenant_id, trace, span_id)
+countersign.telemetry_events telemetry_events_pkey PRIMARY KEY (tenant_id, submission, ordinal)
+countersign.telemetry_submissions telemetry_submissions_pkey PRIMARY KEY (tenant_id, id)
+countersign.telemetry_submissions telemetry_submissions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.tenants tenants_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
+countersign.tenants tenants_name_key UNIQUE (name)
+countersign.tenants tenants_pkey PRIMARY KEY (id)
+countersign.trace_submissions trace_submissions_number_check CHECK ((number > 0))
+countersign.trace_submissions trace_submissions_pkey PRIMARY KEY (tenant_id, trace, number)
+countersign.trace_submissions trace_submissions_tenant_id_trace_fkey FOREIGN KEY (tenant_id, trace) REFERENCES countersign.traces(tenant_id, id)
+countersign.traces traces_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'failure'::text, 'escalated'::text, 'blocked'::text])))
+countersign.traces traces_pkey PRIMARY KEY (tenant_id, id)
+countersign.traces traces_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
+countersign.traces traces_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.traces traces_tenant_id_trace_id_key UNIQUE (tenant_id, trace_id)
+
+-- indexes
+CREATE INDEX approvals_queue ON countersign.approvals USING btree (tenant_id, requested_at) WHERE (status = 'pending'::text)
+CREATE INDEX evaluations_latest ON countersign.evaluations USING btree (tenant_id, agent_id, recorded_at DESC, seq DESC)
+CREATE INDEX evaluations_latest_of_harness ON countersign.evaluations USING btree (tenant_id, agent_id, harness_id, recorded_at DESC, seq DESC)
+CREATE INDEX idempotency_keys_by_age ON countersign.idempotency_keys USING btree (tenant_id, created_at)
+CREATE INDEX incidents_of_agent ON countersign.incidents USING btree (tenant_id, agent_id, opened_at DESC)
+CREATE INDEX ingestion_keys_of_tenant ON countersign.ingestion_keys USING btree (tenant_id, created_at)
+CREATE INDEX recertifications_open ON countersign.recertifications USING btree (tenant_id, agent_id) WHERE (closed_at IS NULL)
+CREATE UNIQUE INDEX agents_pkey ON countersign.agents USING btree (tenant_id, id)
+CREATE UNIQUE INDEX agents_tenant_id_name_key ON countersign.agents USING btree (tenant_id, name)
+CREATE UNIQUE INDEX approvals_pkey ON countersign.approvals USING btree (tenant_id, evaluation_id)
+CREATE UNIQUE INDEX audit_entries_no_fork ON countersign.audit_entries USING btree (tenant_id, prev_hash) NULLS NOT DISTINCT
+CREATE UNIQUE INDEX audit_entries_pkey ON countersign.audit_entries USING btree (tenant_id, seq)
+CREATE UNIQUE INDEX audit_entries_tenant_id_id_key ON countersign.audit_entries USING btree (tenant_id, id)
+CREATE UNIQUE INDEX decision_keys_pkey ON countersign.decision_keys USING btree (tenant_id, key_id)
+CREATE UNIQUE INDEX decisions_pkey ON countersign.decisions USING btree (tenant_id, seq)
+CREATE UNIQUE INDEX decisions_tenant_id_id_key ON countersign.decisions USING btree (tenant_id, id)
+CREATE UNIQUE INDEX evaluations_pkey ON countersign.evaluations USING btree (tenant_id, id)
+CREATE UNIQUE INDEX idempotency_keys_pkey ON countersign.idempotency_keys USING btree (tenant_id, path, key)
+CREATE UNIQUE INDEX incidents_pkey ON countersign.incidents USING btree (tenant_id, id)
+CREATE UNIQUE INDEX ingestion_keys_pkey ON countersign.ingestion_keys USING btree (prefix)
+CREATE UNIQUE INDEX ingestion_keys_tenant_id_id_key ON countersign.ingestion_keys USING btree (tenant_id, id)
+CREATE UNIQUE INDEX instance_pkey ON countersign.instance USING btree (only_row)
+CREATE UNIQUE INDEX key_events_pkey ON countersign.key_events USING btree (tenant_id, seq)
+CREATE UNIQUE INDEX key_last_use_pkey ON countersign.key_last_use USING btree (tenant_id, key_id)
+CREATE UNIQUE INDEX log_heads_pkey ON countersign.log_heads USING btree (tenant_id, log)
+CREATE UNIQUE INDEX migrations_pkey ON countersign.migrations USING btree (id)
+CREATE UNIQUE INDEX recertifications_pkey ON countersign.recertifications USING btree (tenant_id, incident_id)
+CREATE UNIQUE INDEX spans_pkey ON countersign.spans USING btree (tenant_id, trace, span_id)
+CREATE UNIQUE INDEX telemetry_events_pkey ON countersign.telemetry_events USING btree (tenant_id, submission, ordinal)
+CREATE UNIQUE INDEX telemetry_submissions_pkey ON countersign.telemetry_submissions USING btree (tenant_id, id)
+CREATE UNIQUE INDEX tenants_name_key ON countersign.tenants USING btree (name)
+CREATE UNIQUE INDEX tenants_pkey ON countersign.tenants USING btree (id)
+CREATE UNIQUE INDEX trace_submissions_pkey ON countersign.trace_submissions USING btree (tenant_id, trace, number)
+CREATE UNIQUE INDEX traces_pkey ON countersign.traces USING btree (tenant_id, id)
+CREATE UNIQUE INDEX traces_tenant_id_trace_id_key ON countersign.traces USING btree (tenant_id, trace_id)
+
+-- triggers (A: fired always)
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.decisions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.key_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.trace_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+
+-- row-level security
+agents enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+approvals enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+audit_entries enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+decision_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+decisions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+evaluations enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+idempotency_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+incidents enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+ingestion_keys enabled f forced f using  check 
+instance enabled f forced f using  check 
+key_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+key_last_use enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+log_heads enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+migrations enabled f forced f using  check 
+recertifications enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+spans enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+telemetry_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+telemetry_submissions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+tenants enabled f forced f using  check 
+trace_submissions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+traces enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+
+-- rights of the server's role
+agents INSERT, SELECT
+approvals INSERT, SELECT, UPDATE
+audit_entries INSERT, SELECT
+decision_keys INSERT, SELECT
+decisions INSERT, SELECT
+evaluations INSERT, SELECT
+idempotency_keys DELETE, INSERT, SELECT
+incidents INSERT, SELECT
+ingestion_keys INSERT, SELECT
+instance INSERT, SELECT
+key_events INSERT, SELECT
+key_last_use INSERT, SELECT
+log_heads INSERT, SELECT
+migrations SELECT
+recertifications INSERT, SELECT, UPDATE
+spans INSERT, SELECT, UPDATE
+telemetry_events INSERT, SELECT
+telemetry_submissions INSERT, SELECT
+tenants INSERT, SELECT
+trace_submissions INSERT, SELECT
+traces INSERT, SELECT, UPDATE
+
+-- columns that the server's role may change, where not the whole row
+agents risk_level
+decision_keys retired_at
+ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
+key_last_use last_used_at
+log_heads last_recorded_at, row_hash, seq
