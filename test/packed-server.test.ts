@@ -1,0 +1,88 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../', import.meta.url));
+let folder: string;
+let command: string;
+
+/** The environment of a stranger: nothing of this run, data in the scratch folder. */
+const environment = () => ({
+  PATH: process.env.PATH,
+  HOME: folder,
+  COUNTERSIGN_DATA_DIR: join(folder, 'data'),
+  COUNTERSIGN_PORT: '0',
+});
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-packed-'));
+  chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
+  await run('npm', ['pack', '--workspace', 'packages/server', '--pack-destination', folder], { cwd: root });
+  const [archive] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  writeFileSync(join(folder, 'package.json'), '{"private":true}');
+  await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, archive!)], { cwd: folder });
+  command = join(folder, 'node_modules/@countersign/server/bin/countersign-server.js');
+}, 180_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const operate = async (...args: string[]) =>
+  (await run(process.execPath, [command, ...args], { cwd: folder, env: environment() })).stdout.trim();
+
+describe('the packed server, installed outside the repository', () => {
+  test('holds built JavaScript, the migrations and the licence, and no TypeScript', () => {
+    const files = readdirSync(join(folder, 'node_modules/@countersign/server'), { recursive: true, encoding: 'utf8' });
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'LICENSE',
+        'README.md',
+        'dist/main.js',
+        'dist/keeper.js',
+        'migrations/000001_workspaces-and-keys.sql',
+      ]),
+    );
+    expect(files.filter((file) => file.endsWith('.ts') && !file.startsWith('node_modules'))).toEqual([]);
+  });
+
+  test('makes a workspace and a key, serves, answers a request with that key, and stops in order', async () => {
+    expect(await operate('workspace', 'create', '--name', 'acme')).toMatch(/^[0-9a-f-]{36}$/);
+    const key = await operate('keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', 'audit');
+    const server = spawn(process.execPath, [command, 'serve'], {
+      cwd: folder,
+      env: environment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    try {
+      const url = await addressOf(server.stderr);
+      const answer = await fetch(`${url}/api/public/audit`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: '{"actor":"packed","action":"test.ran"}',
+      });
+      expect(answer.status).toBe(200);
+      expect(await operate('ledger', 'verify', '--workspace', 'acme')).toContain('1');
+    } finally {
+      server.kill('SIGTERM');
+    }
+    expect(await once(server, 'exit')).toEqual([0, null]);
+  }, 60_000);
+});
+
+/** The address that the server prints when it is ready. */
+function addressOf(stderr: NodeJS.ReadableStream): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    stderr.on('data', (chunk) => {
+      said += String(chunk);
+      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0];
+      if (address !== undefined) resolve(address);
+    });
+    stderr.on('end', () => reject(new Error(`the server ended without saying its address: ${said}`)));
+  });
+}
