@@ -2,6 +2,7 @@ import { isScope, SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import { parseKeyPrefix } from '@countersign/core/domain/ingestion-key';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { InvalidArgumentError } from 'commander';
+import { WrongInput } from '../workspace/wrong-input.ts';
 
 /** The options that many commands share, as `.option(...)` takes them. */
 export const JSON_OPTION = ['--json', 'machine-readable output; errors as JSON on stderr'] as const;
@@ -27,14 +28,15 @@ export function parseExpiry(text: string): string {
   return expiry;
 }
 
-/** A key's prefix, with or without `aa_live_`. What was given is not repeated: it may be a whole key. */
+/**
+ * A key's prefix, with or without `aa_live_`. What was given may be a whole key, so it is not repeated: WrongInput, because
+ * commander's own error would quote it.
+ */
 export function parsePrefix(text: string): string {
   const prefix = parseKeyPrefix(text);
-  if (prefix === undefined) {
-    const remedy = text.includes('.') ? 'give only what stands before the dot, never the secret' : '`keys list` shows them';
-    throw new InvalidArgumentError(`A prefix is 12 hex digits, with or without aa_live_; ${remedy}.`);
-  }
-  return prefix;
+  if (prefix !== undefined) return prefix;
+  const remedy = text.includes('.') ? 'give only what stands before the dot, never the secret' : '`keys list` shows them';
+  throw new WrongInput(`a prefix is 12 lower-case hex digits, with or without aa_live_; ${remedy}`);
 }
 
 /** A UUID, in lower case. */

@@ -1,7 +1,13 @@
 import { Command, CommanderError } from 'commander';
+import { addAgents } from './agents.ts';
+import { addApprovals } from './approvals.ts';
+import { addDecisionKey } from './decision-key.ts';
 import { failureOf, statusOf } from './failure.ts';
 import { epilogue } from './help.ts';
+import { addIncidents } from './incidents.ts';
 import { addKeys } from './keys.ts';
+import { addLedger } from './ledger.ts';
+import { addServe } from './serve.ts';
 import { OutputClosed, Session, type Terminal } from './session.ts';
 import { addWorkspace } from './workspace.ts';
 
@@ -40,8 +46,8 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
       getErrHelpWidth: () => 100,
     })
     .addHelpText('after', ({ command }) => (command.parent === null ? epilogue() : ''));
-  addWorkspace(program, session);
-  addKeys(program, session);
+  const groups = [addServe, addWorkspace, addKeys, addDecisionKey, addAgents, addApprovals, addIncidents, addLedger];
+  for (const add of groups) add(program, session);
   return program;
 }
 

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import { type Config, readConfig } from '../config.ts';
-import { type OpenDatabase, openDatabase } from '../database/open-database.ts';
 import type { ExitReason } from '../exit-codes.ts';
 import { ExitError } from '../exit-codes.ts';
+import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { findTenant, findTenantById, type Tenant } from '../storage/tenants.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { type Column, oneLine, table } from './table.ts';
@@ -68,8 +68,8 @@ export class Session {
   }
 
   /** Opens the configured database for the time of `work`. */
-  async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>): Promise<T> {
-    const database = await openDatabase(this.config, this.say);
+  async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, migrations?: 'always'): Promise<T> {
+    const database = await openDatabase(this.config, this.say, migrations);
     try {
       return await work(database);
     } finally {

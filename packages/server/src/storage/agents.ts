@@ -1,5 +1,6 @@
 import { textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
 
 /** An agent of a tenant. */
 export interface Agent {
@@ -31,14 +32,22 @@ export async function insertAgents(tx: Transaction, agents: readonly { id: strin
   await tx.run(INSERT, [tx.tenantId, uuidArray(agents.map(({ id }) => id)), textArray(agents.map(({ name }) => name))]);
 }
 
-const LIST = sql<Agent & { createdAt: string }>(
+/** An agent as its workspace sees it. */
+export interface ListedAgent extends Agent {
+  createdAt: string;
+  openRecertifications: number;
+}
+
+const LIST = sql<ListedAgent>(
   'list_agents',
-  `SELECT id, name, risk_level = 'high' AS "highRisk", to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "createdAt"
+  `SELECT id, name, risk_level = 'high' AS "highRisk", ${instantText('created_at')} AS "createdAt",
+          (SELECT count(*) FROM countersign.recertifications AS r
+            WHERE r.tenant_id = $1 AND r.agent_id = agents.id AND r.closed_at IS NULL) AS "openRecertifications"
      FROM countersign.agents WHERE tenant_id = $1 ORDER BY name`,
 );
 
 /** All agents of the tenant, by name. */
-export const listAgents = (tx: Transaction): Promise<(Agent & { createdAt: string })[]> => tx.run(LIST, [tx.tenantId]);
+export const listAgents = (tx: Transaction): Promise<ListedAgent[]> => tx.run(LIST, [tx.tenantId]);
 
 const SET_RISK = sql<{ id: string }>(
   'set_agent_risk',

@@ -1,5 +1,6 @@
 import { textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
 
 /** A request for an approval, made by a promotion check that stopped there. */
 export interface ApprovalRequest {
@@ -25,3 +26,67 @@ export async function requestApprovals(tx: Transaction, requests: readonly Appro
     textArray(requests.map(({ requestedBy }) => requestedBy)),
   ]);
 }
+
+export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
+
+const LOCK = sql<{ status: ApprovalStatus }>(
+  'lock_approval',
+  `SELECT status FROM countersign.approvals WHERE tenant_id = $1 AND evaluation_id = $2 FOR UPDATE`,
+);
+
+/** Locks the approval of an evaluation and returns how it stands; undefined when nobody asked or decided. */
+export const lockApproval = async (tx: Transaction, evaluationId: string): Promise<ApprovalStatus | undefined> =>
+  (await tx.run(LOCK, [tx.tenantId, evaluationId]))[0]?.status;
+
+/** What a person decided about an evaluation. */
+export interface ApprovalDecision {
+  evaluationId: string;
+  agentId: string;
+  status: Exclude<ApprovalStatus, 'pending'>;
+  decidedAt: string;
+  decidedBy: string;
+  rationale: string;
+}
+
+const DECIDE = sql(
+  'decide_approval',
+  `INSERT INTO countersign.approvals AS kept
+          (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale)
+   VALUES ($1, $2, $3, $4, $5::timestamptz, $6, $5::timestamptz, $6, $7)
+       ON CONFLICT (tenant_id, evaluation_id) DO UPDATE SET
+          status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, rationale = excluded.rationale`,
+);
+
+/** Keeps a decision; one that nobody asked for counts as asked for by whoever decided. */
+export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise<unknown> =>
+  tx.run(DECIDE, [tx.tenantId, made.evaluationId, made.agentId, made.status, made.decidedAt, made.decidedBy, made.rationale]);
+
+/** An approval as its workspace sees it, with the evaluation that it is about. */
+export interface ListedApproval {
+  evaluationId: string;
+  evaluationName: string;
+  evaluationStatus: string;
+  passRate: number | null;
+  agentId: string;
+  agentName: string;
+  status: ApprovalStatus;
+  requestedAt: string;
+  requestedBy: string;
+  decidedAt: string | null;
+  decidedBy: string | null;
+  rationale: string | null;
+}
+
+const LIST = sql<ListedApproval>(
+  'list_approvals',
+  `SELECT p.evaluation_id AS "evaluationId", e.name AS "evaluationName", e.status AS "evaluationStatus", e.pass_rate AS "passRate",
+          p.agent_id AS "agentId", a.name AS "agentName", p.status, ${instantText('p.requested_at')} AS "requestedAt",
+          p.requested_by AS "requestedBy", ${instantText('p.decided_at')} AS "decidedAt", p.decided_by AS "decidedBy", p.rationale
+     FROM countersign.approvals AS p
+     JOIN countersign.evaluations AS e ON e.tenant_id = p.tenant_id AND e.id = p.evaluation_id
+     JOIN countersign.agents AS a ON a.tenant_id = p.tenant_id AND a.id = p.agent_id
+    WHERE p.tenant_id = $1 ORDER BY p.status <> 'pending', p.requested_at, p.evaluation_id`,
+);
+
+/** The tenant's approvals: those that wait first, oldest first. */
+export const listApprovals = (tx: Transaction): Promise<ListedApproval[]> => tx.run(LIST, [tx.tenantId]);

@@ -1,5 +1,6 @@
 import { documentArray, float8Array, textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
 
 /** One evaluation ready to be stored. */
 export interface EvaluationRow {
@@ -40,3 +41,45 @@ export async function insertEvaluations(tx: Transaction, rows: readonly Evaluati
     documentArray(rows.map(({ document }) => document)),
   ]);
 }
+
+/** An evaluation and whose it is. */
+export interface EvaluatedAgent {
+  agentId: string | null;
+  agentName: string | null;
+  highRisk: boolean | null;
+}
+
+const FIND = sql<EvaluatedAgent>(
+  'find_evaluation',
+  `SELECT a.id AS "agentId", a.name AS "agentName", a.risk_level = 'high' AS "highRisk"
+     FROM countersign.evaluations AS e
+     LEFT JOIN countersign.agents AS a ON a.tenant_id = e.tenant_id AND a.id = e.agent_id
+    WHERE e.tenant_id = $1 AND e.id = $2`,
+);
+
+/** The agent that an evaluation is of; undefined when there is no such evaluation. */
+export const findEvaluatedAgent = async (tx: Transaction, id: string): Promise<EvaluatedAgent | undefined> =>
+  (await tx.run(FIND, [tx.tenantId, id]))[0];
+
+/** An agent's latest evaluation, as a re-certification looks at it. */
+export interface LatestEvaluation {
+  id: string;
+  name: string;
+  status: string;
+  recordedAt: string;
+  /** Whether it was recorded after every incident whose re-certification is open. */
+  afterIncidents: boolean;
+}
+
+const FIND_LATEST = sql<LatestEvaluation>(
+  'find_latest_evaluation',
+  `SELECT e.id, e.name, e.status, ${instantText('e.recorded_at')} AS "recordedAt",
+          NOT EXISTS (SELECT FROM countersign.recertifications AS r
+            WHERE r.tenant_id = $1 AND r.agent_id = $2 AND r.closed_at IS NULL AND r.opened_at >= e.recorded_at) AS "afterIncidents"
+     FROM countersign.evaluations AS e
+    WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1`,
+);
+
+/** The evaluation of the agent that was recorded last, whatever its status (decisions.md, "Evaluations"). */
+export const findLatestEvaluation = async (tx: Transaction, agentId: string): Promise<LatestEvaluation | undefined> =>
+  (await tx.run(FIND_LATEST, [tx.tenantId, agentId]))[0];

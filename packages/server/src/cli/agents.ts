@@ -1,0 +1,55 @@
+import { Argument, type Command } from 'commander';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { listAgents } from '../storage/agents.ts';
+import { RISK_LEVELS, type RiskLevel, setRiskLevel } from '../workspace/agent-risk.ts';
+import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+import { shownTime } from './table.ts';
+
+/** `agents list | risk`. */
+export function addAgents(program: Command, session: Session): void {
+  const group = program.command('agents').description('List agents and set their risk level.');
+
+  group
+    .command('list')
+    .description('List the agents of a workspace, by name.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('agents list --workspace acme'))
+    .action(async ({ workspace }: { workspace: string }) => {
+      const agents = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        inTenantTransaction(pool, tenant.id, listAgents),
+      );
+      const rows = agents.map(({ id, name, highRisk, openRecertifications, createdAt }) => ({
+        id,
+        name,
+        risk_level: highRisk ? 'high' : 'low',
+        open_recertifications: openRecertifications,
+        created_at: createdAt,
+      }));
+      await session.list(rows, 'no agents yet; the first trace or evaluation that names one registers it', [
+        ['NAME', ({ name }) => name],
+        ['RISK', ({ risk_level }) => risk_level],
+        ['OPEN RE-CERTIFICATIONS', ({ open_recertifications }) => String(open_recertifications)],
+        ['ID', ({ id }) => id],
+        ['CREATED', ({ created_at }) => shownTime(created_at)],
+      ]);
+    });
+
+  group
+    .command('risk')
+    .description('Set the risk level of an agent. A high-risk one is promoted only when its evaluation was approved.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--agent <name>', 'name of the agent')
+    .addArgument(new Argument('<level>', 'the level').choices(RISK_LEVELS))
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('agents risk --workspace acme --agent support-bot high'))
+    .action(async (level: RiskLevel, { workspace, agent }: { workspace: string; agent: string }) => {
+      const changed = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        setRiskLevel(pool, tenant.id, { agent, level }, 'operator'),
+      );
+      await session.answer({ agent, risk_level: level, changed }, '');
+      session.say(`agent ${JSON.stringify(agent)} is ${level}-risk ${changed ? 'now' : 'already; nothing was written'}`);
+    });
+}

@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { listApprovals } from '../storage/approvals.ts';
+import { decideEvaluation } from '../workspace/decide-evaluation.ts';
+import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+import { shortLine, shownTime } from './table.ts';
+
+/** `approvals list | approve | reject`. */
+export function addApprovals(program: Command, session: Session): void {
+  const group = program.command('approvals').description('Approve or reject evaluations of high-risk agents.');
+  addList(group, session);
+  addDecision(
+    group,
+    session,
+    'approve',
+    'approved',
+    'Approve one evaluation of a high-risk agent. The next evaluation needs its own.',
+  );
+  addDecision(group, session, 'reject', 'rejected', 'Reject one evaluation of a high-risk agent, for good; an approved one too.');
+}
+
+function addList(group: Command, session: Session): void {
+  group
+    .command('list')
+    .description('List the approvals of a workspace: those that wait first, oldest first.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('approvals list --workspace acme'))
+    .action(async ({ workspace }: { workspace: string }) => {
+      const approvals = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        inTenantTransaction(pool, tenant.id, listApprovals),
+      );
+      const rows = approvals.map((approval) => ({
+        evaluation_id: approval.evaluationId,
+        evaluation: approval.evaluationName,
+        evaluation_status: approval.evaluationStatus,
+        pass_rate: approval.passRate,
+        agent_id: approval.agentId,
+        agent: approval.agentName,
+        status: approval.status,
+        requested_at: approval.requestedAt,
+        requested_by: approval.requestedBy,
+        decided_at: approval.decidedAt,
+        decided_by: approval.decidedBy,
+        rationale: approval.rationale,
+      }));
+      await session.list(rows, 'no approvals yet; a promotion check of a high-risk agent asks for one', [
+        ['STATUS', ({ status }) => status],
+        ['AGENT', ({ agent }) => agent],
+        ['EVALUATION ID', ({ evaluation_id }) => evaluation_id],
+        ['EVALUATION', ({ evaluation }) => evaluation],
+        ['RESULT', ({ evaluation_status: status, pass_rate: rate }) => (rate === null ? status : `${status} ${rate}`)],
+        ['REQUESTED', ({ requested_at }) => shownTime(requested_at)],
+        ['DECIDED', ({ decided_at }) => shownTime(decided_at)],
+        ['BY', ({ decided_by }) => decided_by],
+        ['RATIONALE', ({ rationale }) => (rationale === null ? null : shortLine(rationale, 60))],
+      ]);
+    });
+}
+
+function addDecision(group: Command, session: Session, name: string, status: 'approved' | 'rejected', description: string): void {
+  group
+    .command(name)
+    .description(description)
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--evaluation <id>', 'id of the evaluation, as the service answered it', parseUuid)
+    .requiredOption('--rationale <text>', 'why; goes into the ledger')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      examples(`approvals ${name} --workspace acme --evaluation 7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a9b2d --rationale "..."`),
+    )
+    .action(async (asked: { workspace: string; evaluation: string; rationale: string }) => {
+      const { workspace, evaluation: evaluationId, rationale } = asked;
+      await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        decideEvaluation(pool, tenant.id, { evaluationId, status, rationale }, 'operator'),
+      );
+      await session.answer({ evaluation_id: evaluationId, status }, '');
+      session.say(`evaluation ${evaluationId} is ${status}`);
+    });
+}

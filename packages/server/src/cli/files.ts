@@ -1,0 +1,53 @@
+import { createReadStream } from 'node:fs';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { ExitError } from '../exit-codes.ts';
+
+/** Reads a file as a stream, `-` for standard input, for the time of `work`. */
+export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {
+  const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1024 * 1024 });
+  try {
+    return await usable('read', path, work(stream as AsyncIterable<Uint8Array>));
+  } finally {
+    stream.destroy();
+  }
+}
+
+/**
+ * Writes a file under a temporary name and gives it its own when it is complete and on the disk: a file of that name is
+ * never a part of an export.
+ */
+export async function writingFile(path: string, work: (write: (text: string) => Promise<void>) => Promise<void>): Promise<void> {
+  const target = await realpath(path).catch(() => path); // through a symbolic link, not over it
+  const aside = (await isNoFile(target)) ? target : `${target}.${process.pid}.partial`;
+  const file = await usable('write', path, open(aside, aside === target ? 'w' : 'wx'));
+  try {
+    await work((text) => usable('write', path, file.writeFile(text)));
+    if (aside !== target)
+      await usable(
+        'write',
+        path,
+        file.sync().then(() => rename(aside, target)),
+      );
+  } catch (error) {
+    if (aside !== target) await rm(aside, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A device or a pipe is written to as it is, because renaming would put a file in its place; a folder is refused at once. */
+async function isNoFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => !found.isFile(),
+    () => false,
+  );
+}
+
+/** What the system refuses is about the file that was named; every other error stays what it is. */
+async function usable<T>(verb: 'read' | 'write', path: string, work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    if (!(error instanceof Error) || !('syscall' in error)) throw error;
+    throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(path)}: ${error.message}`, { cause: error });
+  });
+}

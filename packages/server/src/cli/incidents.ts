@@ -1,0 +1,102 @@
+import { type Command, Option } from 'commander';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { listIncidents, SEVERITIES, type Severity } from '../storage/incidents.ts';
+import { closeRecertifications } from '../workspace/close-recertifications.ts';
+import { openIncident } from '../workspace/open-incident.ts';
+import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+import { shortLine, shownTime } from './table.ts';
+
+/** `incidents open | list` and `recertifications close`. */
+export function addIncidents(program: Command, session: Session): void {
+  const incidents = program.command('incidents').description('Open and list incidents against agents.');
+  addOpen(incidents, session);
+  addList(incidents, session);
+  const recertifications = program
+    .command('recertifications')
+    .description('Close the re-certifications that incidents demanded; `incidents list` shows them.');
+  addClose(recertifications, session);
+}
+
+function addOpen(group: Command, session: Session): void {
+  group
+    .command('open')
+    .description('Open an incident against an agent. Prints its id.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--agent <name>', 'name of the agent')
+    .addOption(new Option('--severity <severity>', 'how grave it is').choices(SEVERITIES).makeOptionMandatory())
+    .requiredOption('--description <text>', 'what happened; goes into the ledger')
+    .option('--recertify', 'demand re-certification: no promotion until it is closed')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      examples('incidents open --workspace acme --agent support-bot --severity high --description "..." --recertify'),
+    )
+    .action(async (asked: { workspace: string; agent: string; severity: Severity; description: string; recertify?: boolean }) => {
+      const { workspace, agent, severity, description, recertify = false } = asked;
+      const id = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        openIncident(pool, tenant.id, { agent, severity, description, recertify }, 'operator'),
+      );
+      await session.answer({ incident_id: id, agent, severity, recertification_required: recertify }, id);
+      session.say(`incident opened against ${JSON.stringify(agent)}${recertify ? '; it must be re-certified' : ''}`);
+    });
+}
+
+function addList(group: Command, session: Session): void {
+  group
+    .command('list')
+    .description('List the incidents of a workspace, newest first.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('incidents list --workspace acme'))
+    .action(async ({ workspace }: { workspace: string }) => {
+      const incidents = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        inTenantTransaction(pool, tenant.id, listIncidents),
+      );
+      const rows = incidents.map((incident) => ({
+        incident_id: incident.id,
+        agent_id: incident.agentId,
+        agent: incident.agentName,
+        severity: incident.severity,
+        description: incident.description,
+        opened_at: incident.openedAt,
+        opened_by: incident.openedBy,
+        recertification: incident.recertification,
+        closed_at: incident.closedAt,
+        closed_by: incident.closedBy,
+        closing_rationale: incident.closingRationale,
+        closing_evaluation_id: incident.closingEvaluationId,
+      }));
+      await session.list(rows, 'no incidents', [
+        ['OPENED', ({ opened_at }) => shownTime(opened_at)],
+        ['SEVERITY', ({ severity }) => severity],
+        ['AGENT', ({ agent }) => agent],
+        ['RE-CERTIFICATION', ({ recertification }) => recertification],
+        ['INCIDENT ID', ({ incident_id }) => incident_id],
+        ['DESCRIPTION', ({ description }) => shortLine(description, 60)],
+      ]);
+    });
+}
+
+function addClose(group: Command, session: Session): void {
+  group
+    .command('close')
+    .description(
+      'Close all open re-certifications of an agent, on its latest evaluation: passing, and recorded since the incident.',
+    )
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--agent <name>', 'name of the agent')
+    .requiredOption('--rationale <text>', 'why; goes into the ledger')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('recertifications close --workspace acme --agent support-bot --rationale "..."'))
+    .action(async ({ workspace, agent, rationale }: { workspace: string; agent: string; rationale: string }) => {
+      const { incidentIds, evaluationId } = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        closeRecertifications(pool, tenant.id, { agent, rationale }, 'operator'),
+      );
+      await session.answer({ agent, incident_ids: incidentIds, evaluation_id: evaluationId }, '');
+      session.say(
+        `re-certification of ${JSON.stringify(agent)} closed on evaluation ${evaluationId} (incidents: ${incidentIds.join(', ')})`,
+      );
+    });
+}

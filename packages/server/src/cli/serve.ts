@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { JSON_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+
+/** `serve` and `migrate`: what an installation runs. */
+export function addServe(program: Command, session: Session): void {
+  program
+    .command('serve')
+    .description('Run the server until SIGTERM or Ctrl-C. Sets up what is missing, prints where it listens and what to do next.')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('serve', 'serve --json 2>errors.json'))
+    .action(async () => {
+      // Only this command needs the HTTP part, which takes a moment to load.
+      const { serve } = await import('../serve.ts');
+      session.ending = await serve(session.config);
+    });
+
+  program
+    .command('migrate')
+    .description("Bring the database's schema to this server's level. Prints the migrations that ran, one a line.")
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('migrate') + MIGRATE_NOTE)
+    .action(async () => {
+      const migrated = await session.withDatabase(async (database) => database.migrated, 'always');
+      await session.answer({ migrated }, migrated.join('\n'));
+      session.say(
+        migrated.length === 0 ? 'the schema is at this level already; nothing to do' : 'the schema is at this level now',
+      );
+    });
+}
+
+const MIGRATE_NOTE = `
+The embedded database and an empty outside one are migrated by \`serve\` itself. An older outside one is migrated
+by this command alone, because another server may be running on it: stop the older servers first.
+`;

@@ -1,0 +1,40 @@
+import { sql, type Transaction } from '../database/transaction.ts';
+
+const OPEN = sql(
+  'open_recertification',
+  `INSERT INTO countersign.recertifications (tenant_id, incident_id, agent_id, opened_at)
+   SELECT tenant_id, id, agent_id, opened_at FROM countersign.incidents WHERE tenant_id = $1 AND id = $2`,
+);
+
+/** Demands a re-certification for an incident, from the moment the incident was opened. */
+export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
+  tx.run(OPEN, [tx.tenantId, incidentId]);
+
+const LOCK_OPEN = sql<{ incidentId: string }>(
+  'lock_open_recertifications',
+  `SELECT incident_id AS "incidentId" FROM countersign.recertifications
+    WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_at, incident_id FOR UPDATE`,
+);
+
+/** Locks the agent's open re-certifications and returns their incidents, oldest first. */
+export const lockOpenRecertifications = async (tx: Transaction, agentId: string): Promise<string[]> =>
+  (await tx.run(LOCK_OPEN, [tx.tenantId, agentId])).map(({ incidentId }) => incidentId);
+
+/** What closes re-certifications. */
+export interface Closing {
+  agentId: string;
+  evaluationId: string;
+  closedAt: string;
+  closedBy: string;
+  rationale: string;
+}
+
+const CLOSE = sql(
+  'close_recertifications',
+  `UPDATE countersign.recertifications SET closed_at = $4::timestamptz, closed_by = $5, rationale = $6, evaluation_id = $3
+    WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL`,
+);
+
+/** Closes all that are open for the agent. The caller holds them locked. */
+export const closeOpenRecertifications = (tx: Transaction, closing: Closing): Promise<unknown> =>
+  tx.run(CLOSE, [tx.tenantId, closing.agentId, closing.evaluationId, closing.closedAt, closing.closedBy, closing.rationale]);

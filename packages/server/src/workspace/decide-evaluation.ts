@@ -1,0 +1,58 @@
+import type { Pool } from 'pg';
+import type { Transaction } from '../database/transaction.ts';
+import { decideApproval, lockApproval } from '../storage/approvals.ts';
+import { findEvaluatedAgent } from '../storage/evaluations.ts';
+import { governanceAct } from './governance-act.ts';
+import type { ActingPerson } from './ingestion-keys.ts';
+import { Refusal } from './refusal.ts';
+import { requireText } from './wrong-input.ts';
+
+/** What a person decides about one evaluation of a high-risk agent. */
+export interface EvaluationDecision {
+  evaluationId: string;
+  status: 'approved' | 'rejected';
+  rationale: string;
+}
+
+/**
+ * Approves or rejects one evaluation of a high-risk agent. It holds for that evaluation alone. A rejection is final; an approval
+ * can still be taken back by rejecting, which is the safe direction.
+ */
+export async function decideEvaluation(
+  pool: Pool,
+  tenantId: string,
+  { evaluationId, status, rationale }: EvaluationDecision,
+  by: ActingPerson,
+): Promise<void> {
+  requireText('the rationale', rationale);
+  return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
+    const agent = await requireHighRisk(tx, evaluationId);
+    const standing = await lockApproval(tx, evaluationId);
+    if (standing === 'rejected' || standing === status) {
+      throw new Refusal(`evaluation ${evaluationId} is ${standing} already; record a new evaluation and decide on that one`);
+    }
+    await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy: by, rationale });
+    await record({
+      action: `approval.${status}`,
+      subject: agent.name,
+      rationale,
+      agent_id: agent.id,
+      metadata: { evaluation_id: evaluationId },
+    });
+  });
+}
+
+async function requireHighRisk(tx: Transaction, evaluationId: string): Promise<{ id: string; name: string }> {
+  const found = await findEvaluatedAgent(tx, evaluationId);
+  if (found === undefined) {
+    throw new Refusal(`this workspace has no evaluation ${evaluationId}; its id is in the answer that recorded it`);
+  }
+  const { agentId: id, agentName: name, highRisk } = found;
+  if (id === null || name === null) throw new Refusal(`evaluation ${evaluationId} is of no agent, so it needs no approval`);
+  if (highRisk !== true) {
+    throw new Refusal(
+      `agent ${JSON.stringify(name)} is not high-risk, so its evaluations need no approval; set its risk level to high first if they shall`,
+    );
+  }
+  return { id, name };
+}

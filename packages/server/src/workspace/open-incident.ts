@@ -1,0 +1,41 @@
+import type { Pool } from 'pg';
+import { v7 as uuidV7 } from 'uuid';
+import { insertIncident, type Severity } from '../storage/incidents.ts';
+import { openRecertification } from '../storage/recertifications.ts';
+import { governanceAct, requireAgent } from './governance-act.ts';
+import type { ActingPerson } from './ingestion-keys.ts';
+import { requireLabel, requireText } from './wrong-input.ts';
+
+/** An incident as a person reports it. */
+export interface ReportedIncident {
+  agent: string;
+  severity: Severity;
+  description: string;
+  /** Whether the agent is to be re-certified before it is promoted again. */
+  recertify: boolean;
+}
+
+/** Opens an incident against an agent and returns its id. */
+export async function openIncident(
+  pool: Pool,
+  tenantId: string,
+  { agent: name, severity, description, recertify }: ReportedIncident,
+  by: ActingPerson,
+): Promise<string> {
+  requireLabel('the agent', name);
+  requireText('the description', description);
+  return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
+    const agent = await requireAgent(tx, name);
+    const id = uuidV7();
+    await insertIncident(tx, { id, agentId: agent.id, severity, description, openedBy: by });
+    if (recertify) await openRecertification(tx, id);
+    await record({
+      action: 'incident.created',
+      subject: agent.name,
+      rationale: description,
+      agent_id: agent.id,
+      metadata: { incident_id: id, severity, recertification_required: recertify },
+    });
+    return id;
+  });
+}
