@@ -1,0 +1,76 @@
+import type { PromotionDecision, Reason } from '@countersign/core/contract/promotion-check';
+import { inline, type Narrator, Unexpected } from './narrator.ts';
+
+/** The keys of the tour, each named after whoever holds it. */
+export type KeyName = 'agent-runtime' | 'evaluator' | 'deploy-gate' | 'ci';
+
+/** What a request was answered with. */
+export interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+  headers: Headers;
+}
+
+/** The five endpoints, called as a tenant's systems call them: one request, one key, told in a line. */
+export class Api {
+  /** How many decisions were blocked so far: each must be in the ledger at the end. */
+  blocked = 0;
+  readonly #narrator: Narrator;
+  readonly #url: URL;
+  readonly #keys: Readonly<Record<KeyName, string>>;
+
+  constructor(narrator: Narrator, url: URL, keys: Readonly<Record<KeyName, string>>) {
+    this.#narrator = narrator;
+    this.#url = url;
+    this.#keys = keys;
+  }
+
+  /** POSTs a body and tells request and answer. `shown` stands for a body that is too long to be read. */
+  async post(as: KeyName, path: string, body: object, shown = inline(body)): Promise<Answer> {
+    const answer = await this.#send(as, path, body, shown);
+    this.#narrator.answer(`${answer.status} ${answer.status === 200 ? inline(answer.body) : errorLine(answer.body)}`);
+    return answer;
+  }
+
+  /** Like `post`, and the answer must be a 200. */
+  async store(as: KeyName, path: string, body: object, shown?: string): Promise<Answer> {
+    const answer = await this.post(as, path, body, shown);
+    if (answer.status !== 200) throw new Unexpected(`${path}: expected 200, got ${answer.status} ${errorLine(answer.body)}`);
+    return answer;
+  }
+
+  /** Asks the gate. It must answer with this reason. */
+  async mayBePromoted(agent: string, expected: Reason): Promise<PromotionDecision> {
+    const path = '/api/public/governance/promotion-check';
+    const { status, body } = await this.#send('deploy-gate', path, { agent_name: agent }, inline({ agent_name: agent }));
+    if (status !== 200) throw new Unexpected(`${path}: expected 200, got ${status} ${errorLine(body)}`);
+    const decision = body as unknown as PromotionDecision;
+    const { allowed, reason, event, message } = decision;
+    this.#narrator.answer(`200 ${allowed ? 'ALLOWED' : 'BLOCKED'} ${reason} (event ${event})`, allowed ? 'green' : 'red');
+    this.#narrator.answer(message);
+    if (!allowed) this.blocked += 1;
+    const [wanted, got] = [
+      { allowed: expected === 'all_conditions_met', reason: expected },
+      { allowed, reason },
+    ];
+    if (inline(wanted) !== inline(got)) throw new Unexpected(`the gate: expected ${inline(wanted)}, got ${inline(got)}`);
+    return decision;
+  }
+
+  async #send(as: KeyName, path: string, body: object, shown: string): Promise<Answer> {
+    this.#narrator.act(`POST ${path} ${shown}`, `key ${as}`);
+    const response = await fetch(new URL(path, this.#url), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.#keys[as]}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, body: JSON.parse(text) as Record<string, unknown>, headers: response.headers };
+  }
+}
+
+/** An error body in a line: its code, and the first thing that is wrong. */
+function errorLine(body: Record<string, unknown>): string {
+  const [first] = (body.issues ?? []) as { message: string }[];
+  return String(body.error) + (first === undefined ? '' : `: ${first.message}`);
+}

@@ -1,0 +1,27 @@
+import type { PromotionDecision } from '@countersign/core/contract/promotion-check';
+import type { Api } from '../api.ts';
+import type { Narrator } from '../narrator.ts';
+import { AGENT } from '../support-bot-runs.ts';
+
+const PATH = '/api/public/audit';
+
+/** A tenant's own entries in the ledger. Returns the row_hash that CI would keep in its log. */
+export async function whoDidWhat(narrator: Narrator, api: Api, decision: PromotionDecision): Promise<string> {
+  narrator.chapter(
+    'Who did what: the audit ledger',
+    'The pipeline deploys, and writes down that it did. Each entry is chained to the one before it by its hash.',
+  );
+  const deployed = await api.store('ci', PATH, {
+    actor: 'ci:deploy-prod',
+    action: 'agent.promoted',
+    subject: AGENT,
+    rationale: 'the gate allowed it',
+    metadata: { decision_id: decision.decision_id },
+  });
+  const noted = await api.store('ci', PATH, { actor: 'ci:deploy-prod', action: 'deployment.finished', subject: AGENT });
+  narrator.holds('the second entry names the hash of the first', deployed.body.row_hash, noted.body.prev_hash);
+  narrator.why(
+    'whoever keeps one row_hash, in a build log for example, can tell later whether the ledger before it was touched.',
+  );
+  return String(noted.body.row_hash);
+}

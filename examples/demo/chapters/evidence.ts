@@ -1,0 +1,34 @@
+import type { Trace } from '@countersign/core/contract/trace';
+import type { Api } from '../api.ts';
+import { inline, type Narrator } from '../narrator.ts';
+import { answeredRun, escalatedRun, inBrief, summaries } from '../support-bot-runs.ts';
+
+/** The agent runs, and its runtime reports: traces step by step, and summaries in a batch. */
+export async function whatTheAgentDoes(narrator: Narrator, api: Api): Promise<void> {
+  narrator.chapter(
+    'Evidence: what the agent does',
+    'The agent answers customers. Its runtime reports each run as a trace, step by step.',
+  );
+  const path = '/api/public/traces';
+  const first = await api.store('agent-runtime', path, answeredRun, inBrief(answeredRun));
+  narrator.holds('tokens are summed over the spans', tokensOf(answeredRun), first.body.tokens);
+  narrator.holds('cost is summed as an exact decimal: 0.1 + 0.2 is 0.3', 0.3, first.body.cost_usd);
+  await api.store('agent-runtime', path, escalatedRun, inBrief(escalatedRun));
+  const again = await api.store(
+    'agent-runtime',
+    path,
+    answeredRun,
+    '(the first one again, as a client does whose network failed)',
+  );
+  narrator.holds('a run sent twice is one run, with the same id', first.body.id, again.body.id);
+  narrator.next('Where nobody captures the steps, a summary of each run will do:');
+  const batch = await api.store('agent-runtime', '/api/public/telemetry', { events: summaries }, summary());
+  narrator.holds('the whole batch is stored', summaries.length, batch.body.ingested);
+  narrator.why('when somebody asks what the agent did that day, there is an answer, and every submission is kept as it came.');
+}
+
+const tokensOf = ({ spans }: Trace): number =>
+  (spans ?? []).reduce((sum, { prompt_tokens: sent, completion_tokens: made }) => sum + (sent ?? 0) + (made ?? 0), 0);
+
+const summary = (): string =>
+  `{ "events": ${summaries.length} of them, outcomes ${inline(summaries.map(({ outcome }) => outcome))} }`;

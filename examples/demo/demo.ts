@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { whoDidWhat } from './chapters/audit.ts';
+import { whatTheAgentDoes } from './chapters/evidence.ts';
+import { fourAnswers } from './chapters/gate.ts';
+import { workspaceAndKeys } from './chapters/keys.ts';
+import { theWholeStory } from './chapters/ledger.ts';
+import { aPersonSaysYes, whenSomethingGoesWrong } from './chapters/people.ts';
+import { believeTheAnswer } from './chapters/signature.ts';
+import { CannotTour, Narrator, Unexpected } from './narrator.ts';
+import { Operator } from './operator.ts';
+import { addressOf, findOrStartServer, type Server } from './server.ts';
+
+/** Ends with 0 only when every promise of the tour held, 1 when one did not, 2 when the tour could not be held at all. */
+const EXIT = { held: 0, broken: 1, impossible: 2 } as const;
+
+const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
+const narrator = new Narrator((text) => process.stdout.write(text), colour);
+let server: Server | undefined;
+let leaving = false;
+
+async function tour(url: URL): Promise<void> {
+  const operator = new Operator(narrator);
+  // Unique, so that the tour can be taken again and again.
+  const workspace = `demo-${randomBytes(4).toString('hex')}`;
+  const api = await workspaceAndKeys(narrator, operator, url, workspace);
+  await whatTheAgentDoes(narrator, api);
+  const decisionKey = await believeTheAnswer(narrator, operator, workspace, await fourAnswers(narrator, api));
+  await aPersonSaysYes(narrator, api, { operator, workspace });
+  const decision = await whenSomethingGoesWrong(narrator, api, { operator, workspace });
+  const keptHash = await whoDidWhat(narrator, api, decision);
+  await theWholeStory(narrator, api, operator, { workspace, decision, decisionKey, keptHash });
+}
+
+function opening(url: URL, own: boolean): void {
+  process.stdout.write(`\nCountersign, the governance ledger for AI agents: the tour\n\n`);
+  narrator.say(
+    'A team runs an agent that answers customers, and wants to put its next version into production. May it? On what evidence, ' +
+      'by whose word, and how will anybody know a year from now? You see each request and what the server answered.',
+  );
+  narrator.say(own ? `(nothing answered at ${url.origin}, so the tour started a server there)` : `(the server at ${url.origin})`);
+}
+
+async function run(): Promise<void> {
+  const url = addressOf(process.env);
+  // Known from its first moment, so that it is stopped whenever the tour ends.
+  server = await findOrStartServer(url, (started) => {
+    server = started;
+    process.stderr.write(`starting a server at ${url.origin} ...\n`);
+  });
+  opening(url, server.own);
+  await tour(url);
+  process.stdout.write('\n');
+  if (server.own) narrator.holds('the server stops in order', 0, await server.stop());
+  narrator.say(
+    'Every promise held. Next: real runs of a real agent (examples/tau-bench/README.md), the formats (docs/formats.md), ' +
+      'or `npm start` and a workspace of your own.',
+  );
+}
+
+/** Tells what ended the tour, and with which exit code. */
+function ending(error: unknown): number {
+  const { message, cause } = error as Error & { cause?: Error };
+  if (error instanceof CannotTour) process.stderr.write(`\nthe tour cannot be held: ${message}\n`);
+  else if (error instanceof Unexpected) process.stderr.write(`\na promise did not hold: ${message}\n`);
+  else process.stderr.write(`\nthe tour broke off: ${message}${cause === undefined ? '' : ` (${cause.message})`}\n`);
+  return error instanceof CannotTour ? EXIT.impossible : EXIT.broken;
+}
+
+/** Leaves at once when told to, or when nobody reads any more, but not without the server that the tour started. */
+function leaveInOrder(status: number): void {
+  leaving = true;
+  void (server?.stop() ?? Promise.resolve()).finally(() => process.exit(status));
+}
+process.once('SIGINT', () => leaveInOrder(130));
+process.once('SIGTERM', () => leaveInOrder(143));
+process.stdout.once('error', () => leaveInOrder(EXIT.impossible));
+
+try {
+  await run();
+  process.exitCode = EXIT.held;
+} catch (error) {
+  if (!leaving) process.exitCode = ending(error);
+  await server?.stop();
+}

@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CannotTour } from './narrator.ts';
+import { COMMAND, lastLine } from './operator.ts';
+
+/** The server that the tour is about. */
+export interface Server {
+  url: URL;
+  /** Whether the tour started it, and so has to stop it. */
+  own: boolean;
+  /** Stops it, in order, when the tour started it. Returns its exit code; 0 for one that goes on running. */
+  stop(): Promise<number | null>;
+}
+
+/** The first start sets up a database. */
+const READY_PATIENCE_MS = 120_000;
+/** The server promises to stop within 10 seconds. */
+const STOP_PATIENCE_MS = 15_000;
+const ANSWER_PATIENCE_MS = 5_000;
+
+/** Where the tour looks: COUNTERSIGN_URL, or where a server of this environment listens. */
+export function addressOf(environment: NodeJS.ProcessEnv): URL {
+  const text = environment.COUNTERSIGN_URL || `http://127.0.0.1:${environment.COUNTERSIGN_PORT || 7300}`;
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text))
+    throw new CannotTour(`COUNTERSIGN_URL must be a URL that begins with http:// or https://, got ${JSON.stringify(text)}`);
+  const url = new URL(text);
+  if (url.port === '0') throw new CannotTour('COUNTERSIGN_PORT 0 takes any free port; name the one to use');
+  return url;
+}
+
+/** The server that answers at an address, or one that is started there. `starting` gets it before it is ready. */
+export async function findOrStartServer(url: URL, starting: (server: Server) => void): Promise<Server> {
+  if (await isCountersign(url)) return { url, own: false, stop: async () => 0 };
+  if (url.protocol !== 'http:' || !['127.0.0.1', 'localhost'].includes(url.hostname))
+    throw new CannotTour(`nothing answers at ${url.origin}, and the tour starts servers on this machine alone`);
+  return startServer(url, starting);
+}
+
+/** Whether a Countersign that is ready answers. False when nothing does; throws when it is something else. */
+async function isCountersign(url: URL): Promise<boolean> {
+  const contract = await get(url, '/openapi.json');
+  if (contract === undefined) return false;
+  const title = titleOf(contract.text);
+  if (title !== 'Countersign')
+    throw new CannotTour(
+      `something else than Countersign answers at ${url.origin}; stop it, or set COUNTERSIGN_PORT to a free port`,
+    );
+  const ready = await get(url, '/readyz');
+  if (ready?.status !== 200) throw new CannotTour(`Countersign at ${url.origin} is not ready: ${ready?.text ?? 'it went away'}`);
+  return true;
+}
+
+function titleOf(document: string): string | undefined {
+  try {
+    return (JSON.parse(document) as { info?: { title?: string } } | null)?.info?.title;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What answers to GET, or undefined when nobody listens. */
+async function get(url: URL, path: string): Promise<{ status: number; text: string } | undefined> {
+  try {
+    const response = await fetch(new URL(path, url), { signal: AbortSignal.timeout(ANSWER_PATIENCE_MS) });
+    return { status: response.status, text: await response.text() };
+  } catch (error) {
+    const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+    if (cause?.code === 'ECONNREFUSED') return undefined;
+    throw new CannotTour(`what listens at ${url.origin} does not answer as a web server does (${cause?.message ?? message})`);
+  }
+}
+
+async function startServer(url: URL, starting: (server: Server) => void): Promise<Server> {
+  const environment = {
+    ...process.env,
+    COUNTERSIGN_HOST: '127.0.0.1',
+    COUNTERSIGN_PORT: url.port || '80',
+    // On loopback it needs none, and the tour would have to trust the certificate.
+    COUNTERSIGN_TLS_CERT_FILE: '',
+    COUNTERSIGN_TLS_KEY_FILE: '',
+  };
+  const child = spawn(process.execPath, [COMMAND, 'serve'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  let errors = '';
+  child.stdout.resume(); // its log; a full pipe would stop it
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-4_000);
+  });
+  const server: Server = { url, own: true, stop: () => stopServer(child, ended) };
+  starting(server);
+  try {
+    await untilReady(url, child, () => lastLine(errors));
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function untilReady(url: URL, child: ChildProcess, said: () => string): Promise<void> {
+  for (const deadline = Date.now() + READY_PATIENCE_MS; Date.now() < deadline; await sleep(50)) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new CannotTour(`the server did not start (exit code ${child.exitCode}): ${said()}`);
+    if ((await get(url, '/readyz'))?.status === 200) return;
+  }
+  throw new CannotTour(`the server was not ready after ${READY_PATIENCE_MS / 1000} seconds: ${said()}`);
+}
+
+async function stopServer(child: ChildProcess, ended: Promise<number | null>): Promise<number | null> {
+  child.kill('SIGTERM');
+  const impatient = setTimeout(() => child.kill('SIGKILL'), STOP_PATIENCE_MS);
+  const code = await ended;
+  clearTimeout(impatient);
+  return code;
+}

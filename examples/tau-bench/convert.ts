@@ -1,0 +1,140 @@
+import type { Evaluation } from '@countersign/core/contract/evaluation';
+import type { Message } from '@countersign/core/contract/message';
+import type { Span, Trace } from '@countersign/core/contract/trace';
+import { NotPublishedRuns, type PublishedMessage, type PublishedRun, type PublishedToolCall } from './published-runs.ts';
+
+/** The agent that all runs are of. */
+export const AGENT_NAME = 'tau-airline-gpt-4o';
+const MODEL = 'gpt-4o';
+
+/** The name of a run that never changes, so that importing it again finds it again. */
+export const traceIdOf = ({ task_id, trial }: PublishedRun): string =>
+  `tau-bench-airline-${MODEL}-task-${task_id}-trial-${trial}`;
+
+/**
+ * A published run as a trace. It says what the file says and no more: the file holds no times, token counts or costs, so the trace
+ * has none. Nothing is lost either: the `messages` of the llm spans, one after the other, and then `closing_messages` are `traj`.
+ */
+export function toTrace(run: PublishedRun): Trace {
+  const { instruction, actions } = run.info?.task ?? {};
+  const { spans, closing } = toSpans(run);
+  return {
+    trace_id: traceIdOf(run),
+    agent_name: AGENT_NAME,
+    outcome: run.reward === 1 ? 'success' : 'failure',
+    ...(instruction === undefined ? {} : { detail: instruction }),
+    metadata: {
+      task_id: run.task_id,
+      trial: run.trial,
+      reward: run.reward,
+      ...(actions === undefined ? {} : { expected_actions: actions }),
+      ...(closing.length === 0 ? {} : { closing_messages: closing }),
+    },
+    spans,
+  };
+}
+
+/** Each assistant message as an llm span, followed by a tool span for each call that it makes; and what was said after the last one. */
+function toSpans(run: PublishedRun): { spans: Span[]; closing: Message[] } {
+  const spans: Span[] = [];
+  let unread: PublishedMessage[] = [];
+  run.traj.forEach((message, position) => {
+    unread.push(message);
+    if (message.role !== 'assistant') return;
+    const llm = llmSpan(position, unread);
+    const calls = message.tool_calls ?? [];
+    const answers = answersTo(calls, run, position);
+    spans.push(llm, ...calls.map((call, number) => toolSpan(llm.span_id, number, call, answers[number]!)));
+    unread = [];
+  });
+  return { spans, closing: unread.map(toMessage) };
+}
+
+/**
+ * One call of the model. Its messages are what the model had not seen before (the system's and the customer's words, the answers of
+ * tools) and last what it said: the whole context of every call would repeat the conversation in each span.
+ */
+const llmSpan = (position: number, messages: PublishedMessage[]): Span => ({
+  span_id: `message-${position}`,
+  kind: 'llm',
+  name: 'assistant',
+  model: MODEL,
+  messages: messages.map(toMessage),
+});
+
+function toolSpan(parent: string, number: number, call: PublishedToolCall, answer: PublishedMessage): Span {
+  const result = answer.content ?? '';
+  // τ-bench's tools have no other sign of failure. Saying nothing would mean `success`, the default.
+  const failed = result.startsWith('Error');
+  return {
+    // By position: the model sometimes gives two calls of one run the same id.
+    span_id: `${parent}-call-${number}`,
+    parent_span_id: parent,
+    kind: 'tool',
+    name: call.function.name,
+    ...(failed ? { status: 'failure', error: result } : {}),
+    tool_arguments: jsonOrText(call.function.arguments),
+    tool_result: answer.content,
+    metadata: { tool_call_id: call.id },
+  };
+}
+
+/** The answers to a message's calls: the tool messages right behind it, each found by the id of its call. */
+function answersTo(calls: readonly PublishedToolCall[], run: PublishedRun, position: number): PublishedMessage[] {
+  const behind = run.traj.slice(position + 1);
+  const end = behind.findIndex(({ role }) => role !== 'tool');
+  const answers = end === -1 ? behind : behind.slice(0, end);
+  return calls.map(({ id, function: { name } }) => {
+    const index = answers.findIndex(({ tool_call_id }) => tool_call_id === id);
+    if (index === -1) throw new NotPublishedRuns(`${traceIdOf(run)}: message ${position} calls ${name}, and nothing answers`);
+    return answers.splice(index, 1)[0]!;
+  });
+}
+
+function toMessage({ role, content, name, tool_call_id, tool_calls }: PublishedMessage): Message {
+  return {
+    role,
+    content,
+    ...(name === undefined ? {} : { name }),
+    ...(tool_call_id === undefined ? {} : { tool_call_id }),
+    ...(tool_calls ? { tool_calls } : {}),
+  };
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** One evaluation for each trial, and last one over all of them: the last one recorded is the one that the gate looks at. */
+export function toEvaluations(runs: readonly PublishedRun[]): Evaluation[] {
+  const trials = [...new Set(runs.map(({ trial }) => trial))].sort((left, right) => left - right);
+  return [
+    ...trials.map((trial) =>
+      evaluation(
+        `trial ${trial}`,
+        runs.filter((run) => run.trial === trial),
+      ),
+    ),
+    evaluation(`all ${trials.length} trials`, runs),
+  ];
+}
+
+/**
+ * `passing`, because the evaluation itself went well: every run was carried out and graded, and τ-bench sets no rate to reach.
+ * Whether the rate is enough is not for whoever measured it to say, but for the gate and its threshold.
+ */
+function evaluation(which: string, runs: readonly PublishedRun[]): Evaluation {
+  const passed = runs.filter(({ reward }) => reward === 1).length;
+  return {
+    name: `tau-bench airline, ${which}`,
+    agent_name: AGENT_NAME,
+    category: 'tau-bench',
+    status: 'passing',
+    pass_rate: (100 * passed) / runs.length,
+    notes: `${passed} of ${runs.length} runs ended as their task demands (reward 1.0).`,
+  };
+}

@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { Trace } from '@countersign/core/contract/trace';
+import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
+import { AGENT_NAME, toEvaluations, toTrace } from './convert.ts';
+import { IngestClient, NotTaken } from './ingest-client.ts';
+import { NotPublishedRuns, type PublishedRun, readPublishedRuns } from './published-runs.ts';
+
+const USAGE = `Usage: COUNTERSIGN_KEY=aa_live_... sh scripts/run.sh examples/tau-bench/import.ts --file FILE [--url URL]
+
+Imports the published runs of τ-bench's airline agent as traces and evaluations, and asks the gate about the agent.
+
+  --file FILE   gpt-4o-airline.json, as τ-bench publishes it
+  --url URL     the server (default http://127.0.0.1:7300)
+  --help        this text
+
+The key comes from the environment variable COUNTERSIGN_KEY and needs the scopes telemetry, evaluations and governance.
+The gate's decision goes to standard output as JSON, everything else to standard error.
+
+Exit codes: 0 all is stored and the gate has answered, whatever it answered; 2 wrong use; 3 the file cannot be read or is
+not what is published; 4 the server cannot be reached or refused something.`;
+
+/** How many requests are under way at once. */
+const CONCURRENCY = 8;
+
+/** The command line is wrong. */
+class WrongUse extends Error {}
+
+/** What was asked for. Undefined when it was help. */
+function readArguments(): { file: string; client: IngestClient } | undefined {
+  const values = parsedOptions();
+  if (values.help) return undefined;
+  if (values.file === undefined) throw new WrongUse('--file is missing');
+  if (!/^https?:\/\//.test(values.url) || !URL.canParse(values.url))
+    throw new WrongUse('--url must be a URL that begins with http:// or https://');
+  const url = new URL(values.url);
+  // Never a flag: other users of a machine can read its command lines, and shells keep them.
+  const key = process.env.COUNTERSIGN_KEY?.trim() ?? '';
+  if (key === '') throw new WrongUse('the environment variable COUNTERSIGN_KEY must hold an ingestion key');
+  if (parseIngestionKey(key) === undefined)
+    throw new WrongUse('COUNTERSIGN_KEY does not hold an ingestion key (aa_live_<12 hex digits>.<secret>)');
+  return { file: values.file, client: new IngestClient(url, key) };
+}
+
+function parsedOptions() {
+  const options = {
+    file: { type: 'string' },
+    url: { type: 'string', default: 'http://127.0.0.1:7300' },
+    help: { type: 'boolean' },
+  } as const;
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    throw new WrongUse((error as Error).message);
+  }
+}
+
+/** The runs, converted to what will be sent, before anything is. */
+function readRuns(file: string): PublishedRun[] {
+  let json: string;
+  try {
+    json = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new NotPublishedRuns(`the file cannot be read: ${(error as Error).message}`);
+  }
+  return readPublishedRuns(json);
+}
+
+/** Stores all runs, a few at a time, and says how many the server had already. */
+async function sendTraces(client: IngestClient, runs: readonly PublishedRun[]): Promise<void> {
+  const waiting = runs.map(toTrace);
+  let [replayed, spans] = [0, 0];
+  const send = async (trace: Trace): Promise<void> => {
+    const { body, replayed: again } = await client.post('api/public/traces', trace);
+    const sent = trace.spans?.length ?? 0;
+    if (body.spans_ingested !== sent)
+      throw new NotTaken(`${trace.trace_id} has ${sent} spans, the server took ${body.spans_ingested}`);
+    replayed += Number(again);
+    spans += sent;
+  };
+  const worker = async (): Promise<void> => {
+    for (let trace = waiting.shift(); trace !== undefined; trace = waiting.shift()) {
+      await send(trace).catch((error: unknown) => {
+        waiting.length = 0; // the others stop too
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  say(`${runs.length} traces with ${spans} spans` + (replayed === 0 ? '' : `; ${replayed} of the traces were there already`));
+}
+
+/** One after the other: which one was recorded last decides what the gate looks at. */
+async function sendEvaluations(client: IngestClient, runs: readonly PublishedRun[]): Promise<void> {
+  for (const evaluation of toEvaluations(runs)) {
+    const { replayed } = await client.post('api/public/evaluations', evaluation);
+    say(`evaluation "${evaluation.name}": pass rate ${evaluation.pass_rate} %${replayed ? '; was there already' : ''}`);
+  }
+}
+
+async function run(): Promise<void> {
+  const asked = readArguments();
+  if (asked === undefined) return void process.stdout.write(USAGE + '\n');
+  const runs = readRuns(asked.file);
+  await sendTraces(asked.client, runs);
+  await sendEvaluations(asked.client, runs);
+  const { body: decision } = await asked.client.post('api/public/governance/promotion-check', { agent_name: AGENT_NAME });
+  say(
+    `the gate, asked about ${AGENT_NAME}: ${decision.allowed ? 'allowed' : 'blocked'}, ${decision.reason}. ${decision.message}`,
+  );
+  process.stdout.write(JSON.stringify(decision, null, 2) + '\n');
+}
+
+const say = (line: string): void => void process.stderr.write(line + '\n');
+
+try {
+  await run();
+} catch (error) {
+  const { message } = error as Error;
+  if (error instanceof WrongUse) {
+    say(`${message}\n\n${USAGE}`);
+    process.exitCode = 2;
+  } else if (error instanceof NotPublishedRuns) {
+    say(`no published runs of τ-bench: ${message}`);
+    process.exitCode = 3;
+  } else if (error instanceof NotTaken) {
+    say(`${message}\nonce that is put right, run the same command again: what is stored already is not stored twice`);
+    process.exitCode = 4;
+  } else throw error;
+}

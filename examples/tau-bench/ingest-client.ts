@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The server did not take a request, or nothing answers. The message is one line for a person. */
+export class NotTaken extends Error {
+  override name = 'NotTaken';
+}
+
+/** What the server answered to a request that it took. */
+export interface Taken {
+  body: Record<string, unknown>;
+  /** Whether it had taken the very same request before, and has stored nothing new. */
+  replayed: boolean;
+}
+
+const ATTEMPTS = 6;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Sends JSON to one server with one key. What is sent twice is stored once. */
+export class IngestClient {
+  readonly #base: URL;
+  readonly #key: string;
+
+  constructor(url: URL, key: string) {
+    this.#base = new URL(url.href.endsWith('/') ? url : `${url.href}/`);
+    this.#key = key;
+  }
+
+  /**
+   * POSTs a body and returns the answer. A server that is full or restarting is asked again: the Idempotency-Key, made of the
+   * content, lets it see that this is the same request, in this run of the importer and in the next.
+   */
+  async post(path: string, content: object): Promise<Taken> {
+    const body = JSON.stringify(content);
+    const headers = {
+      'content-type': 'application/json',
+      authorization: `Bearer ${this.#key}`,
+      'idempotency-key': `tau-bench:${hash('sha256', body, 'hex')}`,
+    };
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.#send(path, { method: 'POST', headers, body }, attempt === ATTEMPTS);
+      if (response?.ok) {
+        const replayed = response.headers.get('idempotent-replayed') === 'true';
+        return { body: (await response.json()) as Record<string, unknown>, replayed };
+      }
+      const mayPass = response === undefined || response.status === 429 || response.status === 503;
+      if (!mayPass || attempt === ATTEMPTS) throw await refusal(path, response!);
+      await response?.body?.cancel();
+      await sleep(pauseMs(response?.headers.get('retry-after'), attempt));
+    }
+  }
+
+  /** The response, or undefined when the connection failed and it is worth another try. */
+  async #send(path: string, request: RequestInit, last: boolean): Promise<Response | undefined> {
+    try {
+      return await fetch(new URL(path, this.#base), request);
+    } catch (error) {
+      const { cause } = error as Error & { cause?: Error & { code?: string } };
+      const refused = cause?.code === 'ECONNREFUSED' || cause?.code === 'ENOTFOUND';
+      if (!last && !refused) return undefined;
+      const why = cause?.code ?? cause?.message ?? (error as Error).message;
+      throw new NotTaken(`no answer from ${this.#base.origin} (${why}); is the server running there? \`npm start\` starts one`);
+    }
+  }
+}
+
+const pauseMs = (retryAfter: string | null | undefined, attempt: number): number =>
+  Math.min(retryAfter ? Number(retryAfter) * 1000 || 1000 : 100 * 2 ** attempt, LONGEST_PAUSE_MS);
+
+/** What the server's error body says, with the first thing that is wrong. */
+async function refusal(path: string, response: Response): Promise<NotTaken> {
+  const text = await response.text();
+  try {
+    const { error, issues } = JSON.parse(text) as { error: string; issues: { path: string; message: string }[] };
+    const [first] = issues;
+    const where = first === undefined ? '' : `: ${first.path === '' ? '' : `${first.path} `}${first.message}`;
+    return new NotTaken(`${path} answered ${response.status} ${error}${where}`);
+  } catch {
+    return new NotTaken(`${path} answered ${response.status}, and not as Countersign does; what listens there?`);
+  }
+}

@@ -1,0 +1,74 @@
+/** One message of a published run, in the form of the chat interface that recorded it. */
+export interface PublishedMessage {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  content: string | null;
+  /** On a tool's answer: which tool, and which call it answers. */
+  name?: string;
+  tool_call_id?: string;
+  tool_calls?: PublishedToolCall[] | null;
+}
+
+/** A tool call as the model asked for it; `arguments` is text that should be JSON. */
+export interface PublishedToolCall {
+  id: string;
+  function: { name: string; arguments: string };
+}
+
+/** One run of one task, as τ-bench publishes it. */
+export interface PublishedRun {
+  task_id: number;
+  trial: number;
+  /** 1 when the run ended as the task demands, else 0. */
+  reward: 0 | 1;
+  /** What the simulated customer was told to want, and what the agent should have done. */
+  info?: { task?: { instruction?: string; actions?: unknown[] } };
+  traj: PublishedMessage[];
+}
+
+/** The text is not a file of published runs; the message says where. */
+export class NotPublishedRuns extends Error {
+  override name = 'NotPublishedRuns';
+}
+
+const ROLES = ['system', 'user', 'assistant', 'tool'];
+
+/** Reads the published file. Checks what the conversion relies on, so that a wrong file is named before anything is sent. */
+export function readPublishedRuns(json: string): PublishedRun[] {
+  const runs = parse(json);
+  if (!Array.isArray(runs) || runs.length === 0) throw new NotPublishedRuns('the file must hold an array of runs, at least one');
+  const seen = new Set<string>();
+  runs.forEach((run: PublishedRun, index) => {
+    checkRun(run, `run ${index}`);
+    const which = `task ${run.task_id}, trial ${run.trial}`;
+    if (seen.has(which)) throw new NotPublishedRuns(`run ${index} is a second one of ${which}`);
+    seen.add(which);
+  });
+  return runs;
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new NotPublishedRuns(`the file is not JSON: ${(error as Error).message}`);
+  }
+}
+
+function checkRun(run: Partial<PublishedRun> | null, where: string): void {
+  const must = (holds: boolean, what: string): void => {
+    if (!holds) throw new NotPublishedRuns(`${where}: ${what}`);
+  };
+  must(typeof run === 'object' && run !== null, 'must be an object');
+  const { task_id, trial, reward, traj } = run!;
+  must(Number.isInteger(task_id) && Number.isInteger(trial), 'task_id and trial must be whole numbers');
+  must(reward === 0 || reward === 1, 'reward must be 0 or 1');
+  must(Array.isArray(traj), 'traj must be an array of messages');
+  traj!.forEach((message, index) => {
+    must(ROLES.includes(message?.role), `message ${index} must have one of the roles ${ROLES.join(', ')}`);
+    const calls = message.tool_calls ?? [];
+    must(
+      Array.isArray(calls) && calls.every((call) => typeof call?.function?.name === 'string'),
+      `message ${index} must name the function of every tool call`,
+    );
+  });
+}

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { testServer } from './bed/test-server.ts';
+
+const repository = fileURLToPath(new URL('../../../', import.meta.url));
+
+let dataDir: string;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'countersign-demo-'));
+  chmodSync(dataDir, 0o755); // run by root, PostgreSQL is another user that has to get in
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+/** A tour in a process of its own, with its own data folder. */
+interface Tour {
+  process: ChildProcess;
+  ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+}
+
+function takeTour(environment: Record<string, string>): Tour {
+  const child = spawn(process.execPath, ['examples/demo/demo.ts'], {
+    cwd: repository,
+    env: { PATH: process.env.PATH, COUNTERSIGN_DATA_DIR: dataDir, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]!.setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  return { process: child, ended: once(child, 'close').then(([code]) => ({ code, ...output })) };
+}
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createSocketServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const nobodyListens = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/livez`).then(
+    () => false,
+    () => true,
+  );
+
+const CHAPTERS = [
+  'A workspace, and keys that can do one thing each',
+  'Evidence: what the agent does',
+  'The gate: may this agent go to production?',
+  'Why believe an answer: it is signed',
+  'Where a number is not enough: a person says yes',
+  'When something goes wrong: incident and re-certification',
+  'Who did what: the audit ledger',
+  'The whole story, and the proof that nobody rewrote it',
+];
+
+/** What the gate answers on the way, in order. */
+const ANSWERS = [
+  'BLOCKED no_recent_evaluation',
+  'BLOCKED evaluation_not_passing',
+  'BLOCKED pass_rate_below_threshold',
+  'ALLOWED all_conditions_met',
+  'BLOCKED approval_required',
+  'ALLOWED all_conditions_met',
+  'BLOCKED recertification_open',
+  'BLOCKED approval_required',
+  'ALLOWED all_conditions_met',
+];
+
+describe('npm run demo', () => {
+  test('starts a server on an empty folder, tells all chapters, stops the server in order, and can be taken again', {
+    timeout: 120_000,
+  }, async () => {
+    const port = await freePort();
+    for (const _ of ['first tour', 'second tour']) {
+      const { code, stdout, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
+      expect(code, stdout + stderr).toBe(0);
+      expect([...stdout.matchAll(/^\d+\. (.+)$/gm)].map(([, title]) => title)).toEqual(CHAPTERS);
+      expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, answer]) => answer)).toEqual(ANSWERS);
+      expect(stdout).toContain('ok: the server stops in order');
+      // No secret, and no escape codes where nobody has a terminal.
+      expect(stdout).not.toMatch(/aa_live_[0-9a-f]{12}\.[A-Za-z0-9_-]{43}/);
+      expect(stdout).not.toContain('\u001b');
+      expect(await nobodyListens(port)).toBe(true);
+    }
+  });
+
+  test('told to end while its server starts, it takes the server with it', { timeout: 60_000 }, async () => {
+    const port = await freePort();
+    const tour = takeTour({ COUNTERSIGN_PORT: String(port) });
+    await once(tour.process.stderr!, 'data');
+    tour.process.kill('SIGTERM');
+    expect((await tour.ended).code).toBe(143);
+    expect(await nobodyListens(port)).toBe(true);
+  });
+
+  test('a server with another database than the commands is noticed and named: 2', { timeout: 60_000 }, async () => {
+    const { url } = await testServer();
+    const { code, stderr } = await takeTour({ COUNTERSIGN_URL: url }).ended;
+    expect(code, stderr).toBe(2);
+    expect(stderr).toContain('different databases');
+  });
+
+  describe('something else at that address', () => {
+    let other: Server;
+    beforeEach(async () => {
+      other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
+      await once(other, 'listening');
+    });
+    afterEach(() => void other.close());
+
+    test('is named, and left alone: 2', async () => {
+      const { port } = other.address() as AddressInfo;
+      const { code, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain('something else than Countersign');
+    });
+  });
+});
