@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { OpenDatabase } from './database/open-database.ts';
 import { inTenantTransaction } from './database/transaction.ts';
+import type { OpenDatabase } from './open-database.ts';
 import { deleteExpiredAnswers } from './storage/idempotency.ts';
 import { listTenants } from './storage/tenants.ts';
 

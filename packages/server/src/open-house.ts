@@ -1,6 +1,5 @@
 import type { Admission } from './database/admission.ts';
 import { type BatchOptions, BatchWriter, type Item } from './database/batch-writer.ts';
-import type { OpenDatabase } from './database/open-database.ts';
 import { Slots } from './database/slots.ts';
 import { inTenantTransaction, type Transaction } from './database/transaction.ts';
 import { deriveDecisionKey } from './digests.ts';
@@ -12,6 +11,7 @@ import { type DecisionKeys, writeDecisions } from './ingest/write-decisions.ts';
 import { writeEvaluations } from './ingest/write-evaluations.ts';
 import { writeTelemetry } from './ingest/write-telemetry.ts';
 import { writeTraces } from './ingest/write-traces.ts';
+import type { OpenDatabase } from './open-database.ts';
 
 /** Items of a batch, and batches of a tenant under way at once, by kind of record (docs/performance.md). */
 const SHAPES = {

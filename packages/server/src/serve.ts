@@ -1,16 +1,18 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import pino, { type Logger } from 'pino';
 import type { Config } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { schemaLevel } from './database/migrate.ts';
-import { type OpenDatabase, openDatabase } from './database/open-database.ts';
 import { ExitError } from './exit-codes.ts';
 import { forgetExpiredAnswers } from './expired-answers.ts';
 import { buildApp, httpServer } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
 import { Metrics } from './http/metrics.ts';
+import type { PublicApi } from './http/public-api.ts';
 import { RateLimit } from './http/rate-limit.ts';
+import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { openHouse } from './open-house.ts';
 import { welcome } from './welcome.ts';
 
@@ -53,25 +55,33 @@ export interface Running {
   close(): Promise<void>;
 }
 
-/** Puts the parts together and listens. The composition root: everything is made here and handed in. */
-export async function start(config: Config, database: OpenDatabase, log: Logger): Promise<Running> {
+/** Routes besides the product's own, on the same parts. */
+export type AlsoRegister = (app: FastifyInstance, api: PublicApi) => void;
+
+/**
+ * Puts the parts together and listens. The composition root: everything is made here and handed in.
+ * @param alsoRegister what `bench/` measures the product against, inside the same server.
+ */
+export async function start(config: Config, database: OpenDatabase, log: Logger, alsoRegister?: AlsoRegister): Promise<Running> {
   const queue = new Admission(config.queueBytesMax);
   const reading = new Admission(config.readingBytesMax);
   const metrics = new Metrics({ queued: () => queue.used, reading: () => reading.used });
   const house = openHouse({ database, queue, metrics, connections: config.databaseConnections });
+  const api: PublicApi = {
+    house,
+    authenticator: new Authenticator(database.lookupPool),
+    rateLimit: config.rateLimitPerMinute === undefined ? undefined : new RateLimit(config.rateLimitPerMinute),
+    reading,
+    bytesMax: { report: config.reportBytesMax, record: config.recordBytesMax },
+  };
   const app = buildApp({
-    api: {
-      house,
-      authenticator: new Authenticator(database.lookupPool),
-      rateLimit: config.rateLimitPerMinute === undefined ? undefined : new RateLimit(config.rateLimitPerMinute),
-      reading,
-      bytesMax: { report: config.reportBytesMax, record: config.recordBytesMax },
-    },
+    api,
     metrics,
     log,
     tls: config.tls,
     notReady: () => notReady(database),
   });
+  alsoRegister?.(app, api);
   const housekeeping = forgetExpiredAnswers(database, log);
   try {
     await app.listen({ host: config.host, port: config.port });

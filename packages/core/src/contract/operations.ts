@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { AuditEntry, AuditEntryAppended } from './audit-entry.ts';
 import { Evaluation, EvaluationAccepted } from './evaluation.ts';
 import type { Issue } from './issue.ts';
-import { jsonPointer } from './json-pointer.ts';
+import { ISSUES_MAX, jsonPointer } from './json-pointer.ts';
 import { PromotionCheck, PromotionDecision } from './promotion-check.ts';
 import type { Scope } from './scopes.ts';
 import { type Telemetry, TelemetryAccepted, TelemetryBatch, TelemetryEvent, telemetryForm } from './telemetry.ts';
@@ -20,8 +20,8 @@ export interface Operation<Body, Answer> {
   readonly bodies: readonly TSchema[];
   /** Which of the forms this parsed body is to be held against. */
   readonly formOf: (body: unknown) => TSchema;
-  /** What the schema cannot say: issues of a body that fits its schema. */
-  readonly alsoWrong: (body: Body) => Issue[];
+  /** What the schema cannot say. Also asked of an object that breaks its schema, so it takes no member for what it should be. */
+  readonly alsoWrong: (body: Readonly<Record<string, unknown>>) => Issue[];
   readonly answer: TSchema;
   /** `reports` are read tolerantly and may be large; `records` decide or are hashed, are read strictly and are small. */
   readonly kind: 'report' | 'record';
@@ -118,13 +118,15 @@ export const operations = { ingestTrace, ingestTelemetry, recordEvaluation, appe
 export type OperationId = keyof typeof operations;
 
 /** A span_id may stand once in a request: two spans of one id would leave it to chance which one is kept. */
-function repeatedSpanIds(trace: Trace): Issue[] {
+function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
   const seen = new Map<string, number>();
   const issues: Issue[] = [];
-  for (const [index, span] of (trace.spans ?? []).entries()) {
-    const first = seen.get(span.span_id);
-    if (first === undefined) seen.set(span.span_id, index);
-    else {
+  for (const [index, span] of (Array.isArray(spans) ? spans : []).entries()) {
+    const spanId: unknown = span?.span_id;
+    if (typeof spanId !== 'string') continue;
+    const first = seen.get(spanId);
+    if (first === undefined) seen.set(spanId, index);
+    else if (issues.length < ISSUES_MAX) {
       issues.push({
         path: jsonPointer(['spans', index, 'span_id']),
         code: 'repeated_span_id',
@@ -135,7 +137,7 @@ function repeatedSpanIds(trace: Trace): Issue[] {
   return issues;
 }
 
-function agentMissing(check: PromotionCheck): Issue[] {
-  if (check.agent_id != null || check.agent_name != null) return [];
+function agentMissing({ agent_id, agent_name }: { agent_id?: unknown; agent_name?: unknown }): Issue[] {
+  if (agent_id != null || agent_name != null) return [];
   return [{ path: '', code: 'agent_missing', message: 'give agent_id or agent_name: which agent is to be promoted?' }];
 }

@@ -14,6 +14,17 @@ export interface Signature {
   signature_alg: typeof SIGNATURE_ALG;
 }
 
+/** What a decision hashes to: SHA-256 over the canonical text of all but the signature's members, hex. */
+export function decisionDigest(decision: object, digests: Pick<Digests, 'sha256Hex'>): string {
+  const {
+    response_sha256: _digest,
+    signature: _signature,
+    signature_alg: _alg,
+    ...content
+  } = decision as Record<string, unknown>;
+  return digests.sha256Hex(canonicalJson(content));
+}
+
 /** Signs a decision: returns it with digest, signature and algorithm. */
 export function signDecision<D extends object>(decision: D, key: Uint8Array, digests: Digests): D & Signature {
   const digest = digests.sha256Hex(canonicalJson(decision));
@@ -22,9 +33,9 @@ export function signDecision<D extends object>(decision: D, key: Uint8Array, dig
 
 /** Why a signed decision is not to be believed; undefined when it is as it was signed. */
 export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, digests: Digests): string | undefined {
-  const { response_sha256: digest, signature, signature_alg: alg, ...decision } = signed;
+  const { response_sha256: digest, signature, signature_alg: alg } = signed;
   if (alg !== SIGNATURE_ALG) return `signature_alg is ${JSON.stringify(alg)}, expected ${SIGNATURE_ALG}`;
-  const computed = digests.sha256Hex(canonicalJson(decision));
+  const computed = decisionDigest(signed, digests);
   if (digest !== computed)
     return `response_sha256 is ${JSON.stringify(digest)}, but the decision hashes to ${computed}: it was altered`;
   if (!sameText(String(signature), mac(computed, key, digests))) return 'the signature is not of this key';

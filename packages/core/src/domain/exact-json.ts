@@ -118,10 +118,10 @@ const NO_NAME_YET = -1;
 const isNumberChar = (char: number): boolean =>
   (char >= 0x30 && char <= 0x39) || char === 0x2e || char === 0x65 || char === 0x45 || char === 0x2b || char === 0x2d;
 
-/** Whether the double that a literal becomes prints as the same decimal. */
+/** Whether the double that a literal becomes prints as the same decimal, sign included: the canonical form of -0 is 0. */
 function isExact(literal: string): boolean {
   const number = Number(literal);
-  if (!Number.isFinite(number)) return false;
+  if (!Number.isFinite(number) || Object.is(number, -0)) return false;
   const printed = String(number);
   if (printed === literal) return true;
   if (literal.length <= 16 && Number.isSafeInteger(number) && /^-?\d+$/.test(literal)) return true;

@@ -24,20 +24,29 @@ export function openPool(address: DatabaseAddress, { size, name }: { size: numbe
     keepAlive: true,
     pipeline: true,
   } as pg.PoolConfig);
-  // An idle connection that breaks is replaced by the pool; without a listener the error would end the process.
+  // A connection that breaks is replaced by the pool, and its statements fail with the reason. Without listeners the errors that
+  // are emitted besides would end the process: the pool emits those of idle connections, a connection in use its own.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => void client.on('error', () => undefined));
   return pool;
 }
 
 /** Error classes of PostgreSQL that say "not now": connection lost, shutting down, out of resources. */
 const AWAY_CLASSES = new Set(['08', '53', '57']);
 
+/** COMMIT was sent and never answered: nobody may say that the work is kept, nor do it once more. */
+export class OutcomeUnknownError extends Error {
+  override name = 'OutcomeUnknownError';
+}
+
 /** Whether an error says that the database is away or stopping, rather than that the statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = (error as { code?: unknown }).code;
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return AWAY_CLASSES.has(code.slice(0, 2)) && code !== '57014';
+  const { code } = error as { code?: unknown };
+  if (error instanceof OutcomeUnknownError) return true;
+  // Names of system errors first: EPIPE has five capitals, as an SQLSTATE may have.
   if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) return true;
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return AWAY_CLASSES.has(code.slice(0, 2)) && code !== '57014';
   return /terminat|timeout|timed out|not queryable|closed|ended|Cannot use a pool/i.test(error.message);
 }
 

@@ -1,4 +1,5 @@
-import type { Pool, PoolClient } from 'pg';
+import pg, { type Pool, type PoolClient } from 'pg';
+import { OutcomeUnknownError } from './pool.ts';
 
 /** A statement with a name: prepared once per connection, and found by its name in pg_stat_statements. */
 export interface Statement<Row> {
@@ -20,10 +21,21 @@ export interface Transaction {
   commit<T>(last: Promise<T>): Promise<T>;
 }
 
+/**
+ * Marks a statement's promise as one that may be awaited later, or never when an earlier statement of the pipeline fails: its own
+ * failure is then reported by that one, or by COMMIT, and must not end the process as an unhandled rejection.
+ */
+export function underWay<T>(statement: Promise<T>): Promise<T> {
+  statement.catch(() => undefined);
+  return statement;
+}
+
 /** COMMIT was answered with ROLLBACK: a statement before it had failed. */
 export class NotCommittedError extends Error {
   override name = 'NotCommittedError';
 }
+
+const IN_FAILED_TRANSACTION = '25P02';
 
 const SET_TENANT = sql('set_tenant', `SELECT set_config('countersign.tenant_id', $1, true)`);
 
@@ -45,7 +57,7 @@ export async function inTenantTransaction<T>(pool: Pool, tenantId: string, work:
       () => client.release(),
       () => client.release(true),
     );
-    throw error;
+    throw tx.reasonOf(error);
   }
 }
 
@@ -53,6 +65,7 @@ class PipelinedTransaction implements Transaction {
   readonly tenantId: string;
   readonly #client: PoolClient;
   #committed: Promise<void> | undefined;
+  #firstFailure: unknown;
   #opening: Promise<unknown> = Promise.resolve();
 
   constructor(client: PoolClient, tenantId: string) {
@@ -67,15 +80,20 @@ class PipelinedTransaction implements Transaction {
   }
 
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    const rows = this.#send(statement, values);
-    rows.catch(() => undefined); // the caller may await it only after an earlier one of the pipeline failed
-    return rows;
+    return underWay(this.#send(statement, values));
   }
 
   async commit<T>(last: Promise<T>): Promise<T> {
     this.#committed ??= this.#sendCommit();
     const [result] = await Promise.all([last, this.#opening, this.#committed]);
     return result;
+  }
+
+  /** What the database has refused is not kept. Any other failure once COMMIT is on its way says nothing about that. */
+  reasonOf(error: unknown): unknown {
+    if (this.#committed === undefined || error instanceof pg.DatabaseError || error instanceof NotCommittedError) return error;
+    const { message } = error as Error;
+    return new OutcomeUnknownError(`whether the database has committed is not known: ${message}`, { cause: error });
   }
 
   async rollback(): Promise<void> {
@@ -86,11 +104,18 @@ class PipelinedTransaction implements Transaction {
   /** A COMMIT in a pipeline whose transaction failed answers ROLLBACK, without an error. */
   async #sendCommit(): Promise<void> {
     const { command } = await this.#client.query('COMMIT');
-    if (command !== 'COMMIT') throw new NotCommittedError(`COMMIT was answered with ${command}`);
+    if (command !== 'COMMIT') throw this.#firstFailure ?? new NotCommittedError(`COMMIT was answered with ${command}`);
   }
 
   async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await this.#client.query({ name: statement.name, text: statement.text, values: values as unknown[] });
-    return rows as Row[];
+    try {
+      const { rows } = await this.#client.query({ name: statement.name, text: statement.text, values: values as unknown[] });
+      return rows as Row[];
+    } catch (error) {
+      this.#firstFailure ??= error;
+      // What stands behind a failed statement in the pipeline fails with "current transaction is aborted": not the reason, so
+      // that a batch which only needs another try would not get it.
+      throw (error as { code?: unknown }).code === IN_FAILED_TRANSACTION ? this.#firstFailure : error;
+    }
   }
 }

@@ -2,8 +2,9 @@ import type { Server } from 'node:http';
 import { openApiDocument } from '@countersign/core/contract/openapi';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { v7 as uuidV7 } from 'uuid';
+import { ApiError } from '../api-error.ts';
 import { docsPage } from './docs-page.ts';
-import { answerClientError, replyError, swallowRest } from './error-reply.ts';
+import { answerClientError, answerWhatNodeWouldNot, replyError, replyUnreadablePath, swallowRest } from './error-reply.ts';
 import type { Metrics } from './metrics.ts';
 import { noSuchRoute, type PublicApi, registerPublicApi } from './public-api.ts';
 
@@ -20,6 +21,9 @@ export interface AppParts {
 /** Time for the headers and the body of a request to arrive. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
+/** Node would answer a request without Host by itself, with neither body nor request id: the hook below answers it. */
+const NODE_SETTINGS = { requireHostHeader: false };
+
 /** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
 export function buildApp({ api, metrics, log, tls, notReady }: AppParts): FastifyInstance {
   const app = Fastify({
@@ -29,20 +33,21 @@ export function buildApp({ api, metrics, log, tls, notReady }: AppParts): Fastif
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: 72_000,
     clientErrorHandler: answerClientError,
-    frameworkErrors: replyError,
+    frameworkErrors: replyUnreadablePath,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true },
     exposeHeadRoutes: false,
-    ...(tls === undefined ? {} : { https: tls }),
+    ...(tls === undefined ? { http: NODE_SETTINGS } : { https: { ...tls, ...NODE_SETTINGS } }),
   } as object) as unknown as FastifyInstance;
+  answerWhatNodeWouldNot(httpServer(app));
 
-  // Bodies are read by read-body.ts, after the key: Fastify is to leave the stream alone, whatever the media type.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  // Bodies are read by read-body.ts, after the key: Fastify is to leave stream and Content-Type alone, whatever the method.
+  for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new ApiError('bad_request');
   });
   app.addHook('onResponse', async (request, reply) => {
     const endpoint = request.routeOptions.config?.endpoint ?? 'other';

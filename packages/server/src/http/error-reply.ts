@@ -1,5 +1,6 @@
-import { STATUS_CODES } from 'node:http';
+import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '@countersign/core/contract/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { v7 as uuidV7 } from 'uuid';
@@ -25,6 +26,22 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
     .send(JSON.stringify(answer.body));
 }
 
+/** Answers a path that cannot be decoded (`/%zz`). No hook has run yet, so the request id is set here. */
+export function replyUnreadablePath(_error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  swallowRest(request);
+  replyError(new ApiError('bad_request'), request, reply.header('x-request-id', request.id));
+}
+
+/** Requests that Node ends by itself, without body or request id, are answered from the table like all others. */
+export function answerWhatNodeWouldNot(server: Server): void {
+  // RFC 9110, section 10.1.1: an expectation other than 100-continue may be ignored.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => undefined);
+    answerOnSocket(socket, new ApiError('method_not_allowed', [], { Allow: 'POST' }));
+  });
+}
+
 /** Answers what the HTTP parser refuses: malformed requests, headers that are too large, requests that do not arrive in time. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -37,12 +54,26 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? 'request_timeout'
         : 'bad_request';
-  const answer = new ApiError(code);
+  answerOnSocket(socket, new ApiError(code));
+}
+
+/** How long a sender may take to close its side after an answer on the bare socket. */
+const CLOSING_MS_MAX = 5_000;
+
+/** Writes a whole answer where there is no response object to write it with, and closes; a sender that does not is cut off. */
+function answerOnSocket(socket: Duplex, answer: ApiError): void {
   const body = JSON.stringify(answer.body);
-  socket.end(
-    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${uuidV7()}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'X-Request-Id': uuidV7(),
+    ...answer.headers,
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n${body}`);
+  const cut = setTimeout(() => socket.destroy(), CLOSING_MS_MAX).unref();
+  socket.once('close', () => clearTimeout(cut));
 }
 
 /** Bytes of an unread body that are still swallowed, so that the sender gets to read why it was refused. */

@@ -23,7 +23,7 @@ export function explain(error: ErrorObject, member: string, known: readonly stri
     case 'maxLength':
       return {
         code: 'too_long',
-        message: `${member} must hold at most ${params.limit} characters, got ${[...String(data)].length}`,
+        message: `${member} must hold at most ${params.limit} characters, got ${codePoints(String(data))}`,
       };
     case 'minItems':
       return { code: 'too_few_items', message: `${member} must hold at least ${params.limit} item, got ${lengthOf(data)}` };
@@ -33,10 +33,7 @@ export function explain(error: ErrorObject, member: string, known: readonly stri
         message: `${member} must hold at most ${params.limit} items, got ${lengthOf(data)}; send several requests`,
       };
     case 'pattern':
-      return {
-        code: schema.format === 'date' ? 'bad_format' : 'bad_characters',
-        message: `${member} must ${schema['x-means'] ?? 'have the form YYYY-MM-DD'}`,
-      };
+      return { code: 'bad_characters', message: `${member} must ${schema['x-means'] ?? 'hold other characters'}` };
     case 'format':
       return formatIssue(member, schema.format);
     case 'additionalProperties':
@@ -85,7 +82,14 @@ const allowed = (values: readonly unknown[]): string => values.filter((value) =>
 /** A value as it is repeated in a message: short, whatever it is. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? `${[...text].slice(0, 57).join('')}...` : text;
+  return text.length > 60 ? `${[...text.slice(0, 120)].slice(0, 57).join('')}...` : text;
+}
+
+/** Counted without making a list of them: the text may be megabytes long. */
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
 }
 
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);

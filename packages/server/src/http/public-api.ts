@@ -68,14 +68,15 @@ async function answer(reply: FastifyReply, answering: ReturnType<Endpoint<unknow
   return reply.headers(headers).header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
-/** 1 to 255 printable ASCII characters; anything else is refused rather than ignored. */
-function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
-  const key = headers['idempotency-key'];
-  if (key === undefined || (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key))) return key;
+/** 1 to 255 printable ASCII characters, given once; anything else is refused rather than ignored. */
+function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
+  if (raw.headers['idempotency-key'] === undefined) return undefined;
+  const [key = '', ...more] = raw.headersDistinct['idempotency-key'] ?? []; // `headers` joins two of them to one
+  if (more.length === 0 && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
   throw validationFailed({
     path: '',
     code: 'bad_header',
-    message: 'Idempotency-Key must be 1 to 255 printable ASCII characters',
+    message: 'Idempotency-Key must be 1 to 255 printable ASCII characters, and be given once',
   });
 }
 

@@ -60,7 +60,8 @@ export async function readBody(
     return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, admitted), leave };
   } catch (error) {
     leave();
-    throw error;
+    // A sender that broke off gets no answer any more; it is its fault and not ours, in the log and in the metrics.
+    throw error instanceof ApiError || !request.destroyed || request.complete ? error : new ApiError('bad_request');
   }
 }
 

@@ -1,5 +1,7 @@
-import { ISSUES_MAX, type Issue, type IssueCode, jsonPointer } from '@countersign/core/contract/issue';
+import type { Issue, IssueCode } from '@countersign/core/contract/issue';
+import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
 import type { Operation } from '@countersign/core/contract/operations';
+import { LABEL_LENGTH_MAX } from '@countersign/core/contract/scalars';
 import { inexactnessOf } from '@countersign/core/domain/exact-json';
 import { isCalendarDate, parseDateTime } from '@countersign/core/domain/instant';
 import { deeperThan } from '@countersign/core/domain/nesting';
@@ -12,13 +14,15 @@ import { parseJson } from './parse-json.ts';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const EMAIL = /[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+/;
 const TELEPHONE = /^\s*\+(?:[\s().\-/]*\d){6,}[\s().\-/]*$/;
+/** A longer text is too long as a label, which is said elsewhere: on megabytes these two would run for hours, or out of stack. */
+const OPAQUE_ID_UNITS_MAX = 2 * LABEL_LENGTH_MAX;
 
 /** The formats that the contract's schemas name, by the same functions that read them. */
 const formats = {
   uuid: UUID,
   'date-time': (text: string) => parseDateTime(text) !== undefined,
   date: isCalendarDate,
-  'opaque-user-id': (text: string) => !EMAIL.test(text) && !TELEPHONE.test(text),
+  'opaque-user-id': (text: string) => text.length > OPAQUE_ID_UNITS_MAX || (!EMAIL.test(text) && !TELEPHONE.test(text)),
 };
 
 // No coercion, no defaults, no removal: what is validated is what came.
@@ -42,11 +46,14 @@ export function bodyReader<Body>(operation: Operation<Body, unknown>): (document
     const schema = operation.formOf(value);
     const issues = isStrict ? inexactnessOf(text) : [];
     if (!validators.get(schema)!(value)) issues.push(...collectIssues(schema, value, []));
-    if (issues.length === 0) issues.push(...operation.alsoWrong(value as Body));
+    if (isObject(value)) issues.push(...operation.alsoWrong(value));
     if (issues.length > 0) throw new ApiError('validation_failed', issues.slice(0, ISSUES_MAX));
     return value as Body;
   };
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type Steps = readonly (string | number)[];
 type ObjectSchema = TSchema & { properties?: Record<string, TSchema & { items?: ObjectSchema }> };
@@ -57,7 +64,8 @@ type ObjectSchema = TSchema & { properties?: Record<string, TSchema & { items?: 
  */
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
   const shallow = shallowValidator(schema);
-  const issues = shallow(value) ? [] : (shallow.errors ?? []).slice(0, ISSUES_MAX).map((error) => issueOf(error, schema, at));
+  const errors = shallow(value) ? [] : saidOnce(shallow.errors ?? []);
+  const issues = errors.slice(0, ISSUES_MAX).map((error) => issueOf(error, schema, at));
   if (typeof value !== 'object' || value === null) return issues;
   for (const [name, { items }] of listsOf(schema)) {
     const list = (value as Record<string, unknown>)[name];
@@ -68,6 +76,15 @@ function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[]
     }
   }
   return issues;
+}
+
+/** What is wrong once is said once: a value of a wrong type is in no list either, and a date's format holds its pattern. */
+function saidOnce(errors: readonly ErrorObject[]): ErrorObject[] {
+  const wrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath));
+  return errors.filter(({ keyword, instancePath, parentSchema }) => {
+    if (keyword === 'pattern') return parentSchema?.format !== 'date';
+    return keyword !== 'enum' || !wrongType.has(instancePath);
+  });
 }
 
 const listsOf = (schema: ObjectSchema): [string, { items: ObjectSchema }][] =>

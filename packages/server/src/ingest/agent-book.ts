@@ -1,4 +1,5 @@
-import { type Issue, jsonPointer } from '@countersign/core/contract/issue';
+import type { Issue } from '@countersign/core/contract/issue';
+import { jsonPointer } from '@countersign/core/contract/json-pointer';
 import { v7 as uuidV7 } from 'uuid';
 import type { Agent } from '../storage/agents.ts';
 

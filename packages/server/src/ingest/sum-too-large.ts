@@ -1,4 +1,5 @@
-import { type Issue, jsonPointer } from '@countersign/core/contract/issue';
+import type { Issue } from '@countersign/core/contract/issue';
+import { jsonPointer } from '@countersign/core/contract/json-pointer';
 import type { SumTooLargeError } from '@countersign/core/domain/usage';
 
 /** The issue of a sum that JSON numbers cannot hold. */

@@ -1,3 +1,5 @@
+import type { Issue } from '@countersign/core/contract/issue';
+import { ISSUES_MAX } from '@countersign/core/contract/json-pointer';
 import { type Telemetry, type TelemetryEvent, telemetryEvents } from '@countersign/core/contract/telemetry';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { SumTooLargeError, usageOf } from '@countersign/core/domain/usage';
@@ -18,7 +20,7 @@ export const ingestTelemetry: Endpoint<Telemetry> = async ({ telemetry }, asked,
     ...replayability(asked),
     document: asked.document,
     recordedBy: recordedByKey(asked.principal),
-    events: events.map((event, index) => eventRow(event, index, place(index))),
+    events: eventRows(events, place),
     claims: events.map((event, index) => agentClaim(event, place(index))),
   });
 };
@@ -26,7 +28,23 @@ export const ingestTelemetry: Endpoint<Telemetry> = async ({ telemetry }, asked,
 /** About what a prepared row costs in memory beside its document. */
 const ROW_BYTES = 500;
 
-function eventRow(event: TelemetryEvent, ordinal: number, at: (string | number)[]): TelemetryRow {
+/** The rows of all events, or the issues of all whose sums are too large. */
+function eventRows(events: readonly TelemetryEvent[], place: (index: number) => (string | number)[]): TelemetryRow[] {
+  const issues: Issue[] = [];
+  const rows = events.flatMap((event, index) => {
+    try {
+      return [eventRow(event, index)];
+    } catch (error) {
+      if (!(error instanceof SumTooLargeError)) throw error;
+      issues.push(sumTooLarge(error, place(index)));
+      return [];
+    }
+  });
+  if (issues.length > 0) throw validationFailed(...issues.slice(0, ISSUES_MAX));
+  return rows;
+}
+
+function eventRow(event: TelemetryEvent, ordinal: number): TelemetryRow {
   return {
     ordinal,
     traceId: event.trace_id,
@@ -38,18 +56,9 @@ function eventRow(event: TelemetryEvent, ordinal: number, at: (string | number)[
     externalUserId: event.external_user_id ?? null,
     latencyMs: event.latency_ms ?? null,
     toolCount: event.tool_count ?? null,
-    usage: eventUsage(event, at),
+    usage: usageOf(event),
     hasError: event.error != null && event.error !== '',
     startedAt: event.started_at == null ? null : (parseDateTime(event.started_at) ?? null),
     endedAt: event.ended_at == null ? null : (parseDateTime(event.ended_at) ?? null),
   };
-}
-
-function eventUsage(event: TelemetryEvent, at: (string | number)[]) {
-  try {
-    return usageOf(event);
-  } catch (error) {
-    if (error instanceof SumTooLargeError) throw validationFailed(sumTooLarge(error, at));
-    throw error;
-  }
 }

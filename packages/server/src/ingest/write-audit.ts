@@ -1,7 +1,7 @@
 import { operations } from '@countersign/core/contract/operations';
 import type { UnlinkedEntry } from '@countersign/core/domain/audit-chain';
 import { validationFailed } from '../api-error.ts';
-import type { Transaction } from '../database/transaction.ts';
+import { type Transaction, underWay } from '../database/transaction.ts';
 import { appendEntries } from '../ledger/append.ts';
 import { findAgents } from '../storage/agents.ts';
 import { lockHeads } from '../storage/ledger.ts';
@@ -17,8 +17,8 @@ export interface PreparedAudit extends Replayable {
 
 /** Appends audit entries of one tenant in one transaction, in the order they came. */
 export async function writeAudit(tx: Transaction, items: readonly PreparedAudit[]): Promise<Outcome[]> {
-  const heads = lockHeads(tx, ['audit']);
-  const agents = findAgents(tx, ...claimed(items.map(({ claim }) => claim)));
+  const heads = underWay(lockHeads(tx, ['audit']));
+  const agents = underWay(findAgents(tx, ...claimed(items.map(({ claim }) => claim))));
   return commitWithReplays(tx, operations.appendAuditEntry.path, items, (fresh) => store(tx, heads, agents, fresh));
 }
 

@@ -3,7 +3,7 @@ import { SumTooLargeError, traceTotals, type Usage } from '@countersign/core/dom
 import { v7 as uuidV7 } from 'uuid';
 import { type ApiError, validationFailed } from '../api-error.ts';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
-import type { Transaction } from '../database/transaction.ts';
+import { type Transaction, underWay } from '../database/transaction.ts';
 import { findAgents, insertAgents } from '../storage/agents.ts';
 import { insertSpans, replaceSpans, type SpanRow, type SpanSums, sumSpans } from '../storage/spans.ts';
 import {
@@ -55,22 +55,21 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
   const placed = items.map((item) => place(item, knownByTraceId.get(item.traceId), book));
   const accepted = placed.filter((each): each is Placed => !(each instanceof Error));
 
-  const sent: Promise<unknown>[] = [insertAgents(tx, book.registered)];
-  sent.push(
-    insertTraces(
-      tx,
-      accepted
-        .filter(({ known }) => known === undefined)
-        .map((each) => facts(each, each.item.supplied, each.item.totals, each.item.spans.length)),
+  const fresh = accepted.filter(({ known }) => known === undefined);
+  const known = accepted.filter(({ known }) => known !== undefined);
+
+  const sent: Promise<unknown>[] = [
+    underWay(insertAgents(tx, book.registered)),
+    underWay(
+      insertTraces(
+        tx,
+        fresh.map((each) => facts(each, each.item.supplied, each.item.totals, each.item.spans.length)),
+      ),
     ),
-  );
-  if (accepted.length > 0) sent.push(insertTraceSubmissions(tx, accepted.map(submission)));
-  sent.push(insertSpans(tx, accepted.filter(({ known }) => known === undefined).flatMap(spanRows)));
-  const merged = await merge(
-    tx,
-    accepted.filter(({ known }) => known !== undefined),
-    sent,
-  );
+  ];
+  if (accepted.length > 0) sent.push(underWay(insertTraceSubmissions(tx, accepted.map(submission))));
+  sent.push(underWay(insertSpans(tx, fresh.flatMap(spanRows))));
+  const merged = await merge(tx, known, sent);
   const outcomes = placed.map(
     (each): Outcome => (each instanceof Error ? each : accept(each, merged.get(each.id) ?? each.item.totals)),
   );
@@ -97,7 +96,7 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
 /** Merges spans and totals into known traces; the totals are those of all spans, this request's included. */
 async function merge(tx: Transaction, placed: readonly Placed[], sent: Promise<unknown>[]): Promise<Map<string, Usage>> {
   if (placed.length === 0) return new Map();
-  sent.push(replaceSpans(tx, placed.flatMap(spanRows)));
+  sent.push(underWay(replaceSpans(tx, placed.flatMap(spanRows))));
   const sums = new Map(
     (
       await sumSpans(
