@@ -36,6 +36,15 @@ describe('what JSON.parse loses', () => {
     expect(found(`{"a":[${literal}]}`)).toEqual(exact ? [] : ['/a/0 inexact_number']);
   });
 
+  test('a number of a million digits is judged as exactly, and at once', () => {
+    const zeros = '0'.repeat(1_000_000);
+    expect(found(`[0.1${zeros}1]`)).toEqual(['/0 inexact_number']);
+    expect(found(`[0.1${zeros}, 1${zeros}, 1${zeros}e-1000000, 0.${zeros}1e1000001, ${'9'.repeat(1_000_000)}]`)).toEqual([
+      '/1 inexact_number',
+      '/4 inexact_number',
+    ]);
+  });
+
   test('a member given twice is found at any depth, also when it is written with escapes', () => {
     expect(found('{"a":1,"b":{"c":1,"\\u0063":2},"a":3}')).toEqual(['/b/c repeated_member', '/a repeated_member']);
     expect(found('[{"a":1},{"a":1}]')).toEqual([]);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { ExitError } from './exit-codes.ts';
 
 /** Everything that can be configured. This file is the only reader of the environment; README "Configuration" lists the same table. */
@@ -154,6 +155,7 @@ export function readConfig(environment: Environment = process.env): Config {
       'must be set too: TLS needs both the certificate and its key',
     );
   }
+  const tls = cert === undefined || key === undefined ? undefined : checkedTls(cert, key);
   const config: Config = {
     host: get(VARIABLES.host) ?? '127.0.0.1',
     port: get(VARIABLES.port),
@@ -167,7 +169,7 @@ export function readConfig(environment: Environment = process.env): Config {
     readingBytesMax: get(VARIABLES.readingBytesMax),
     rateLimitPerMinute: get(VARIABLES.rateLimitPerMinute),
     logLevel: get(VARIABLES.logLevel),
-    tls: cert === undefined || key === undefined ? undefined : { cert, key },
+    tls,
     behindProxy: get(VARIABLES.behindProxy),
     masterSecret: valueOrFile(environment, VARIABLES.masterSecret.name),
     signingKey: valueOrFile(environment, VARIABLES.signingKey.name),
@@ -243,6 +245,16 @@ function file(path: string | undefined, name: string): string | undefined {
     return readFileSync(path, 'utf8');
   } catch (error) {
     throw wrong(name, `names a file that cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function checkedTls(cert: string, key: string): { cert: string; key: string } {
+  try {
+    createSecureContext({ cert, key });
+    return { cert, key };
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw wrong('COUNTERSIGN_TLS_CERT_FILE', `and COUNTERSIGN_TLS_KEY_FILE do not hold a certificate and its key: ${reason}`);
   }
 }
 

@@ -11,3 +11,6 @@ export const digests: Digests = {
 /** A tenant's decision key: HKDF-SHA256 of the master secret (RFC 5869, docs/formats.md "Decision signature"). 32 bytes. */
 export const deriveDecisionKey = (masterSecret: Uint8Array, tenantId: string, keyId: string): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', masterSecret, '', decisionKeyInfo(tenantId, keyId), 32));
+
+/** SHA-256 over bytes, for trees and notes. */
+export const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer');

@@ -5,7 +5,7 @@ import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from './database/embed
 import { migrate, newerSchema, olderSchema, schemaLevel } from './database/migrate.ts';
 import { type DatabaseAddress, openPool } from './database/pool.ts';
 import { ExitError } from './exit-codes.ts';
-import { fingerprints, loadSecrets, type Secrets } from './secrets.ts';
+import { checkSecrets, fingerprints, loadSecrets, type Secrets } from './secrets.ts';
 import { keepInstance } from './storage/instance.ts';
 
 /** A database that is reachable, at the right schema, and belongs to these secrets. */
@@ -44,6 +44,7 @@ export async function openDatabase(
   say: (line: string) => void,
   migrations: 'when-safe' | 'always' = 'when-safe',
 ): Promise<OpenDatabase> {
+  checkSecrets(config);
   const site = config.databaseUrl === undefined ? await embeddedSite(config, say) : outsideSite(config, config.databaseUrl);
   const pool = openPool(site.server, { size: config.databaseConnections, name: 'write' });
   const lookupPool = openPool(site.server, { size: 2, name: 'lookup' });
@@ -79,15 +80,29 @@ async function embeddedSite(config: Config, say: (line: string) => void): Promis
 }
 
 function outsideSite(config: Config, url: string): Site {
-  const { hostname, pathname, username } = new URL(url);
+  const { host, database, user } = readUrl('DATABASE_URL', url);
   const migrator = config.migrateDatabaseUrl;
+  if (migrator !== undefined) readUrl('COUNTERSIGN_MIGRATE_DATABASE_URL', migrator);
   return {
     server: { connectionString: url },
     owner: { connectionString: migrator ?? url },
-    serverRole: migrator === undefined ? undefined : decodeURIComponent(username),
-    where: `PostgreSQL ${hostname || 'on a socket'}, database ${decodeURIComponent(pathname.slice(1))}`,
+    serverRole: migrator === undefined ? undefined : user,
+    where: `PostgreSQL ${host.startsWith('/') ? 'on a socket' : host}, database ${database}`,
     release: async () => undefined,
   };
+}
+
+/** What a URL names, as the driver reads it. The message does not repeat the URL: it may hold a password. */
+function readUrl(variable: string, url: string): { host: string; database: string; user: string } {
+  try {
+    const { host, database = '', user = '' } = new pg.Client({ connectionString: url });
+    return { host, database, user };
+  } catch {
+    throw new ExitError(
+      'bad_configuration',
+      `${variable} cannot be read as postgres://USER:PASSWORD@HOST:PORT/DATABASE; percent-encode what has a meaning in a URL (@ as %40)`,
+    );
+  }
 }
 
 async function ensureSchema(site: Site, pool: pg.Pool, mayMigrate: boolean, say: (line: string) => void): Promise<string[]> {

@@ -1,11 +1,12 @@
 import type { Admission } from './database/admission.ts';
-import { type BatchOptions, BatchWriter, type Item } from './database/batch-writer.ts';
+import { BatchWriter, type Item } from './database/batch-writer.ts';
 import { Slots } from './database/slots.ts';
 import { inTenantTransaction, type Transaction } from './database/transaction.ts';
 import { deriveDecisionKey } from './digests.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { Answered } from './ingest/endpoint.ts';
 import type { House } from './ingest/house.ts';
+import { isStored, type Outcome } from './ingest/replays.ts';
 import { writeAudit } from './ingest/write-audit.ts';
 import { type DecisionKeys, writeDecisions } from './ingest/write-decisions.ts';
 import { writeEvaluations } from './ingest/write-evaluations.ts';
@@ -30,22 +31,32 @@ export function openHouse(parts: { database: OpenDatabase; queue: Admission; met
   const decisionKeys = rememberedKeys(database.secrets.masterSecret);
   const writer = <I extends Item>(
     name: keyof typeof SHAPES,
-    write: (tx: Transaction, items: readonly I[]) => ReturnType<BatchOptions<I, Answered>['write']>,
+    write: (tx: Transaction, items: readonly I[]) => Promise<Outcome[]>,
+    committed: (outcomes: readonly Outcome[]) => void = () => undefined,
   ): BatchWriter<I, Answered> =>
     new BatchWriter({
       name,
       ...SHAPES[name],
       admission: queue,
       slots,
-      write: (tenantId, items) => inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items)),
+      write: async (tenantId, items) => {
+        const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items));
+        committed(outcomes);
+        return outcomes;
+      },
       observe: (items) => metrics.batchItems.observe({ kind: name }, items),
     });
   return {
     traces: writer('traces', writeTraces),
     telemetry: writer('telemetry', writeTelemetry),
     evaluations: writer('evaluations', writeEvaluations),
-    audit: writer('audit', writeAudit),
-    decisions: writer('decisions', (tx, checks) => writeDecisions(tx, checks, decisionKeys)),
+    audit: writer('audit', writeAudit, (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length)),
+    decisions: writer('decisions', (tx, checks) =>
+      writeDecisions(tx, checks, decisionKeys, ({ allowed, reason }) => {
+        metrics.decisions.inc({ reason });
+        if (!allowed) metrics.ledgerAppends.inc();
+      }),
+    ),
   };
 }
 

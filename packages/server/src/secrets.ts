@@ -25,6 +25,13 @@ export function loadSecrets(config: Config): Secrets {
   return { masterSecret: parseMasterSecret(master), signingKey: parseSigningKey(signing) };
 }
 
+/** Refuses secrets that are malformed, and missing ones that must be given, before anything is opened or made. */
+export function checkSecrets(config: Config): void {
+  if (config.databaseUrl !== undefined) loadSecrets(config);
+  if (config.masterSecret !== undefined) parseMasterSecret(config.masterSecret);
+  if (config.signingKey !== undefined) parseSigningKey(config.signingKey);
+}
+
 /** What the database keeps to know its secrets again. Tells nothing about them. */
 export const fingerprints = ({ masterSecret, signingKey }: Secrets): { master: string; signing: string } => ({
   master: Buffer.from(hkdfSync('sha256', masterSecret, '', 'countersign/master-secret-fingerprint/v1', 16)).toString('hex'),

@@ -19,6 +19,9 @@ import { welcome } from './welcome.ts';
 /** How long requests under way may take to end once the server is told to stop. */
 const STOP_PATIENCE_MS = 5_000;
 
+/** After this the process ends, whatever still keeps it: ten seconds are promised. */
+const STOP_LIMIT_MS = 9_000;
+
 /**
  * Runs the server until it is told to stop: SIGTERM or SIGINT stops accepting, finishes what was taken, closes the database
  * (and stops the embedded one) and returns 0. Throws an ExitError when it cannot start.
@@ -33,12 +36,25 @@ export async function serve(config: Config): Promise<number> {
     log.info({ ...running.address, data: database.where }, 'ready');
     await stop;
     log.info('stopping');
+    endAtTheLatest(log);
     await running.close();
   } finally {
     await database.close();
   }
   log.info('stopped');
   return 0;
+}
+
+/**
+ * Ends the process when something keeps it: a database that hangs, which would be waited for without end. The embedded one is
+ * stopped all the same, by its keeper. What was acknowledged is committed, so this is no failure.
+ */
+function endAtTheLatest(log: Logger): void {
+  const end = () => {
+    log.warn('the database does not let go; ending without it');
+    process.exit(0);
+  };
+  setTimeout(end, STOP_LIMIT_MS).unref();
 }
 
 /** Resolves at the first SIGTERM or SIGINT. A second one does not skip the orderly stop. */
@@ -94,9 +110,13 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
     address: { host: config.host, port },
     close: async () => {
       housekeeping.stop();
+      const server = httpServer(app);
       const closed = app.close();
+      // Those that are answered from now on would stay open for as long as their client likes.
+      const closingIdle = setInterval(() => server.closeIdleConnections(), 50);
       await Promise.race([closed, sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
-      httpServer(app).closeAllConnections();
+      clearInterval(closingIdle);
+      server.closeAllConnections();
       await closed;
     },
   };

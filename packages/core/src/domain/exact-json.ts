@@ -138,7 +138,9 @@ function decimalForm(literal: string): { negative: boolean; digits: string; expo
   const [mantissa = '', exponent = '0'] = literal.replace(/^-/, '').toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   const all = (whole + fraction).replace(/^0+/, '');
-  const digits = all.replace(/0+$/, '');
+  let end = all.length;
+  while (all.charCodeAt(end - 1) === 0x30) end -= 1; // not /0+$/: on zeros within a megabyte of digits that takes minutes
+  const digits = all.slice(0, end);
   // An exponent too large for Number has made the value zero or infinite, and then the digits differ already.
   return { negative, digits, exponent: Number(exponent) - fraction.length + all.length - digits.length };
 }

@@ -7,6 +7,9 @@ import type { DatabaseAddress } from './pool.ts';
 /** Forward-only migrations, in the package's folder `migrations/`. From src/database and from dist alike, it is found by what it holds. */
 const FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../migrations/' : '../migrations/', import.meta.url));
 
+/** Number of the advisory lock that a migration holds: 'CSMIGR'. */
+const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
+
 /** How the database's schema stands to this server's. */
 export type SchemaLevel = 'empty' | 'older' | 'current' | 'newer';
 
@@ -39,6 +42,8 @@ export async function migrate(address: DatabaseAddress, serverRole: string | und
   const client = new pg.Client({ ...address, application_name: 'countersign-migrate' });
   await client.connect();
   try {
+    // Two servers may start on an empty database at once: the second one waits, and then finds nothing left to do.
+    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     if ((await schemaLevel(client)) === 'newer') throw newerSchema();
     const run = await runner({
       dbClient: client,

@@ -1,4 +1,5 @@
 import pg, { type Pool, type PoolClient } from 'pg';
+import { keepPlansFresh } from './fresh-plans.ts';
 import { OutcomeUnknownError } from './pool.ts';
 
 /** A statement with a name: prepared once per connection, and found by its name in pg_stat_statements. */
@@ -75,6 +76,7 @@ class PipelinedTransaction implements Transaction {
 
   /** BEGIN and the tenant go out without waiting; if they fail, whatever follows fails with them. */
   begin(): void {
+    keepPlansFresh(this.#client);
     this.#opening = Promise.all([this.#client.query('BEGIN'), this.#send(SET_TENANT, [this.tenantId])]);
     this.#opening.catch(() => undefined); // reported by commit(), or by the statement that follows
   }

@@ -72,6 +72,10 @@ function replayOf({ idempotency }: Replayable, stored: ReadonlyMap<string, Store
   };
 }
 
+/** Whether an outcome is that of a record stored now: neither refused, nor an answer given again. */
+export const isStored = (outcome: Outcome): boolean =>
+  !(outcome instanceof ApiError) && outcome.headers['Idempotent-Replayed'] === undefined;
+
 /** A refusal is not kept: the same key may come again with what was wrong put right. */
 function answerToKeep({ idempotency }: Replayable, outcome: Outcome): StoredAnswer[] {
   if (idempotency === undefined || outcome instanceof ApiError) return [];

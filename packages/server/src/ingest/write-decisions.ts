@@ -49,6 +49,7 @@ export async function writeDecisions(
   tx: Transaction,
   checks: readonly PreparedCheck[],
   decisionKeys: DecisionKeys,
+  observe: (committed: Verdict) => void,
 ): Promise<(Answered | ApiError)[]> {
   const [heads, keyId, found] = await Promise.all([
     lockHeads(tx, ['audit', 'decisions']),
@@ -79,6 +80,7 @@ export async function writeDecisions(
         appendEntries(tx, auditHead, decided.filter(({ verdict }) => !verdict.allowed).map(ledgerEntry)).sent,
       ]),
     );
+    for (const { verdict } of decided) observe(verdict);
   }
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : answered(outcome.signed)));
 }

@@ -152,13 +152,16 @@ const submission = (each: Placed) => ({
 const spanRows = (each: Placed): SpanRow[] =>
   each.item.spans.map((span) => ({ ...span, trace: each.id, submission: submissionNumber(each) }));
 
-/** Totals once supplied stay until supplied again. */
-const mergedUsage = (sent: Usage, kept: Usage): Usage => ({
-  promptTokens: sent.promptTokens ?? kept.promptTokens,
-  completionTokens: sent.completionTokens ?? kept.completionTokens,
-  totalTokens: sent.totalTokens ?? kept.totalTokens,
-  costUsd: sent.costUsd ?? kept.costUsd,
-});
+/** Totals once supplied stay until supplied again; prompt and completion sent together make a new total, so the kept one ends. */
+function mergedUsage(sent: Usage, kept: Usage): Usage {
+  const makesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
+  return {
+    promptTokens: sent.promptTokens ?? kept.promptTokens,
+    completionTokens: sent.completionTokens ?? kept.completionTokens,
+    totalTokens: sent.totalTokens ?? (makesTotal ? null : kept.totalTokens),
+    costUsd: sent.costUsd ?? kept.costUsd,
+  };
+}
 
 /** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
 function summedUsage(sums: SpanSums | undefined): Usage {

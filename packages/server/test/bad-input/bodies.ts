@@ -1,0 +1,141 @@
+import { paths } from '../bed/test-server.ts';
+import { GOOD, type Refusal } from './refusals.ts';
+
+const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'plan', ...members });
+const spans = (count: number) => Array.from({ length: count }, (_, index) => span(`s${index}`));
+const trace = (what: string, members: object, issues: readonly string[]): Refusal => ({
+  what,
+  path: paths.traces,
+  body: { ...GOOD.trace, ...members },
+  issues,
+});
+const telemetry = (what: string, body: unknown, issues: readonly string[]): Refusal => ({
+  what,
+  path: paths.telemetry,
+  body,
+  issues,
+});
+
+const NOT_OBJECTS: [string, unknown][] = [
+  ['null', 'null'],
+  ['true', 'true'],
+  ['a number', '7'],
+  ['a string', '"trace"'],
+  ['an empty list', '[]'],
+  ['a list of the right object', [GOOD.trace]],
+];
+
+/** JSON that is no object, at each endpoint. */
+export const WHOLE_BODIES: Refusal[] = Object.entries(paths).flatMap(([endpoint, path]) =>
+  NOT_OBJECTS.map(([what, body]) => ({ what: `${endpoint}: ${what}`, path, body, issues: [' wrong_type'] })),
+);
+
+/** Lists that are too long, too short, or hold the wrong things. */
+export const LISTS: Refusal[] = [
+  trace('501 spans', { spans: spans(501) }, ['/spans too_many_items']),
+  trace('a span that is null', { spans: [span('a'), null] }, ['/spans/1 wrong_type']),
+  trace('spans that are lists', { spans: [[], []] }, ['/spans/0 wrong_type', '/spans/1 wrong_type']),
+  trace('a span_id twice', { spans: [span('a'), span('b'), span('a')] }, ['/spans/2/span_id repeated_span_id']),
+  trace('a span_id three times', { spans: [span('a'), span('a'), span('a')] }, [
+    '/spans/1/span_id repeated_span_id',
+    '/spans/2/span_id repeated_span_id',
+  ]),
+  trace('a span_id twice, and something else wrong: both are named', { spans: [span('a'), span('a', { kind: 'LLM' })] }, [
+    '/spans/1/kind not_one_of',
+    '/spans/1/span_id repeated_span_id',
+  ]),
+  trace('a message that is a string', { spans: [span('a', { messages: ['hi'] })] }, ['/spans/0/messages/0 wrong_type']),
+  trace('messages in a list in the list', { spans: [span('a', { messages: [[{ role: 'user' }]] })] }, [
+    '/spans/0/messages/0 wrong_type',
+  ]),
+  trace(
+    'things wrong in many places: all of them are named',
+    { trace_id: '', outcome: 'ok', spans: [span('a', { prompt_tokens: -1 }), { span_id: 7 }], metadata: [] },
+    [
+      ...['/trace_id too_short', '/outcome not_one_of', '/metadata wrong_type', '/spans/0/prompt_tokens too_small'],
+      ...['/spans/1/span_id wrong_type', '/spans/1/kind required', '/spans/1/name required'],
+    ],
+  ),
+  trace(
+    'more than 100 things wrong: the first 100 are named',
+    { spans: Array.from({ length: 60 }, (_, index) => ({ span_id: `s${index}` })) },
+    Array.from({ length: 50 }, (_, index) => [`/spans/${index}/kind required`, `/spans/${index}/name required`]).flat(),
+  ),
+  telemetry('no events', { events: [] }, ['/events too_few_items']),
+  telemetry('201 events', { events: Array(201).fill(GOOD.event) }, ['/events too_many_items']),
+  telemetry('events that are one event', { events: GOOD.event }, ['/events wrong_type']),
+  telemetry('events that are a string, beside a good event', { ...GOOD.event, events: 'none' }, ['/events wrong_type']),
+  telemetry('events within an event of a batch', { events: [{ events: [GOOD.event] }] }, [
+    '/events/0/trace_id required',
+    '/events/0/outcome required',
+  ]),
+  telemetry('the second of three events wrong: none is stored', { events: [GOOD.event, { trace_id: 'x' }, GOOD.event] }, [
+    '/events/1/outcome required',
+  ]),
+  telemetry('a message of an event wrong', { events: [{ ...GOOD.event, messages: [{ role: 'robot' }] }] }, [
+    '/events/0/messages/0/role not_one_of',
+  ]),
+  telemetry('neither form', {}, ['/trace_id required', '/outcome required']),
+];
+
+/** Members that the contract does not name, where nothing is ignored. */
+export const UNKNOWN_MEMBERS: Refusal[] = [
+  [paths.promotionCheck, { min_pass_rat: 95 }, '/min_pass_rat', /did you mean min_pass_rate\?/],
+  [paths.promotionCheck, { minPassRate: 95 }, '/minPassRate', /did you mean min_pass_rate\?/],
+  [paths.promotionCheck, { max_age_hour: 1 }, '/max_age_hour', /did you mean max_age_hours\?/],
+  [paths.promotionCheck, { AGENT_NAME: 'x' }, '/AGENT_NAME', /did you mean agent_name\?/],
+  [paths.evaluations, { passrate: 90 }, '/passrate', /did you mean pass_rate\?/],
+  [paths.evaluations, { metadata: {} }, '/metadata', /^(?!.*did you mean)/],
+  [paths.audit, { rational: 'x' }, '/rational', /did you mean rationale\?/],
+  [paths.audit, { outcome: 'x' }, '/outcome', /not a member/],
+  [paths.audit, { '': 1 }, '/', /not a member/],
+  [paths.audit, { 'a/b~c': 1 }, '/a~1b~0c', /not a member/],
+  [paths.audit, { ['x'.repeat(5000)]: 1 }, `/${'x'.repeat(5000)}`, /not a member/],
+].map(([path, extra, pointer, says]) => ({
+  what: `${path} ${String(pointer).slice(0, 40)}`,
+  path: path as string,
+  body: {
+    ...(path === paths.audit ? GOOD.entry : path === paths.evaluations ? GOOD.evaluation : GOOD.check),
+    ...(extra as object),
+  },
+  issues: [`${pointer} unknown_member`],
+  says: says as RegExp,
+}));
+
+const MAX = Number.MAX_SAFE_INTEGER;
+const half = 2 ** 52;
+
+/** Sums that JSON numbers cannot hold. `full` is a trace of the world that holds 2^53-1 tokens in its one span `big`. */
+export const SUMS: Refusal[] = [
+  trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [
+    '/total_tokens sum_too_large',
+  ]),
+  trace('prompt + completion of one span', { spans: [span('a', { prompt_tokens: half, completion_tokens: half })] }, [
+    '/total_tokens sum_too_large',
+  ]),
+  trace(
+    'prompt_tokens of two spans',
+    { total_tokens: 1, spans: [span('a', { prompt_tokens: MAX }), span('b', { prompt_tokens: 1 })] },
+    ['/prompt_tokens sum_too_large'],
+  ),
+  trace('prompt + completion of the trace', { prompt_tokens: MAX, completion_tokens: 1 }, ['/total_tokens sum_too_large']),
+  trace('cost of two spans', { spans: [span('a', { cost_usd: MAX }), span('b', { cost_usd: 1 })] }, ['/cost_usd sum_too_large']),
+  trace('a cost beyond all money', { cost_usd: 1e300 }, ['/cost_usd sum_too_large']),
+  telemetry('prompt + completion of an event', { ...GOOD.event, prompt_tokens: MAX, completion_tokens: 1 }, [
+    '/total_tokens sum_too_large',
+  ]),
+  telemetry(
+    'two events of a batch: both are named',
+    { events: [GOOD.event, ...[half, MAX].map((tokens) => ({ ...GOOD.event, prompt_tokens: tokens, completion_tokens: half }))] },
+    ['/events/1/total_tokens sum_too_large', '/events/2/total_tokens sum_too_large'],
+  ),
+  trace('tokens by merging a span into a known trace', { trace_id: 'full', spans: [span('more', { total_tokens: 1 })] }, [
+    '/total_tokens sum_too_large',
+  ]),
+  trace('cost by merging a span into a known trace', { trace_id: 'full', spans: [span('more', { cost_usd: MAX })] }, [
+    '/cost_usd sum_too_large',
+  ]),
+  trace('a supplied member beside the one supplied before', { trace_id: 'half', completion_tokens: MAX }, [
+    '/total_tokens sum_too_large',
+  ]),
+];

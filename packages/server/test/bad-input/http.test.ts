@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { paths } from '../bed/test-server.ts';
+import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, without } from './http.ts';
+import { httpText, sendRaw } from './raw-socket.ts';
+import { digestOf, expectRefused, worldOfRefusals } from './refusals.ts';
+
+const world = worldOfRefusals();
+
+describe.each([
+  ['what is not HTTP that can be read', MALFORMED],
+  ['what is missing, or there twice', MISSING_OR_TWICE],
+  ['other methods', METHODS],
+  ['other paths', PATHS],
+] as const)('%s', (_title, cases) => {
+  test.each(cases)('$what: $error', async ({ error, text, issues }) => {
+    const before = await digestOf(world.server.database);
+    const [answer, ...more] = await sendRaw(world.server.url, Buffer.from(text.replaceAll('KEY', world.key), 'latin1'));
+    expectRefused(answer!, error, issues);
+    expect(answer!.headers.get('allow')).toBe(error === 'method_not_allowed' ? 'POST' : null);
+    expect(answer!.headers.get('www-authenticate')).toBe(error === 'unauthorized' ? 'Bearer' : null);
+    for (const { status } of more) expect(status).toBe(400);
+    expect(await digestOf(world.server.database)).toEqual(before);
+  });
+});
+
+describe('what HTTP allows is accepted', () => {
+  test.each([
+    ['HTTP/1.0', httpText(`POST ${paths.audit} HTTP/1.0`, [...without('Host'), LENGTH], BODY)],
+    ['a query string', httpText(`POST ${paths.audit}?trace=%zz&x HTTP/1.1`, [...ALL, LENGTH], BODY)],
+    ['an encoded letter in the path', httpText('POST /api/public/%61udit HTTP/1.1', [...ALL, LENGTH], BODY)],
+    ['a whole URL in the request line', httpText(`POST http://x${paths.audit} HTTP/1.1`, [...ALL, LENGTH], BODY)],
+    ['an expectation that nobody knows', httpText(AUDIT, [...ALL, 'Expect: a-miracle', LENGTH], BODY)],
+    ['100-continue', httpText(AUDIT, [...ALL, 'Expect: 100-continue', LENGTH], BODY)],
+    ['chunks with extensions and trailers', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], chunked(BODY))],
+    ['empty lines before the request', `\r\n\r\n${httpText(AUDIT, [...ALL, LENGTH], BODY)}`],
+    [
+      'header names in any case',
+      httpText(
+        AUDIT,
+        [...ALL, LENGTH].map((line) => line.replace(/^[^:]+/, (name) => name.toUpperCase())),
+        BODY,
+      ),
+    ],
+  ])('%s', async (_what, text) => {
+    const answers = await sendRaw(world.server.url, text.replace('KEY', world.key));
+    expect(answers.map(({ status, body }) => [status, body.ok])).toEqual([[200, true]]);
+  });
+
+  test('two requests in one packet are answered in their order', async () => {
+    const first = httpText(AUDIT, [...ALL.slice(0, -1), LENGTH], BODY);
+    const answers = await sendRaw(
+      world.server.url,
+      (first + httpText(AUDIT, [...ALL, 'Content-Length: 2'], '{}')).replaceAll('KEY', world.key),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 422]);
+  });
+
+  test('HEAD is answered like GET, without a body; CONNECT is not allowed', async () => {
+    const head = await fetch(world.server.url + paths.audit, { method: 'HEAD' });
+    expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
+    const [connected] = await sendRaw(world.server.url, httpText('CONNECT x:443 HTTP/1.1', ALL));
+    expectRefused(connected!, 'method_not_allowed');
+  });
+});
+
+function chunked(body: string): string {
+  return `5;name=value\r\n${body.slice(0, 5)}\r\n${(body.length - 5).toString(16)}\r\n${body.slice(5)}\r\n0\r\nX-Trailer: x\r\n\r\n`;
+}

@@ -1,0 +1,131 @@
+import { paths } from '../bed/test-server.ts';
+import { httpText } from './raw-socket.ts';
+import { GOOD, type RefusalCode } from './refusals.ts';
+
+export const BODY = JSON.stringify(GOOD.entry);
+export const LENGTH = `Content-Length: ${BODY.length}`;
+const JSON_TYPE = 'Content-Type: application/json';
+export const AUDIT = `POST ${paths.audit} HTTP/1.1`;
+/** `KEY` in a header stands for the good key. */
+export const ALL = ['Host: x', 'Authorization: Bearer KEY', JSON_TYPE, 'Connection: close'];
+export const without = (name: string) => ALL.filter((line) => !line.startsWith(name));
+
+const one = (what: string, error: RefusalCode, text: string, ...issues: string[]) => ({ what, error, text, issues });
+
+/** What is not HTTP that can be read. */
+export const MALFORMED = [
+  one('a method in lower case', 'bad_request', httpText(AUDIT.toLowerCase(), [...ALL, LENGTH], BODY)),
+  one('a method that is none', 'bad_request', httpText(AUDIT.replace('POST', 'SEND'), [...ALL, LENGTH], BODY)),
+  one('no request line', 'bad_request', 'hello\r\n\r\n'),
+  one('no version', 'bad_request', httpText(`${AUDIT.replace('HTTP/1.1', 'HTTPS')}`, ALL)),
+  one('a version that is none', 'bad_request', httpText(AUDIT.replace('1.1', '1.x'), ALL)),
+  one('a path that does not begin with /', 'bad_request', httpText('POST api/public/audit HTTP/1.1', ALL)),
+  one('a path with a space', 'bad_request', httpText('POST /api/public/au dit HTTP/1.1', ALL)),
+  one('a path that cannot be decoded', 'bad_request', httpText('POST /api/public/%zz HTTP/1.1', [...ALL, LENGTH], BODY)),
+  one('a path that is not UTF-8', 'bad_request', httpText('POST /api/public/audit%ff HTTP/1.1', [...ALL, LENGTH], BODY)),
+  one('TLS', 'bad_request', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'),
+  one('HTTP/2', 'bad_request', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+  one('no Host', 'bad_request', httpText(AUDIT, [...without('Host'), LENGTH], BODY)),
+  one('a header without a colon', 'bad_request', httpText(AUDIT, [...ALL, 'Nonsense', LENGTH], BODY)),
+  one('a header name with a space', 'bad_request', httpText(AUDIT, [...ALL, 'X Name: x', LENGTH], BODY)),
+  one('a header with a NUL', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\u0000b', LENGTH], BODY)),
+  one('a folded header', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\r\n b', LENGTH], BODY)),
+  one('a Content-Length of words', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: many'], BODY)),
+  one('a negative Content-Length', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: -1'], BODY)),
+  one('a Content-Length beyond 2^64', 'bad_request', httpText(AUDIT, [...ALL, `Content-Length: ${'9'.repeat(30)}`], BODY)),
+  one('two Content-Lengths', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: 3', LENGTH], BODY)),
+  one('a Content-Length beside chunks', 'bad_request', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked', LENGTH], BODY)),
+  one('a transfer encoding other than chunked', 'bad_request', httpText(AUDIT, [...ALL, 'Transfer-Encoding: gzip'], BODY)),
+  one('a chunk without its size', 'bad_request', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], `size\r\n${BODY}`)),
+  one(
+    'a chunk longer than its size',
+    'bad_request',
+    httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], `5\r\n${BODY}\r\n0\r\n\r\n`),
+  ),
+  one(
+    'a header of 20,000 characters',
+    'headers_too_large',
+    httpText(AUDIT, [...ALL, `X-Name: ${'x'.repeat(20_000)}`, LENGTH], BODY),
+  ),
+  one('5,000 headers', 'headers_too_large', httpText(AUDIT, [...ALL, ...Array(5000).fill('X-Name: x'), LENGTH], BODY)),
+  one('a path of 20,000 characters', 'headers_too_large', httpText(`POST /${'x'.repeat(20_000)} HTTP/1.1`, ALL)),
+];
+
+/** What must be there, once. */
+export const MISSING_OR_TWICE = [
+  one('no media type', 'unsupported_media_type', httpText(AUDIT, [...without('Content-Type'), LENGTH], BODY), ' media_type'),
+  one('no media type and no length', 'unsupported_media_type', httpText(AUDIT, without('Content-Type')), ' media_type'),
+  one('neither length nor chunks: an empty body', 'invalid_json', httpText(AUDIT, ALL), ' not_json'),
+  one('a Content-Length of 0', 'invalid_json', httpText(AUDIT, [...ALL, 'Content-Length: 0'], ''), ' not_json'),
+  one('no chunk but the last', 'invalid_json', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], '0\r\n\r\n'), ' not_json'),
+  one(
+    'a Content-Length of 100 GB',
+    'payload_too_large',
+    httpText(AUDIT, [...ALL, 'Content-Length: 100000000000'], BODY),
+    ' size_limit',
+  ),
+  one(
+    'two X-Service-Keys',
+    'unauthorized',
+    httpText(AUDIT, [...without('Auth'), 'X-Service-Key: KEY', 'X-Service-Key: KEY', LENGTH], BODY),
+  ),
+  one(
+    'two Idempotency-Keys',
+    'validation_failed',
+    httpText(AUDIT, [...ALL, 'Idempotency-Key: a', 'Idempotency-Key: b', LENGTH], BODY),
+    ' bad_header',
+  ),
+  one('HTTP/1.0 without a key', 'unauthorized', httpText(`POST ${paths.audit} HTTP/1.0`, [JSON_TYPE, LENGTH], BODY)),
+  one(
+    'HTTP/1.0 with half a body',
+    'invalid_json',
+    httpText(`POST ${paths.audit} HTTP/1.0`, [...ALL, 'Content-Length: 9'], BODY.slice(0, 9)),
+    ' not_json',
+  ),
+  one(
+    'an upgrade without a key',
+    'unauthorized',
+    httpText(AUDIT, ['Host: x', 'Connection: Upgrade, close', 'Upgrade: websocket', LENGTH], BODY),
+  ),
+  one(
+    'an expectation that nobody knows, without a key',
+    'unauthorized',
+    httpText(AUDIT, ['Host: x', 'Expect: a-miracle', 'Connection: close', LENGTH], BODY),
+  ),
+];
+
+/** Every other method that Node's parser knows a name for. */
+export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL', 'LINK'].map(
+  (method) => one(method, 'method_not_allowed', httpText(AUDIT.replace('POST', method), [...ALL, LENGTH], BODY)),
+);
+/** Where there is nothing. */
+export const PATHS = [
+  ...[
+    '/',
+    '/api',
+    '/api/public',
+    '/api/public/',
+    '/api/public/trace',
+    '/api/public/audit/',
+    '//api/public/audit',
+    '/API/PUBLIC/AUDIT',
+  ],
+  ...[
+    '/api/public/audit%2f',
+    '/api/public/audit%00',
+    '/api/public//audit',
+    '/api/public/./audit',
+    '/api/public/audit;v=1',
+    '/api/v1/audit',
+  ],
+  ...[
+    '/api/public/governance',
+    '/.env',
+    '/docs/',
+    '/openapi.json/',
+    '/metrics?x',
+    '/api/public/%2e%2e/audit',
+    'http://x/api/public/audits',
+    '*',
+  ],
+].map((path) => one(path, 'not_found', httpText(`POST ${path} HTTP/1.1`, [...ALL, LENGTH], BODY)));

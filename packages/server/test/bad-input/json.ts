@@ -1,0 +1,196 @@
+import { paths } from '../bed/test-server.ts';
+import { GOOD, type Refusal } from './refusals.ts';
+
+const TRACE = JSON.stringify(GOOD.trace);
+const ENTRY = JSON.stringify(GOOD.entry);
+
+const bytes = (...parts: (string | number[])[]): Buffer =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
+
+/** Bodies that are not JSON. Each is sent to an endpoint that reads tolerantly and to one that reads strictly. */
+export const BROKEN: Refusal[] = (
+  [
+    ['empty', ''],
+    ['white space alone', ' \r\n\t '],
+    ['cut off within a string', TRACE.slice(0, 20)],
+    ['cut off before the last brace', TRACE.slice(0, -1)],
+    ['one brace', '{'],
+    ['one brace too many', `${ENTRY}}`],
+    ['a trailing comma in an object', '{"actor":"a","action":"b",}'],
+    ['a trailing comma in a list', '{"metadata":{"a":[1,]}}'],
+    ['a leading comma', '{,"actor":"a"}'],
+    ['no comma', '{"actor":"a" "action":"b"}'],
+    ['no colon', '{"actor" "a"}'],
+    ['two values', `${ENTRY}${ENTRY}`],
+    ['two lines of NDJSON', `${ENTRY}\n${ENTRY}`],
+    ['single quotes', "{'actor':'a'}"],
+    ['a name without quotes', '{actor:"a"}'],
+    ['a comment', `/* entry */ ${ENTRY}`],
+    ['a comment to the end of the line', `${ENTRY} // entry`],
+    ['NaN', '{"metadata":{"a":NaN}}'],
+    ['Infinity', '{"metadata":{"a":-Infinity}}'],
+    ['undefined', 'undefined'],
+    ['True', '{"metadata":{"a":True}}'],
+    ['a number with a leading zero', '{"metadata":{"a":01}}'],
+    ['a number with a plus', '{"metadata":{"a":+1}}'],
+    ['a number that begins with the point', '{"metadata":{"a":.5}}'],
+    ['a number that ends with the point', '{"metadata":{"a":5.}}'],
+    ['a hexadecimal number', '{"metadata":{"a":0x10}}'],
+    ['an unfinished escape', '{"actor":"\\u00"}'],
+    ['an escape that is none', '{"actor":"\\x41"}'],
+    ['a line break within a string', '{"actor":"a\nb"}'],
+    ['a tab within a string', '{"actor":"a\tb"}'],
+    ['a NUL byte within a string', bytes('{"actor":"a', [0], 'b"}')],
+    ['a NUL byte behind', bytes(ENTRY, [0])],
+    ['a byte order mark', bytes([0xef, 0xbb, 0xbf], ENTRY)],
+    ['UTF-16', Buffer.from(ENTRY, 'utf16le')],
+    ['Latin-1', bytes('{"actor":"J', [0xfc], 'rgen","action":"b"}')],
+    ['an overlong form', bytes('{"actor":"', [0xc0, 0xaf], '","action":"b"}')],
+    ['a surrogate in UTF-8', bytes('{"actor":"', [0xed, 0xa0, 0xbd], '","action":"b"}')],
+    ['a character cut in two', bytes('{"actor":"', [0xf0, 0x9f, 0x98], '","action":"b"}')],
+    ['a code point beyond U+10FFFF', bytes('{"actor":"', [0xf4, 0x90, 0x80, 0x80], '","action":"b"}')],
+    ['XML', '<entry actor="a" action="b"/>'],
+    ['a form', 'actor=a&action=b'],
+  ] as [string, string | Buffer][]
+).flatMap(([what, body]) =>
+  [paths.traces, paths.audit].map((path) => ({
+    what: `${path.split('/').at(-1)}: ${what}`,
+    path,
+    body,
+    error: 'invalid_json' as const,
+    issues: [' not_json'],
+  })),
+);
+
+const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+const deep = (what: string, path: string, body: string): Refusal => ({ what, path, body, issues: [' too_deep'] });
+
+/** Nested more deeply than is read. */
+export const DEEP: Refusal[] = [
+  deep('101 levels of objects in an audit entry', paths.audit, entryWith(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`)),
+  deep('101 levels of lists in an audit entry', paths.audit, entryWith(`{"a":${nested(99)}}`)),
+  deep('1,001 levels in a trace', paths.traces, `{"trace_id":"a","metadata":{"a":${nested(999)}}}`),
+  deep('1,001 levels in a tool result', paths.traces, spanWith(`"tool_result":${nested(998)}`)),
+  deep('1,001 levels in a member that is ignored', paths.telemetry, `{"trace_id":"a","outcome":"b","x":${nested(1000)}}`),
+  deep('1,001 levels in an evaluation', paths.evaluations, `{"name":"a","notes":${nested(1000)}}`),
+  deep('1,001 levels in a promotion check', paths.promotionCheck, `{"agent_name":${nested(1000)}}`),
+  deep('5 million levels', paths.traces, nested(5_000_000)),
+  deep('a million objects in each other', paths.telemetry, `${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}`),
+  deep('half a million levels in an audit entry', paths.audit, entryWith(nested(500_000))),
+  {
+    what: '5 million levels that are never closed',
+    path: paths.traces,
+    body: '['.repeat(5_000_000),
+    error: 'invalid_json',
+    issues: [' not_json'],
+  },
+];
+
+const strict = (what: string, members: string, ...issues: string[]): Refusal => ({
+  what,
+  path: paths.audit,
+  body: `{"actor":"a","action":"b",${members}}`,
+  issues,
+});
+
+/** What JSON readers lose without a word, where nothing may be lost. */
+export const LOSSY: Refusal[] = [
+  strict('a member twice', '"actor":"c"', '/actor repeated_member'),
+  strict('a member twice, once escaped', '"\\u0061ctor":"c"', '/actor repeated_member'),
+  strict(
+    'a member three times',
+    '"subject":"x","subject":"y","subject":"z"',
+    '/subject repeated_member',
+    '/subject repeated_member',
+  ),
+  strict('a member twice in metadata', '"metadata":{"a":1,"b":{"c":[{"d":1,"d":1}]}}', '/metadata/b/c/0/d repeated_member'),
+  strict('__proto__ twice', '"metadata":{"__proto__":1,"__proto__":2}', '/metadata/__proto__ repeated_member'),
+  strict('12345678901234567890', '"metadata":{"n":12345678901234567890}', '/metadata/n inexact_number'),
+  strict('0.1234567890123456789', '"metadata":{"n":0.1234567890123456789}', '/metadata/n inexact_number'),
+  strict('1e-400', '"metadata":{"n":[1e-400]}', '/metadata/n/0 inexact_number'),
+  strict('1e400', '"metadata":{"n":1e400}', '/metadata/n inexact_number'),
+  strict('2^53+1', '"metadata":{"n":9007199254740993}', '/metadata/n inexact_number'),
+  strict('a number of 900,000 digits', `"metadata":{"n":0.1${'0'.repeat(900_000)}1}`, '/metadata/n inexact_number'),
+  strict('-0', '"metadata":{"n":-0}', '/metadata/n inexact_number'),
+  strict('-0.0', '"metadata":{"n":-0.0}', '/metadata/n inexact_number'),
+  strict('a number in a member that is unknown too', '"n":1e400', '/n inexact_number', '/n unknown_member'),
+  strict('a lone surrogate in a text', '"rationale":"a\\ud83d"', '/rationale lone_surrogate'),
+  strict('a lone surrogate in metadata', '"metadata":{"a":["\\udc00"]}', '/metadata/a/0 lone_surrogate'),
+  strict('a lone surrogate in a member name', '"metadata":{"\\ud800":1}', '/metadata/\ufffd lone_surrogate'),
+  {
+    what: 'a threshold given twice: 95 must not become 80',
+    path: paths.promotionCheck,
+    body: '{"agent_name":"support-bot","min_pass_rate":95,"min_pass_rate":80}',
+    issues: ['/min_pass_rate repeated_member'],
+  },
+  {
+    what: 'a pass rate that no double holds',
+    path: paths.evaluations,
+    body: '{"name":"n","pass_rate":79.99999999999999999}',
+    issues: ['/pass_rate inexact_number'],
+  },
+  {
+    what: 'an age of 2^53+1 hours',
+    path: paths.promotionCheck,
+    body: '{"agent_name":"a","max_age_hours":9007199254740993}',
+    issues: ['/max_age_hours inexact_number', '/max_age_hours too_large'],
+  },
+];
+
+/** Numbers and member names that trip up a careless reader of what is read tolerantly. */
+export const TRAPS: Refusal[] = [
+  ['1e400 tokens', '"prompt_tokens":1e400', '/prompt_tokens wrong_type'],
+  ['2^53 tokens', '"prompt_tokens":9007199254740992', '/prompt_tokens too_large'],
+  ['2^53+1 tokens', '"prompt_tokens":9007199254740993', '/prompt_tokens too_large'],
+  ['12345678901234567890 milliseconds', '"latency_ms":12345678901234567890', '/latency_ms too_large'],
+  ['a cost of 1e400', '"cost_usd":1e400', '/cost_usd wrong_type'],
+  [
+    'a cost of -1e-400, which is zero but for its sign, and a count of -1',
+    '"cost_usd":-1e-400,"total_tokens":-1',
+    '/total_tokens too_small',
+  ],
+  ['a member twice, the last one wrong', '"agent_name":"a","agent_name":7', '/agent_name wrong_type'],
+].map(([what, members, issue]) => ({
+  what: what!,
+  path: paths.traces,
+  body: `{"trace_id":"a",${members}}`,
+  issues: [issue!],
+}));
+
+/** Members named like what every JavaScript object has: data, nothing else. */
+export const PROTOTYPES: Refusal[] = [
+  {
+    what: 'a trace whose __proto__ has all that is required',
+    path: paths.traces,
+    body: '{"__proto__":{"trace_id":"a"}}',
+    issues: ['/trace_id required'],
+  },
+  {
+    what: 'an event whose constructor has all that is required',
+    path: paths.telemetry,
+    body: '{"constructor":{"prototype":{"trace_id":"a","outcome":"b"}}}',
+    issues: ['/trace_id required', '/outcome required'],
+  },
+  strict('__proto__ in an audit entry', '"__proto__":{"subject":"x"}', '/__proto__ unknown_member'),
+  strict('constructor in an audit entry', '"constructor":1', '/constructor unknown_member'),
+  strict(
+    'toString and hasOwnProperty in an audit entry',
+    '"toString":1,"hasOwnProperty":2',
+    '/toString unknown_member',
+    '/hasOwnProperty unknown_member',
+  ),
+  {
+    what: '__proto__ in a promotion check does not say which agent',
+    path: paths.promotionCheck,
+    body: '{"__proto__":{"agent_name":"support-bot"}}',
+    issues: ['/__proto__ unknown_member', ' agent_missing'],
+  },
+];
+
+function entryWith(metadata: string): string {
+  return `{"actor":"a","action":"b","metadata":${metadata}}`;
+}
+
+function spanWith(member: string): string {
+  return `{"trace_id":"a","spans":[{"span_id":"s","kind":"tool","name":"n",${member}}]}`;
+}

@@ -1,0 +1,200 @@
+import { paths } from '../bed/test-server.ts';
+import { GOOD, type Refusal } from './refusals.ts';
+
+/** What is wrong with a member of a kind: a value, and the code of the one issue it must give. */
+type Wrong = readonly (readonly [what: string, value: unknown, code: string])[];
+
+const UUID = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
+
+/** The kinds of the specification's members and values that none of them may have. Written by hand, not taken from the schemas. */
+const KINDS = {
+  label: [
+    ['empty', '', 'too_short'],
+    ['a number', 7, 'wrong_type'],
+    ['a list', ['x'], 'wrong_type'],
+    ['513 characters', 'x'.repeat(513), 'too_long'],
+    ['a line break', 'two\nlines', 'bad_characters'],
+  ],
+  text: [
+    ['a number', 7, 'wrong_type'],
+    ['an object', { text: 'x' }, 'wrong_type'],
+    ['65,537 characters', 'x'.repeat(65_537), 'too_long'],
+  ],
+  count: [
+    ['a string of digits', '7', 'wrong_type'],
+    ['a fraction', 1.5, 'wrong_type'],
+    ['true', true, 'wrong_type'],
+    ['negative', -1, 'too_small'],
+    ['2^53', 2 ** 53, 'too_large'],
+  ],
+  hours: [
+    ['a string of digits', '72', 'wrong_type'],
+    ['a fraction', 1.5, 'wrong_type'],
+    ['0', 0, 'too_small'],
+    ['8761', 8761, 'too_large'],
+  ],
+  cost: [
+    ['a string', '0.1', 'wrong_type'],
+    ['negative', -0.01, 'too_small'],
+  ],
+  percentage: [
+    ['a string', '80', 'wrong_type'],
+    ['below 0', -0.1, 'too_small'],
+    ['above 100', 100.1, 'too_large'],
+  ],
+  number: [
+    ['a word', 'high', 'wrong_type'],
+    ['a list', [1], 'wrong_type'],
+  ],
+  uuid: [
+    ['a number', 7, 'wrong_type'],
+    ['empty', '', 'bad_format'],
+    ['a name', 'support-bot', 'bad_format'],
+    ['without hyphens', UUID.replaceAll('-', ''), 'bad_format'],
+  ],
+  dateTime: [
+    ['seconds since 1970', 1_780_000_000, 'wrong_type'],
+    ['empty', '', 'bad_format'],
+    ['a day alone', '2026-11-20', 'bad_format'],
+    ['30 February', '2026-02-30T00:00:00Z', 'bad_format'],
+  ],
+  date: [
+    ['a number', 20261120, 'wrong_type'],
+    ['empty', '', 'bad_format'],
+    ['30 February', '2026-02-30', 'bad_format'],
+    ['one-digit month', '2026-1-01', 'bad_format'],
+    ['with a time', '2026-11-20T00:00:00Z', 'bad_format'],
+    ['a year of five digits', '12026-01-01', 'bad_format'],
+  ],
+  object: [
+    ['a list', [], 'wrong_type'],
+    ['JSON in a string', '{}', 'wrong_type'],
+    ['false', false, 'wrong_type'],
+  ],
+  list: [
+    ['an object', {}, 'wrong_type'],
+    ['a string', '[]', 'wrong_type'],
+  ],
+  content: [
+    ['an object', { type: 'text' }, 'wrong_type'],
+    ['a number', 7, 'wrong_type'],
+  ],
+  choice: [
+    ['another word', 'perhaps', 'not_one_of'],
+    ['in capitals', 'SUCCESS', 'not_one_of'],
+    ['empty', '', 'not_one_of'],
+    ['a number', 7, 'wrong_type'],
+  ],
+} as const satisfies Record<string, Wrong>;
+
+/** A place in a body: its members by kind, `!` marks the required ones. */
+interface Place {
+  name: string;
+  path: string;
+  prefix: string;
+  /** A whole body, good but for the members given here; undefined leaves one out. */
+  body: (members: Record<string, unknown>) => unknown;
+  members: Record<string, keyof typeof KINDS | `${keyof typeof KINDS}!`>;
+}
+
+const usage = { prompt_tokens: 'count', completion_tokens: 'count', total_tokens: 'count', cost_usd: 'cost' } as const;
+const times = { started_at: 'dateTime', ended_at: 'dateTime' } as const;
+const agent = { agent_id: 'uuid', agent_name: 'label' } as const;
+const message = { role: 'choice!', content: 'content', name: 'label', tool_call_id: 'label', tool_calls: 'list' } as const;
+const span = { span_id: 's2', kind: 'tool', name: 'find_order' };
+
+export const PLACES: readonly Place[] = [
+  {
+    name: 'trace',
+    path: paths.traces,
+    prefix: '',
+    body: (members) => ({ ...GOOD.trace, ...members }),
+    members: {
+      ...{ trace_id: 'label!', outcome: 'choice', ...agent, session_id: 'label', external_user_id: 'label', latency_ms: 'count' },
+      ...{ detail: 'text', error: 'text', ...times, metadata: 'object', ...usage, spans: 'list' },
+    },
+  },
+  {
+    name: 'span',
+    path: paths.traces,
+    prefix: '/spans/1',
+    body: (members) => ({ ...GOOD.trace, spans: [...GOOD.trace.spans, { ...span, ...members }] }),
+    members: {
+      ...{ span_id: 'label!', parent_span_id: 'label', kind: 'choice!', name: 'label!', status: 'label', model: 'label' },
+      ...{ provider: 'label', ...usage, messages: 'list', error: 'text', latency_ms: 'count', ...times, metadata: 'object' },
+    },
+  },
+  {
+    name: 'message of a span',
+    path: paths.traces,
+    prefix: '/spans/0/messages/1',
+    body: (members) => ({ ...GOOD.trace, spans: [{ ...span, messages: [{ role: 'user' }, { role: 'tool', ...members }] }] }),
+    members: message,
+  },
+  {
+    name: 'telemetry event',
+    path: paths.telemetry,
+    prefix: '',
+    body: (members) => ({ ...GOOD.event, ...members }),
+    members: {
+      ...{ trace_id: 'label!', outcome: 'label!', status: 'label', latency_ms: 'count', tool_count: 'count', detail: 'text' },
+      ...{ ...agent, model: 'label', provider: 'label', ...usage, messages: 'list', error: 'text', session_id: 'label' },
+      ...{ external_user_id: 'label', metadata: 'object', ...times },
+    },
+  },
+  {
+    name: 'event of a batch',
+    path: paths.telemetry,
+    prefix: '/events/1',
+    body: (members) => ({ events: [GOOD.event, { ...GOOD.event, ...members }, GOOD.event] }),
+    members: { trace_id: 'label!', outcome: 'label!', agent_id: 'uuid', total_tokens: 'count', started_at: 'dateTime' },
+  },
+  {
+    name: 'message of an event',
+    path: paths.telemetry,
+    prefix: '/messages/0',
+    body: (members) => ({ ...GOOD.event, messages: [{ role: 'user', ...members }] }),
+    members: { role: 'choice!', content: 'content' },
+  },
+  {
+    name: 'evaluation',
+    path: paths.evaluations,
+    prefix: '',
+    body: (members) => ({ ...GOOD.evaluation, ...members }),
+    members: {
+      ...{ name: 'label!', ...agent, harness_id: 'uuid', category: 'label', status: 'choice', pass_rate: 'percentage' },
+      ...{ notes: 'text', severity_threshold: 'number' },
+    },
+  },
+  {
+    name: 'audit entry',
+    path: paths.audit,
+    prefix: '',
+    body: (members) => ({ ...GOOD.entry, ...members }),
+    members: {
+      ...{ actor: 'label!', action: 'label!', subject: 'text', rationale: 'text', framework: 'label', trace_id: 'label' },
+      ...{ agent_id: 'uuid', retention_until: 'date', metadata: 'object' },
+    },
+  },
+  {
+    name: 'promotion check',
+    path: paths.promotionCheck,
+    prefix: '',
+    body: (members) => ({ ...GOOD.check, ...members }),
+    members: { ...agent, harness_id: 'uuid', min_pass_rate: 'percentage', max_age_hours: 'hours' },
+  },
+];
+
+/** Every member of a place with every value it may not have. */
+export const wrongMembers = ({ path, prefix, body, members }: Place): Refusal[] =>
+  Object.entries(members).flatMap(([member, marked]) => {
+    const refusal = (what: string, value: unknown, code: string): Refusal => ({
+      what: `${member}: ${what}`,
+      path,
+      body: body({ [member]: value }),
+      issues: [`${prefix}/${member} ${code}`],
+    });
+    const wrong: Wrong = KINDS[marked.replace('!', '') as keyof typeof KINDS];
+    const required = marked.endsWith('!') ? [refusal('absent', undefined, 'required'), refusal('null', null, 'wrong_type')] : [];
+    return [...required, ...wrong.map(([what, value, code]) => refusal(what, value, code))];
+  });

@@ -1,0 +1,54 @@
+import { connect } from 'node:net';
+import type { Answer } from '../bed/test-server.ts';
+
+/** How a raw request is sent, and how its sender behaves afterwards. */
+export interface Manners {
+  /** Closes its own side once everything is sent. */
+  hangsUp?: boolean;
+  /** Longest time to wait for the server to close. */
+  patienceMs?: number;
+}
+
+/** Sends bytes as they are and reads the answers until the server closes: what fetch and node:http refuse to send. */
+export function sendRaw(
+  url: string,
+  bytes: string | Buffer,
+  { hangsUp = false, patienceMs = 5_000 }: Manners = {},
+): Promise<Answer[]> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true }, () => {
+      if (hangsUp) socket.end(bytes);
+      else socket.write(bytes);
+    });
+    const tooLong = setTimeout(() => socket.destroy(new Error(`not closed, after ${Buffer.concat(chunks)}`)), patienceMs);
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('end', () => socket.end());
+    socket.on('error', (error) => chunks.length === 0 && reject(error));
+    socket.on('close', () => {
+      clearTimeout(tooLong);
+      resolve(parseAnswers(Buffer.concat(chunks)));
+    });
+  });
+}
+
+/** The answers in a stream, one behind the other. An interim 100 is none. */
+export function parseAnswers(bytes: Buffer): Answer[] {
+  const answers: Answer[] = [];
+  for (let rest = bytes; rest.length > 0; ) {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    if (headEnd < 0) throw new Error(`no answer: ${rest.toString('latin1')}`);
+    const [statusLine = '', ...lines] = rest.subarray(0, headEnd).toString('latin1').split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+    const headers = new Headers(lines.map((line): [string, string] => [line.split(':', 1)[0]!, line.replace(/^[^:]*: ?/, '')]));
+    const bodyEnd = headEnd + 4 + Number(headers.get('content-length') ?? 0);
+    const body = rest.subarray(headEnd + 4, bodyEnd);
+    if (status !== 100) answers.push({ status, headers, body: body.length === 0 ? undefined : JSON.parse(body.toString()) });
+    rest = rest.subarray(bodyEnd);
+  }
+  return answers;
+}
+
+/** A request as text: request line, headers, empty line, body. */
+export const httpText = (requestLine: string, headers: readonly string[], body = ''): string =>
+  `${[requestLine, ...headers].join('\r\n')}\r\n\r\n${body}`;

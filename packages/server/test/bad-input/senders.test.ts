@@ -1,0 +1,87 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import pino from 'pino';
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { answerClientError } from '../../src/http/error-reply.ts';
+import { start } from '../../src/serve.ts';
+import { ALL, AUDIT, BODY } from './http.ts';
+import { httpText, sendRaw } from './raw-socket.ts';
+import { digestOf, expectRefused, GOOD, worldOfRefusals } from './refusals.ts';
+
+const world = worldOfRefusals();
+
+describe('bodies that are not as long as they are said to be', () => {
+  const text = (length: number) =>
+    httpText(AUDIT, [...ALL.slice(0, -1), `Content-Length: ${length}`], BODY).replace('KEY', world.key);
+
+  test('a Content-Length smaller than the body: what is cut off is refused, and what is left is no request', async () => {
+    const before = await digestOf(world.server.database);
+    const answers = await sendRaw(world.server.url, text(10));
+    expect(answers.at(-1)).toMatchObject({ status: 400, body: { error: 'bad_request', issues: [] } });
+    expect(answers.length).toBeLessThanOrEqual(2);
+    expect(await digestOf(world.server.database)).toEqual(before);
+  });
+
+  test('a Content-Length larger than the body, and the sender hangs up: nothing is stored', async () => {
+    const before = await digestOf(world.server.database);
+    const [answer] = await sendRaw(world.server.url, text(BODY.length + 1), { hangsUp: true });
+    expectRefused(answer!, 'bad_request');
+    expect(await digestOf(world.server.database)).toEqual(before);
+  });
+
+  test("senders that break off are nobody's fault: no 5xx is counted, and nothing is logged as one", async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+    const running = await start({ ...readConfig({}), port: 0 }, world.server.open, log);
+    const gzipped = gzipSync(JSON.stringify({ ...GOOD.entry, rationale: Math.random().toString(36).repeat(500) }));
+    for (const [headers, part] of [
+      [['Content-Length: 9999'], Buffer.from(BODY)],
+      [['Content-Length: 9999', 'Content-Encoding: gzip'], gzipped.subarray(0, 40)],
+      [['Transfer-Encoding: chunked'], Buffer.from('5\r\n{"act\r\n')],
+    ] as const) {
+      const socket = connect(running.address.port, '127.0.0.1');
+      socket.write(httpText(AUDIT, [...ALL, ...headers]).replace('KEY', world.key));
+      socket.write(part);
+      await sleep(100);
+      socket.resetAndDestroy();
+    }
+    await sleep(200);
+    const metrics = await (await fetch(`http://127.0.0.1:${running.address.port}/metrics`)).text();
+    await running.close();
+    expect(metrics.split('\n').filter((line) => /requests_total.*status="5/.test(line))).toEqual([]);
+    expect(lines.filter((line) => JSON.parse(line).level >= 40)).toEqual([]);
+  });
+});
+
+describe('slow and stubborn senders', () => {
+  test('headers or a body that do not arrive in time: 408 from the table', async () => {
+    const server = createServer({ requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 50 }, () => undefined);
+    server.on('clientError', answerClientError);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const part of [`${AUDIT}\r\nHost: x\r\nX-Slow: `, httpText(AUDIT, ['Host: x', 'Content-Length: 10'], 'half')]) {
+      const [answer] = await sendRaw(url, part);
+      expectRefused(answer!, 'request_timeout');
+    }
+    server.close();
+  });
+
+  test('a sender that never closes its side after a refusal is cut off', async () => {
+    const server = createServer(() => undefined);
+    server.on('clientError', answerClientError);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    socket.write('nonsense\r\n\r\n');
+    const [answered] = await new Promise<Buffer[]>((resolve) => socket.once('data', (...data) => resolve(data)));
+    expect(String(answered)).toContain('bad_request');
+    const open = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+    expect(await open()).toBe(1);
+    await expect.poll(open, { timeout: 10_000, interval: 200 }).toBe(0);
+    socket.destroy();
+    server.close();
+  });
+});

@@ -1,0 +1,172 @@
+import { request } from 'node:http';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { type Answer, paths } from '../bed/test-server.ts';
+import { digestOf, expectRefused, GOOD, type Refusal, refuses, worldOfRefusals } from './refusals.ts';
+
+const world = worldOfRefusals();
+const MIB = 1024 * 1024;
+const ENTRY = JSON.stringify(GOOD.entry);
+const GZIP = { 'content-encoding': 'gzip' };
+const DEFLATE = { 'content-encoding': 'deflate' };
+
+/** A valid body of exactly so many bytes. */
+const padded = (good: object, bytes: number): string => {
+  const text = JSON.stringify(good).slice(0, -1);
+  return `${text}${' '.repeat(bytes - text.length - 1)}}`;
+};
+/** So many MiB of white space in 10 MiB members: a bomb whose sender needs neither time nor memory. */
+const gzipBomb = (mib: number): Buffer => {
+  const member = gzipSync(Buffer.alloc(10 * MIB, 0x20), { level: 9 });
+  return Buffer.concat(Array.from({ length: mib / 10 }, () => member));
+};
+
+const refusal = (
+  what: string,
+  path: string,
+  error: Refusal['error'],
+  body: unknown,
+  headers: Record<string, string> = {},
+): Refusal => ({
+  what,
+  path,
+  body,
+  headers,
+  error: error!,
+  issues: [
+    { payload_too_large: ' size_limit', unsupported_media_type: ' media_type', invalid_json: ' not_json' }[
+      error as 'invalid_json'
+    ],
+  ],
+  ...(error === 'payload_too_large'
+    ? { says: new RegExp(path === paths.traces || path === paths.telemetry ? '20971520 bytes' : '1048576 bytes') }
+    : {}),
+});
+const tooLarge = (what: string, path: string, body: unknown, headers?: Record<string, string>) =>
+  refusal(what, path, 'payload_too_large', body, headers);
+const bomb = gzipBomb(1000);
+
+refuses('a body larger than the limit is refused by its decompressed size', world, [
+  tooLarge('one byte too large for an audit entry', paths.audit, padded(GOOD.entry, MIB + 1)),
+  tooLarge('one byte too large for an evaluation', paths.evaluations, padded(GOOD.evaluation, MIB + 1)),
+  tooLarge('one byte too large for a promotion check', paths.promotionCheck, padded(GOOD.check, MIB + 1)),
+  tooLarge('one byte too large for a trace', paths.traces, padded(GOOD.trace, 20 * MIB + 1)),
+  tooLarge('one byte too large for telemetry', paths.telemetry, padded(GOOD.event, 20 * MIB + 1)),
+  tooLarge('50 MB for a trace', paths.traces, Buffer.alloc(50_000_000, 0x20)),
+  tooLarge('50 MB for an audit entry', paths.audit, Buffer.alloc(50_000_000, 0x20)),
+  tooLarge('1,000 MiB in a gzip bomb', paths.traces, bomb, GZIP),
+  tooLarge('1,000 MiB in a gzip bomb for the ledger', paths.audit, bomb.subarray(0, MIB), GZIP),
+  tooLarge('50 MB in a deflate bomb', paths.telemetry, deflateSync(Buffer.alloc(50_000_000, 0x20)), DEFLATE),
+  tooLarge('one byte too large once unpacked', paths.audit, gzipSync(padded(GOOD.entry, MIB + 1)), GZIP),
+]);
+
+refuses('what is not what its Content-Encoding says is not read', world, [
+  refusal('garbage said to be gzip', paths.audit, 'invalid_json', 'garbage', GZIP),
+  refusal('plain JSON said to be gzip', paths.audit, 'invalid_json', ENTRY, GZIP),
+  refusal('plain JSON said to be deflate', paths.traces, 'invalid_json', JSON.stringify(GOOD.trace), DEFLATE),
+  refusal('gzip said to be deflate', paths.audit, 'invalid_json', gzipSync(ENTRY), DEFLATE),
+  refusal('raw deflate, without its header', paths.audit, 'invalid_json', deflateRawSync(ENTRY), DEFLATE),
+  refusal('gzip without saying so', paths.audit, 'invalid_json', gzipSync(ENTRY)),
+  refusal('gzip within gzip', paths.audit, 'invalid_json', gzipSync(gzipSync(ENTRY)), GZIP),
+  refusal('gzip cut off in its data', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -12), GZIP),
+  refusal('gzip cut off in its checksum', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -4), GZIP),
+  refusal('gzip cut off in its header', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, 4), GZIP),
+  refusal('gzip with a wrong checksum', paths.audit, 'invalid_json', withoutChecksum(gzipSync(ENTRY)), GZIP),
+  refusal('gzip of nothing', paths.audit, 'invalid_json', gzipSync(''), GZIP),
+  refusal('nothing said to be gzip', paths.audit, 'invalid_json', '', GZIP),
+  refusal(
+    'a good body with a second one behind it, compressed',
+    paths.audit,
+    'invalid_json',
+    Buffer.concat([gzipSync(ENTRY), gzipSync(ENTRY)]),
+    GZIP,
+  ),
+]);
+
+const unsupported = (what: string, headers: Record<string, string>, body: unknown = ENTRY): Refusal =>
+  refusal(what, paths.audit, 'unsupported_media_type', body, headers);
+
+refuses('anything but JSON in UTF-8, plain or gzip or deflate, is unsupported', world, [
+  unsupported('text/plain', { 'content-type': 'text/plain' }),
+  unsupported('text/json', { 'content-type': 'text/json' }),
+  unsupported('a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'actor=a'),
+  unsupported('multipart', { 'content-type': 'multipart/form-data; boundary=x' }),
+  unsupported('NDJSON', { 'content-type': 'application/x-ndjson' }),
+  unsupported('another kind of JSON', { 'content-type': 'application/ld+json' }),
+  unsupported('two media types', { 'content-type': 'application/json, text/plain' }),
+  unsupported('no media type at all', { 'content-type': '' }),
+  unsupported('a media type without a subtype', { 'content-type': 'application' }),
+  unsupported('a media type of parameters alone', { 'content-type': '; charset=utf-8' }),
+  unsupported('a media type that is no token', { 'content-type': 'a b/c' }),
+  unsupported('JSON in Latin-1', { 'content-type': 'application/json; charset=latin1' }),
+  unsupported('JSON in UTF-16', { 'content-type': 'application/json;charset="utf-16"' }),
+  unsupported('JSON in no character set', { 'content-type': 'application/json; charset=' }),
+  unsupported('brotli', { 'content-encoding': 'br' }, brotliCompressSync(ENTRY)),
+  unsupported('zstd', { 'content-encoding': 'zstd' }, zstdCompressSync(ENTRY)),
+  unsupported('compress', { 'content-encoding': 'compress' }),
+  unsupported('gzip, twice', { 'content-encoding': 'gzip, gzip' }, gzipSync(gzipSync(ENTRY))),
+  unsupported('gzip with a quality', { 'content-encoding': 'gzip;q=1' }, gzipSync(ENTRY)),
+  unsupported('an encoding without a name', { 'content-encoding': '' }),
+]);
+
+test.each([
+  ['50 MB', Buffer.alloc(50_000_000, 0x20), {}],
+  ['a gzip bomb', bomb, GZIP],
+])('%s without Content-Length: 413, and memory stays bounded', async (_what, body, headers) => {
+  const before = await digestOf(world.server.database);
+  const rss = process.memoryUsage().rss;
+  const answers = await Promise.all(Array.from({ length: 3 }, () => postChunked(paths.audit, body, headers)));
+  for (const answer of answers) expectRefused(answer, 'payload_too_large', [' size_limit']);
+  expect(process.memoryUsage().rss - rss).toBeLessThan(400 * MIB);
+  expect(await digestOf(world.server.database)).toEqual(before);
+});
+
+test('a body of exactly the limit is accepted, chunked and compressed too', async () => {
+  const body = padded(GOOD.entry, MIB);
+  expect((await world.server.post(paths.audit, world.key, body)).status).toBe(200);
+  expect((await postChunked(paths.audit, Buffer.from(body))).status).toBe(200);
+  for (const [compressed, encoding] of [
+    [gzipSync(body), 'gzip'],
+    [gzipSync(body), 'X-GZIP'],
+    [deflateSync(body), 'deflate'],
+    [Buffer.from(body), 'identity'],
+  ] as const)
+    expect((await world.server.post(paths.audit, world.key, compressed, { 'content-encoding': encoding })).status).toBe(200);
+});
+
+test('the media type may be spelled in any case, and say UTF-8', async () => {
+  for (const type of [
+    'APPLICATION/JSON',
+    'application/json;charset=UTF-8',
+    'application/json; charset="utf-8"',
+    'application/json;',
+  ])
+    expect((await world.server.post(paths.audit, world.key, ENTRY, { 'content-type': type })).status).toBe(200);
+});
+
+/** POSTs a body piece by piece, with Transfer-Encoding: chunked and no Content-Length. */
+function postChunked(path: string, body: Buffer, headers: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sending = request(world.server.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', ...headers },
+      agent: false,
+    });
+    sending.on('error', reject);
+    sending.on('response', async (response) => {
+      const text = (await response.toArray()).join('');
+      resolve({
+        status: response.statusCode!,
+        headers: new Headers(response.headers as Record<string, string>),
+        body: JSON.parse(text),
+      });
+    });
+    for (let at = 0; at < body.length; at += MIB) sending.write(body.subarray(at, at + MIB));
+    sending.end();
+  });
+}
+
+function withoutChecksum(gzipped: Buffer): Buffer {
+  gzipped.writeUInt32LE(7, gzipped.length - 8);
+  return gzipped;
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ERRORS } from '@countersign/core/contract/errors';
+import { ISSUE_CODES } from '@countersign/core/contract/issue';
+import { openApiDocument } from '@countersign/core/contract/openapi';
+import { describe, expect, test } from 'vitest';
+import { STATUS } from './bad-input/refusals.ts';
+
+const page = readFileSync(fileURLToPath(new URL('../../../docs/errors.md', import.meta.url)), 'utf8');
+
+/** Rows of the table behind a heading, without head and rule. */
+function rowsBehind(heading: string): string[][] {
+  const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  const lines = section.split('\n').filter((line) => line.startsWith('| '));
+  return lines.slice(2).map((line) => line.slice(2, -2).split(' | '));
+}
+
+describe('docs/errors.md', () => {
+  test('says of every error code what the service says, and of no other', () => {
+    const documented = rowsBehind('Codes').map(([code, status, when]) => [code, Number(status), when]);
+    const known = Object.entries(ERRORS).map(([code, { status, when }]) => [`\`${code}\``, status, when]);
+    expect(documented.toSorted()).toEqual(known.toSorted());
+  });
+
+  test('says of every issue code what the service says, and of no other', () => {
+    const known = Object.entries(ISSUE_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
+    expect(rowsBehind('Codes of issues').toSorted()).toEqual(known.toSorted());
+  });
+});
+
+describe('the table of errors', () => {
+  test('is the one that the bad input is held against', () => {
+    for (const [code, status] of Object.entries(STATUS))
+      expect([code, ERRORS[code as keyof typeof ERRORS].status]).toEqual([code, status]);
+    expect(Object.keys(ERRORS).filter((code) => !(code in STATUS))).toEqual(['internal_error', 'unavailable']);
+  });
+
+  test('has codes in snake_case that name one thing each, and no status outside 4xx and 5xx', () => {
+    for (const code of [...Object.keys(ERRORS), ...Object.keys(ISSUE_CODES)]) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    for (const { status } of Object.values(ERRORS)) expect(status >= 400 && status < 600).toBe(true);
+    expect(new Set(Object.values(ERRORS).map(({ when }) => when)).size).toBe(Object.keys(ERRORS).length);
+  });
+
+  test('is in the OpenAPI document: every endpoint names every code that it can answer', () => {
+    for (const { post } of Object.values(openApiDocument().paths as Record<string, { post: { responses: object } }>)) {
+      const said = JSON.stringify(post.responses);
+      for (const code of Object.keys(ERRORS)) {
+        const never = code === 'not_found' || (code === 'idempotency_key_reused' && !said.includes('Idempotent-Replayed'));
+        expect([code, said.includes(`\`${code}\``)]).toEqual([code, !never]);
+      }
+    }
+  });
+});

@@ -1,0 +1,143 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { paths, type TestServer, testServer } from './bed/test-server.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is looked at as any reader of it would.
+type Json = any;
+
+let server: TestServer;
+let document: Json;
+
+beforeAll(async () => {
+  server = await testServer();
+  const response = await fetch(`${server.url}/openapi.json`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  document = await response.json();
+});
+
+/** Every object of the document, with where it stands. */
+function* nodes(value: Json, at = '#'): Generator<[at: string, node: Json]> {
+  if (typeof value !== 'object' || value === null) return;
+  yield [at, value];
+  for (const [name, member] of Object.entries(value))
+    yield* nodes(member, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+}
+
+const operationsOf = (): [string, Json][] => Object.entries<Json>(document.paths).map(([path, { post }]) => [path, post]);
+
+/** Follows a reference within the document. */
+function resolved(schema: Json): Json {
+  return schema.$ref === undefined ? schema : document.components.schemas[schema.$ref.replace('#/components/schemas/', '')];
+}
+
+describe('the OpenAPI document', () => {
+  test('is version 3.1 of OpenAPI and 1.0.0 of the interface, and describes the five endpoints and nothing else', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
+    expect(Object.keys(document.paths).sort()).toEqual(Object.values(paths).sort());
+    for (const item of Object.values<Json>(document.paths)) expect(Object.keys(item)).toEqual(['post']);
+    expect(new Set(operationsOf().map(([, { operationId }]) => operationId)).size).toBe(5);
+    expect(document.components.securitySchemes).toMatchObject({
+      bearer: { type: 'http', scheme: 'bearer' },
+      serviceKey: { type: 'apiKey', in: 'header', name: 'X-Service-Key' },
+    });
+    expect(document.security).toEqual([{ bearer: [] }, { serviceKey: [] }]);
+  });
+
+  test('has no reference that leads nowhere, no schema that nobody uses, and no JSON Schema identifiers of our own making', () => {
+    const referred = new Set<string>();
+    for (const [at, node] of nodes(document)) {
+      if (typeof node.$ref === 'string') {
+        expect([at, resolved(node)]).toEqual([at, expect.objectContaining({ type: 'object' })]);
+        referred.add(node.$ref.split('/').at(-1));
+      }
+      expect([at, Object.hasOwn(node, '$id')]).toEqual([at, false]);
+    }
+    expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());
+  });
+
+  test('describes every member, and its types are those of JSON Schema', () => {
+    const known = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'];
+    for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
+      for (const [member, property] of Object.entries<Json>(schema.properties)) {
+        const at = `${name}.${member}`;
+        expect([at, typeof (property.description ?? resolved(property).description)]).toEqual([at, 'string']);
+        for (const type of [property.type ?? []].flat()) expect(known).toContain(type);
+        for (const bad of property.enum ?? []) expect([at, typeof bad]).toEqual([at, bad === null ? 'object' : 'string']);
+      }
+      for (const member of schema.required ?? []) expect(Object.keys(schema.properties)).toContain(member);
+    }
+  });
+
+  test('says of every endpoint: body, examples, the answer, the errors, the request id, and how to send it again', () => {
+    for (const [path, post] of operationsOf()) {
+      const { schema, examples } = post.requestBody.content['application/json'];
+      expect(post.requestBody.required).toBe(true);
+      expect((schema.anyOf ?? [schema]).length).toBe(path === paths.telemetry ? 2 : 1);
+      expect(Object.keys(examples)).toEqual(Object.keys(post.responses[200].content['application/json'].examples));
+      expect(Object.keys(post.responses)).toEqual(
+        expect.arrayContaining(['200', '401', '413', '415', '422', '429', '500', '503']),
+      );
+      for (const [status, response] of Object.entries<Json>(post.responses)) {
+        expect(response.description.length).toBeGreaterThan(5);
+        expect(Object.keys(response.headers)).toContain('X-Request-Id');
+        if (status !== '200') expect(response.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/Error' });
+      }
+      const names = (post.parameters ?? []).map(({ name }: Json) => name);
+      expect(names).toEqual(path === paths.promotionCheck ? [] : ['Idempotency-Key']);
+    }
+  });
+
+  test('bounds are those of the specification', () => {
+    const { Trace, TelemetryBatch, Evaluation, PromotionCheck, AuditEntry } = document.components.schemas;
+    expect(Trace.properties.spans.maxItems).toBe(500);
+    expect(TelemetryBatch.properties.events).toMatchObject({ minItems: 1, maxItems: 200 });
+    expect(Evaluation.properties.pass_rate).toMatchObject({ minimum: 0, maximum: 100 });
+    expect(Evaluation.properties.status).toMatchObject({
+      default: 'passing',
+      enum: ['scheduled', 'running', 'passing', 'failing', null],
+    });
+    expect(PromotionCheck.properties.min_pass_rate).toMatchObject({ minimum: 0, maximum: 100, default: 80 });
+    expect(PromotionCheck.properties.max_age_hours).toMatchObject({ minimum: 1, maximum: 8760, default: 72 });
+    expect(Trace.properties.outcome).toMatchObject({ default: 'success' });
+    expect(AuditEntry.properties.retention_until.pattern).toBe('^\\d{4}-\\d{2}-\\d{2}$');
+    for (const strict of [Evaluation, AuditEntry, PromotionCheck]) expect(strict.additionalProperties).toBe(false);
+    for (const tolerant of [Trace, TelemetryBatch]) expect(tolerant.additionalProperties).not.toBe(false);
+  });
+});
+
+test('every example request is accepted by the server, and its answer has the members, types and plain values that the example shows', async () => {
+  const key = await server.key(await server.workspace());
+  for (const [path, post] of operationsOf()) {
+    const requests = post.requestBody.content['application/json'].examples;
+    const answers = post.responses[200].content['application/json'];
+    for (const [name, { value }] of Object.entries<Json>(requests)) {
+      const { status, headers, body } = await server.post(path, key, value);
+      const shown = answers.examples[name].value;
+      expect([path, name, status, body.error]).toEqual([path, name, 200, undefined]);
+      expect(shape(body)).toEqual(shape(shown));
+      expect(plain(body)).toEqual(plain(shown));
+      for (const member of resolved(answers.schema).required) expect(Object.keys(body)).toContain(member);
+      expect(Object.keys(resolved(answers.schema).properties)).toEqual(expect.arrayContaining(Object.keys(body)));
+      expect(headers.get('countersign-ledger-seq')).toBe(path === paths.audit ? '1' : null);
+    }
+  }
+});
+
+/** Names and types, all the way down. */
+const shape = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map(shape);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, shape(value[name])]),
+  );
+};
+
+/** What does not differ from one run to the next: no identifiers, hashes, times and ages, and no sentence that tells an age. */
+const plain = (value: Json): Json =>
+  JSON.parse(
+    JSON.stringify(value, (name, member) =>
+      /(^|_)(id|at|age|by|hash|sha256|timestamp|signature|message)$/.test(name) && name !== 'trace_id' ? undefined : member,
+    ),
+  );

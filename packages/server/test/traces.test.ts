@@ -1,0 +1,170 @@
+import { gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { paths, type TestServer, testServer } from './bed/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'step', ...members });
+/** Sends a trace and returns the answer's body. */
+const trace = async (traceId: string, members: object = {}) => {
+  const { status, body } = await server.post(paths.traces, key, { trace_id: traceId, ...members });
+  expect([status, body.issues]).toEqual([200, undefined]);
+  return body;
+};
+const stored = async (traceId: string) =>
+  (await server.database.sql('SELECT * FROM countersign.traces WHERE tenant_id = $1 AND trace_id = $2', [tenantId, traceId]))[0]!;
+
+describe("a trace's totals", () => {
+  test.each<[string, object, { tokens: number | null; cost_usd: number | null }]>([
+    ['nobody says: null', { spans: [span('a')] }, { tokens: null, cost_usd: null }],
+    ['zero is something said', { spans: [span('a', { total_tokens: 0, cost_usd: 0 })] }, { tokens: 0, cost_usd: 0 }],
+    [
+      'summed over the spans that say',
+      { spans: [span('a', { total_tokens: 7, cost_usd: 0.1 }), span('b'), span('c', { total_tokens: 5, cost_usd: 0.2 })] },
+      { tokens: 12, cost_usd: 0.3 },
+    ],
+    [
+      'a span without a total counts prompt + completion, or what there is of them',
+      {
+        spans: [
+          span('a', { prompt_tokens: 10, completion_tokens: 2 }),
+          span('b', { completion_tokens: 30 }),
+          span('c', { prompt_tokens: 1, completion_tokens: 1, total_tokens: 100 }),
+        ],
+      },
+      { tokens: 142, cost_usd: null },
+    ],
+    [
+      'supplied wins over the sum',
+      { total_tokens: 1, cost_usd: 9.99, spans: [span('a', { total_tokens: 50, cost_usd: 1 })] },
+      { tokens: 1, cost_usd: 9.99 },
+    ],
+    [
+      'prompt and completion supplied make a total',
+      { prompt_tokens: 20, completion_tokens: 3, spans: [span('a', { total_tokens: 50 })] },
+      { tokens: 23, cost_usd: null },
+    ],
+    [
+      'one of them alone makes none',
+      { prompt_tokens: 20, spans: [span('a', { total_tokens: 50 })] },
+      { tokens: 50, cost_usd: null },
+    ],
+    ['2^53-1 is held', { total_tokens: Number.MAX_SAFE_INTEGER }, { tokens: Number.MAX_SAFE_INTEGER, cost_usd: null }],
+    [
+      'costs are exact decimals, however small',
+      { spans: [0.1, 0.2, 0.3, 1e-7, 2e-7].map((cost, index) => span(`${index}`, { cost_usd: cost })) },
+      { tokens: null, cost_usd: 0.6000003 },
+    ],
+    [
+      '500 cents are five dollars',
+      { spans: Array.from({ length: 500 }, (_, index) => span(`${index}`, { cost_usd: 0.01 })) },
+      { tokens: null, cost_usd: 5 },
+    ],
+  ])('%s', async (what, members, expected) => {
+    expect(await trace(what, members)).toMatchObject(expected);
+  });
+
+  test('the sum is kept exactly, to the last of many digits', async () => {
+    await trace('digits', { spans: [span('a', { cost_usd: 1e-20 }), span('b', { cost_usd: 123456789.125 })] });
+    const [row] = await server.database.sql(`SELECT cost_usd::text AS cost FROM countersign.traces WHERE trace_id = 'digits'`);
+    expect(row?.cost).toBe('123456789.12500000000000000001');
+  });
+});
+
+describe('a trace sent again', () => {
+  test('is the same trace: spans merge by span_id, the later one whole, and absent spans leave what is there', async () => {
+    const first = await trace('again', {
+      spans: [span('a', { total_tokens: 5, model: 'm1', error: 'x' }), span('b', { total_tokens: 7 })],
+    });
+    expect(first).toMatchObject({ spans_ingested: 2, tokens: 12 });
+    const second = await trace('again', {
+      spans: [span('a', { kind: 'tool', name: 'replaced' }), span('c', { total_tokens: 1 })],
+    });
+    expect(second).toEqual({ ...first, spans_ingested: 2, tokens: 8 });
+    expect(await trace('again')).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    expect(await trace('again', { spans: [] })).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    expect(await trace('again', { spans: null })).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    const spans = await server.database.sql(
+      'SELECT span_id, kind, name, model, total_tokens, submission, ordinal FROM countersign.spans WHERE trace = $1 ORDER BY span_id',
+      [first.id],
+    );
+    expect(spans).toEqual([
+      { span_id: 'a', kind: 'tool', name: 'replaced', model: null, total_tokens: null, submission: 2, ordinal: 0 },
+      { span_id: 'b', kind: 'llm', name: 'step', model: null, total_tokens: 7, submission: 1, ordinal: 1 },
+      { span_id: 'c', kind: 'llm', name: 'step', model: null, total_tokens: 1, submission: 2, ordinal: 1 },
+    ]);
+    expect(await stored('again')).toMatchObject({ span_count: 3, submission_count: 5 });
+  });
+
+  test('keeps what it does not say, and takes what it says', async () => {
+    const said = {
+      outcome: 'failure',
+      session_id: 's',
+      external_user_id: 'u',
+      latency_ms: 7,
+      started_at: '2026-01-01T00:00:00.123456789Z',
+    };
+    await trace('members', said);
+    await trace('members', { ended_at: '2025-12-31T23:00:00-01:00', error: 'late', session_id: null });
+    expect(await stored('members')).toMatchObject({
+      outcome: 'failure',
+      session_id: 's',
+      external_user_id: 'u',
+      latency_ms: 7,
+      has_error: true,
+      started_at: new Date('2026-01-01T00:00:00.123Z'),
+      ended_at: new Date('2026-01-01T00:00:00Z'),
+    });
+    await trace('members', { outcome: 'success', session_id: 't', latency_ms: 0 });
+    expect(await stored('members')).toMatchObject({ outcome: 'success', session_id: 't', latency_ms: 0 });
+  });
+
+  test('the default outcome is for the first arrival alone', async () => {
+    await trace('outcome');
+    expect(await stored('outcome')).toMatchObject({ outcome: 'success' });
+    await trace('outcome', { outcome: 'escalated' });
+    await trace('outcome', {});
+    await trace('outcome', { outcome: null });
+    expect(await stored('outcome')).toMatchObject({ outcome: 'escalated' });
+  });
+
+  test('supplied totals stay until supplied again; sums follow the merged spans', async () => {
+    expect(await trace('totals', { total_tokens: 100, cost_usd: 1 })).toMatchObject({ tokens: 100, cost_usd: 1 });
+    expect(await trace('totals', { spans: [span('a', { total_tokens: 5, cost_usd: 9 })] })).toMatchObject({
+      tokens: 100,
+      cost_usd: 1,
+    });
+    expect(await trace('totals', { cost_usd: 2 })).toMatchObject({ tokens: 100, cost_usd: 2 });
+    expect(await trace('totals', { prompt_tokens: 7 })).toMatchObject({ tokens: 100 });
+    expect(await trace('totals', { prompt_tokens: 7, completion_tokens: 8 })).toMatchObject({ tokens: 15 });
+    expect(await trace('totals', { completion_tokens: 9 })).toMatchObject({ tokens: 16 });
+    expect(await trace('totals', { total_tokens: 3 })).toMatchObject({ tokens: 3, cost_usd: 2 });
+  });
+
+  test('every submission is kept as it came, byte for byte, with its time and its sender', async () => {
+    const documents = [
+      `{ "trace_id" : "kept",\n\t"detail":"\\u0000 \\ud83d \u{1F600}", "unknown": 1e400, "trace_id": "kept" }`,
+      '{"trace_id":"kept","metadata":{"__proto__":{"a":1},"n":12345678901234567890,"z":-0}}\r\n',
+      '{"trace_id":"kept","spans":[{"span_id":"a","kind":"tool","name":"n","output":[[["\\udc00"]],0.1234567890123456789,1e-400]}]}',
+    ];
+    for (const document of documents) expect((await server.post(paths.traces, key, document)).status).toBe(200);
+    expect((await server.post(paths.traces, key, gzipSync(documents[0]!), { 'content-encoding': 'gzip' })).status).toBe(200);
+    const kept = await server.database.sql<{ document: string; recorded_by: string; received_at: Date }>(
+      `SELECT document, recorded_by, received_at FROM countersign.trace_submissions WHERE trace = $1 ORDER BY number`,
+      [(await stored('kept')).id],
+    );
+    expect(kept.map(({ document }) => document)).toEqual([...documents, documents[0]]);
+    expect(new Set(kept.map(({ recorded_by }) => recorded_by))).toEqual(new Set([`key:${key.slice(8, 20)}`]));
+    expect(kept.map(({ received_at }) => +received_at)).toEqual(
+      kept.map(({ received_at }) => +received_at).toSorted((a, b) => a - b),
+    );
+  });
+});
