@@ -1,0 +1,127 @@
+import { canonicalJson } from './canonical-json.ts';
+import type { Sha256 } from './merkle-tree.ts';
+import { fromBase64, toBase64, type VerifyEd25519 } from './signed-note.ts';
+
+/**
+ * A decision as an attestation that a third party can check: an in-toto Statement v1 in a DSSE envelope, signed with Ed25519.
+ * https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md, https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
+ */
+export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
+export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+export const PREDICATE_TYPE = 'urn:countersign:promotion-decision:v1';
+
+/** A DSSE envelope. */
+export interface Envelope {
+  /** Standard base64 of the statement's canonical JSON. */
+  payload: string;
+  payloadType: string;
+  signatures: { keyid: string; sig: string }[];
+}
+
+/** A key that signs attestations; its id is the thumbprint of its JWK. */
+export interface AttestationSigner {
+  keyid: string;
+  sign(message: Uint8Array): Uint8Array;
+}
+
+/** A key that checks attestations: 32 bytes, RFC 8032. */
+export interface AttestationKey {
+  keyid: string;
+  publicKey: Uint8Array;
+}
+
+/** What an attestation is about: the decision as it was answered. */
+interface Attested {
+  decision_id: string;
+  response_sha256: string;
+}
+
+/** The bytes that are signed: DSSE's pre-authentication encoding, which keeps a payload from being read as another type. */
+export function preAuthenticationEncoding(payloadType: string, payload: Uint8Array): Uint8Array {
+  const type = new TextEncoder().encode(payloadType);
+  const head = new TextEncoder().encode(`DSSEv1 ${type.length} ${payloadType} ${payload.length} `);
+  const bytes = new Uint8Array(head.length + payload.length);
+  bytes.set(head);
+  bytes.set(payload, head.length);
+  return bytes;
+}
+
+/** Attests a decision as it was answered, by every live key. */
+export function attestDecision<D extends Attested>(decision: D, signers: readonly AttestationSigner[]): Envelope {
+  const statement = {
+    _type: STATEMENT_TYPE,
+    subject: [{ name: `decision:${decision.decision_id}`, digest: { sha256: decision.response_sha256 } }],
+    predicateType: PREDICATE_TYPE,
+    predicate: decision,
+  };
+  const payload = new TextEncoder().encode(canonicalJson(statement));
+  const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
+  return {
+    payload: toBase64(payload),
+    payloadType: PAYLOAD_TYPE,
+    signatures: signers.map(({ keyid, sign }) => ({ keyid, sig: toBase64(sign(message)) })),
+  };
+}
+
+/**
+ * The decision that an envelope attests, if one of the keys has signed it and it is a statement about that decision; or why not.
+ * Input is taken as hostile.
+ */
+export function openAttestation(
+  envelope: unknown,
+  keys: readonly AttestationKey[],
+  verify: VerifyEd25519,
+  digestOf: (decision: Record<string, unknown>) => string,
+): { decision: Record<string, unknown>; keyid: string } | { fault: string } {
+  const {
+    payload: encoded,
+    payloadType,
+    signatures,
+  } = (typeof envelope === 'object' && envelope !== null ? envelope : {}) as Partial<Envelope>;
+  const payload = typeof encoded === 'string' ? fromBase64(encoded) : undefined;
+  if (payload === undefined || payloadType !== PAYLOAD_TYPE || !Array.isArray(signatures))
+    return { fault: 'it is no DSSE envelope of an in-toto statement' };
+  const message = preAuthenticationEncoding(payloadType, payload);
+  const signed = signatures.find((signature) => {
+    const key = keys.find(({ keyid }) => keyid === signature?.keyid);
+    const sig = typeof signature?.sig === 'string' ? fromBase64(signature.sig) : undefined;
+    return key !== undefined && sig !== undefined && sig.length === 64 && verify(key.publicKey, message, sig);
+  });
+  if (signed === undefined) return { fault: 'none of the known keys has signed it' };
+  const decision = predicateOf(payload);
+  if (decision === undefined) return { fault: 'the payload is no statement about a promotion decision' };
+  if (decision.subject !== digestOf(decision.predicate))
+    return { fault: 'the statement is about another decision than the one it carries' };
+  return { decision: decision.predicate, keyid: signed.keyid };
+}
+
+function predicateOf(payload: Uint8Array): { subject: unknown; predicate: Record<string, unknown> } | undefined {
+  try {
+    const statement = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+    if (statement?._type !== STATEMENT_TYPE || statement.predicateType !== PREDICATE_TYPE) return undefined;
+    const { predicate } = statement;
+    if (typeof predicate !== 'object' || predicate === null || Array.isArray(predicate)) return undefined;
+    return { subject: statement.subject?.[0]?.digest?.sha256, predicate };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A public key as a JWK (RFC 8037), with its thumbprint as its id (RFC 7638). */
+export interface PublicJwk {
+  kty: 'OKP';
+  crv: 'Ed25519';
+  x: string;
+  kid: string;
+  use: 'sig';
+  alg: 'EdDSA';
+}
+
+/** The JWK of a public key. */
+export function publicJwk(publicKey: Uint8Array, sha256: Sha256): PublicJwk {
+  const x = toBase64Url(publicKey);
+  const thumbprint = sha256(new TextEncoder().encode(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`));
+  return { kty: 'OKP', crv: 'Ed25519', x, kid: toBase64Url(thumbprint), use: 'sig', alg: 'EdDSA' };
+}
+
+const toBase64Url = (bytes: Uint8Array): string => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');

@@ -1,0 +1,55 @@
+import { HASH_BYTES, type Sha256 } from './merkle-tree.ts';
+import { fromBase64, type NoteKey, type NoteSigner, openNote, signNote, toBase64, type VerifyEd25519 } from './signed-note.ts';
+
+/** A tenant's logs, each with a tree of its own. */
+export type TreeLog = 'audit' | 'decisions' | 'keys';
+
+/** A tree's head: what a checkpoint says (https://c2sp.org/tlog-checkpoint). */
+export interface TreeHead {
+  origin: string;
+  size: number;
+  /** 32 bytes. */
+  root: Uint8Array;
+}
+
+/** The origin of a tenant's log: the audit ledger is the tenant's own, the others say which. */
+export const originOf = (tenantId: string, log: TreeLog): string => `countersign/${tenantId}${log === 'audit' ? '' : `/${log}`}`;
+
+/** The name of the instance's key in notes. */
+export const noteKeyName = (instanceId: string): string => `countersign/${instanceId}`;
+
+/** The text that is signed. */
+export const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\n${size}\n${toBase64(root)}\n`;
+
+/** A signed checkpoint. */
+export const signCheckpoint = (head: TreeHead, signers: readonly NoteSigner[], sha256: Sha256): string =>
+  signNote(checkpointText(head), signers, sha256);
+
+/** The head that a checkpoint says, if one of the keys has signed it; or why it is not to be believed. */
+export function openCheckpoint(
+  note: string,
+  keys: readonly NoteKey[],
+  verify: VerifyEd25519,
+  sha256: Sha256,
+): { head: TreeHead; key: NoteKey } | { fault: string } {
+  const opened = openNote(note, keys, verify, sha256);
+  if ('fault' in opened) return { fault: `the checkpoint is not to be believed: ${opened.fault}` };
+  const head = parseCheckpointText(opened.text);
+  return head === undefined
+    ? { fault: 'the checkpoint has not its form: origin, size and root, a line each' }
+    : { head, key: opened.key };
+}
+
+/** The three lines of a checkpoint; undefined when they are not. */
+export function parseCheckpointText(text: string): TreeHead | undefined {
+  const [origin, size, root, ...rest] = text.split('\n');
+  if (origin === undefined || origin === '' || size === undefined || root === undefined || rest.length !== 1 || rest[0] !== '')
+    return undefined;
+  if (!/^(0|[1-9]\d{0,15})$/.test(size) || !Number.isSafeInteger(Number(size))) return undefined;
+  const bytes = fromBase64(root);
+  return bytes?.length === HASH_BYTES ? { origin, size: Number(size), root: bytes } : undefined;
+}
+
+/** A tree head without a signature, as the promotion check's header carries it: whoever keeps the answer is a witness. */
+export const witnessedHead = (log: TreeLog, size: number, root: Uint8Array): string =>
+  `${log};size=${size};root=:${toBase64(root)}:`;

@@ -1,0 +1,33 @@
+import { HASH_BYTES } from './merkle-tree.ts';
+import { fromBase64, toBase64 } from './signed-note.ts';
+
+/** An inclusion proof that can be checked offline (https://c2sp.org/tlog-proof): where the leaf stands, the hashes, the checkpoint. */
+export interface LogProof {
+  /** From 0: the row of seq n is leaf n - 1. */
+  index: number;
+  hashes: readonly Uint8Array[];
+  /** The signed note, verbatim. */
+  checkpoint: string;
+}
+
+const FIRST_LINE = 'c2sp.org/tlog-proof@v1';
+/** More than any tree of 2^53 leaves needs. */
+const HASHES_MAX = 64;
+
+/** Writes a proof. */
+export const formatLogProof = ({ index, hashes, checkpoint }: LogProof): string =>
+  [FIRST_LINE, `index ${index}`, ...hashes.map(toBase64), '', checkpoint].join('\n');
+
+/** Reads a proof; undefined when it has not its form. `extra` is allowed and ignored: nothing vouches for it. */
+export function parseLogProof(text: string): LogProof | undefined {
+  const split = text.indexOf('\n\n');
+  if (split < 0) return undefined;
+  const lines = text.slice(0, split).split('\n');
+  if (lines.shift() !== FIRST_LINE) return undefined;
+  if (lines[0]?.startsWith('extra ')) lines.shift();
+  const [, index] = /^index (0|[1-9]\d{0,15})$/.exec(lines.shift() ?? '') ?? [];
+  const hashes = lines.map(fromBase64);
+  if (index === undefined || !Number.isSafeInteger(Number(index)) || hashes.length > HASHES_MAX) return undefined;
+  if (!hashes.every((hash): hash is Uint8Array => hash?.length === HASH_BYTES)) return undefined;
+  return { index: Number(index), hashes, checkpoint: text.slice(split + 2) };
+}

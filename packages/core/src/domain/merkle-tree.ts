@@ -1,0 +1,89 @@
+/**
+ * The Merkle tree of RFC 6962, section 2.1 (kept by RFC 9162): leaf = SHA-256(0x00 || data), node = SHA-256(0x01 || left || right).
+ * The tree is never held whole: a frontier is enough to append and to know the root, and proofs name the nodes they need.
+ */
+
+/** SHA-256 over bytes, 32 bytes; brought by the caller, as in digests.ts. */
+export type Sha256 = (bytes: Uint8Array) => Uint8Array;
+
+/** Bytes of a hash. */
+export const HASH_BYTES = 32;
+
+/** Hash of a leaf from its data. */
+export function leafHash(data: Uint8Array, sha256: Sha256): Uint8Array {
+  const bytes = new Uint8Array(1 + data.length);
+  bytes.set(data, 1);
+  return sha256(bytes);
+}
+
+/** Hash of a node from its children. */
+export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
+  const bytes = new Uint8Array(1 + 2 * HASH_BYTES);
+  bytes[0] = 1;
+  bytes.set(left, 1);
+  bytes.set(right, 1 + HASH_BYTES);
+  return sha256(bytes);
+}
+
+/** A complete subtree: the node at `index` from the left on `level`; level 0 are the leaves. */
+export interface TreeNode {
+  level: number;
+  index: number;
+  hash: Uint8Array;
+}
+
+/**
+ * The right edge of a tree: the roots of its complete subtrees, from left to right. All that an append needs, and at most 53 hashes.
+ */
+export class Frontier {
+  size: number;
+  /** One hash for each bit set in `size`, the largest subtree first. */
+  readonly #roots: Uint8Array[];
+  readonly #sha256: Sha256;
+
+  constructor(sha256: Sha256, size = 0, roots: readonly Uint8Array[] = []) {
+    if (roots.length !== bitsSet(size))
+      throw new RangeError(`a tree of ${size} leaves has ${bitsSet(size)} complete subtrees, got ${roots.length}`);
+    this.#sha256 = sha256;
+    this.size = size;
+    this.#roots = [...roots];
+  }
+
+  /** The roots of the complete subtrees, to be stored. */
+  get roots(): readonly Uint8Array[] {
+    return this.#roots;
+  }
+
+  /** Appends one leaf by its data. `completed` hears of each node above the leaves that this completes. */
+  append(data: Uint8Array, completed?: (node: TreeNode) => void): void {
+    let hash = leafHash(data, this.#sha256);
+    let index = this.size;
+    for (let level = 1; index % 2 === 1; level += 1) {
+      hash = nodeHash(this.#roots.pop()!, hash, this.#sha256);
+      index = (index - 1) / 2;
+      completed?.({ level, index, hash });
+    }
+    this.#roots.push(hash);
+    this.size += 1;
+  }
+
+  /** The root of the tree; of an empty one the hash of nothing (RFC 6962, section 2.1). */
+  root(): Uint8Array {
+    if (this.#roots.length === 0) return this.#sha256(new Uint8Array());
+    return foldRight(this.#roots, this.#sha256);
+  }
+}
+
+/** The hash over neighbouring subtrees, from the right: how complete subtrees of falling size make one. */
+export function foldRight(hashes: readonly Uint8Array[], sha256: Sha256): Uint8Array {
+  let hash = hashes.at(-1);
+  if (hash === undefined) throw new RangeError('nothing to fold');
+  for (let place = hashes.length - 2; place >= 0; place -= 1) hash = nodeHash(hashes[place]!, hash, sha256);
+  return hash;
+}
+
+function bitsSet(size: number): number {
+  let count = 0;
+  for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2;
+  return count;
+}

@@ -1,0 +1,126 @@
+import type { Sha256 } from './merkle-tree.ts';
+
+/**
+ * C2SP signed notes (https://c2sp.org/signed-note), with Ed25519 signatures alone: text, a blank line, signature lines.
+ * Cryptography comes in as arguments; input is taken as hostile.
+ */
+
+/** A key that checks notes. */
+export interface NoteKey {
+  /** No spaces, no plus sign: `countersign/<instance id>`. */
+  name: string;
+  /** 32 bytes, RFC 8032. */
+  publicKey: Uint8Array;
+}
+
+/** A key that signs notes. */
+export interface NoteSigner extends NoteKey {
+  sign(message: Uint8Array): Uint8Array;
+}
+
+/** Checks an Ed25519 signature over a message. */
+export type VerifyEd25519 = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
+
+/** Signature type of Ed25519. */
+const ED25519 = 0x01;
+const ID_BYTES = 4;
+const SIGNATURE_BYTES = 64;
+const SIGNATURES_MAX = 100;
+const SIGNATURE_LINE = /^\u2014 (\S+) ([A-Za-z0-9+/]+={0,2})$/;
+
+/** The four bytes that identify a key: SHA-256(name || 0x0A || type || public key)[:4]. */
+export function keyId({ name, publicKey }: NoteKey, sha256: Sha256): Uint8Array {
+  const start = new TextEncoder().encode(`${name}\n`);
+  const bytes = new Uint8Array(start.length + 1 + publicKey.length);
+  bytes.set(start);
+  bytes[start.length] = ED25519;
+  bytes.set(publicKey, start.length + 1);
+  return sha256(bytes).slice(0, ID_BYTES);
+}
+
+/** Signs a text, which must end in a newline, by each of the signers: two while one key follows another. */
+export function signNote(text: string, signers: readonly NoteSigner[], sha256: Sha256): string {
+  if (!text.endsWith('\n') || hasControls(text))
+    throw new RangeError('a note is text that ends in a newline and holds no other control characters');
+  const message = new TextEncoder().encode(text);
+  const lines = signers.map((signer) => {
+    if (!/^[^\s+]+$/u.test(signer.name)) throw new RangeError(`${JSON.stringify(signer.name)} is no key name`);
+    return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signer.sign(message)))}\n`;
+  });
+  return `${text}\n${lines.join('')}`;
+}
+
+/** The text of a note that one of the keys has signed; or why it is not to be believed. A bad signature of a known key refuses the whole note. */
+export function openNote(
+  note: string,
+  keys: readonly NoteKey[],
+  verify: VerifyEd25519,
+  sha256: Sha256,
+): { text: string; key: NoteKey } | { fault: string } {
+  const split = note.lastIndexOf('\n\n');
+  if (split < 0 || !note.endsWith('\n') || hasControls(note) || !note.isWellFormed())
+    return { fault: 'it has not the form of a signed note' };
+  const text = note.slice(0, split + 1);
+  const lines = note.slice(split + 2, -1).split('\n');
+  if (lines.length > SIGNATURES_MAX) return { fault: 'it bears too many signatures' };
+  const message = new TextEncoder().encode(text);
+  let signer: NoteKey | undefined;
+  for (const line of lines) {
+    const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
+    const bytes = encoded === undefined ? undefined : fromBase64(encoded);
+    if (name === undefined || bytes === undefined || bytes.length <= ID_BYTES)
+      return { fault: 'a signature line has not its form' };
+    const key = keys.find((known) => known.name === name && sameBytes(keyId(known, sha256), bytes.subarray(0, ID_BYTES)));
+    if (key === undefined) continue; // signatures of unknown keys say nothing, either way
+    const signature = bytes.subarray(ID_BYTES);
+    if (signature.length !== SIGNATURE_BYTES || !verify(key.publicKey, message, signature))
+      return { fault: `the signature of ${name} is wrong` };
+    signer ??= key;
+  }
+  return signer === undefined ? { fault: 'none of the known keys has signed it' } : { text, key: signer };
+}
+
+/** A key as verifiers are given it: `<name>+<key id, hex>+<base64 of type and public key>`. */
+export function noteVerifierKey(key: NoteKey, sha256: Sha256): string {
+  const id = [...keyId(key, sha256)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return `${key.name}+${id}+${toBase64(concat(new Uint8Array([ED25519]), key.publicKey))}`;
+}
+
+/** Reads a verifier key; undefined when it has not its form, or its id is not that of its key. */
+export function parseNoteVerifierKey(text: string, sha256: Sha256): NoteKey | undefined {
+  const [, name, , encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/u.exec(text.trim()) ?? [];
+  const bytes = encoded === undefined ? undefined : fromBase64(encoded);
+  if (name === undefined || bytes?.length !== 33 || bytes[0] !== ED25519) return undefined;
+  const key = { name, publicKey: bytes.slice(1) };
+  return noteVerifierKey(key, sha256) === text.trim() ? key : undefined;
+}
+
+const hasControls = (text: string): boolean => /[\u0000-\u0009\u000b-\u001f]/.test(text);
+
+/** Standard base64 with padding (RFC 4648, section 4). */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+/** Bytes of standard base64; undefined unless it is exactly what toBase64 writes: one value, one text. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    return toBase64(bytes) === text ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether two byte strings are the same. For public values: it stops at the first difference. */
+export const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
+  left.length === right.length && left.every((byte, index) => byte === right[index]);
+
+function concat(left: Uint8Array, right: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(left.length + right.length);
+  bytes.set(left);
+  bytes.set(right, left.length);
+  return bytes;
+}
