@@ -5,7 +5,11 @@ import { formatIngestionKey, parseIngestionKey, parseKeyPrefix, sentKey } from '
 describe('ingestion keys', () => {
   test('what is formatted is parsed', () => {
     for (let round = 0; round < 200; round += 1) {
-      const key = { prefix: randomBytes(6).toString('hex'), secret: randomBytes(32).toString('base64url') };
+      const key = {
+        kind: round % 2 === 0 ? ('live' as const) : ('read' as const),
+        prefix: randomBytes(6).toString('hex'),
+        secret: randomBytes(32).toString('base64url'),
+      };
       expect(parseIngestionKey(formatIngestionKey(key))).toEqual(key);
     }
   });
@@ -28,6 +32,7 @@ describe('ingestion keys', () => {
   test('a prefix is taken with or without aa_live_', () => {
     expect(parseKeyPrefix('5f0c2a9be671')).toBe('5f0c2a9be671');
     expect(parseKeyPrefix('aa_live_5f0c2a9be671')).toBe('5f0c2a9be671');
+    expect(parseKeyPrefix('aa_read_5f0c2a9be671')).toBe('5f0c2a9be671');
     expect(parseKeyPrefix('5f0c2a9be67')).toBeUndefined();
   });
 

@@ -126,15 +126,15 @@ describe('stopping', () => {
 
   test('a database that hangs does not hold it', { timeout: 60_000 }, async () => {
     const callers = await busyCallers();
-    const postmaster = folder.postmaster();
-    process.kill(postmaster, 'SIGSTOP');
-    for (const pid of folder.backends()) process.kill(pid, 'SIGSTOP');
+    const backends = folder.backends();
+    for (const pid of [folder.postmaster(), ...backends]) process.kill(pid, 'SIGSTOP');
     await sleep(200);
     const told = Date.now();
     expect(await server.end('SIGTERM')).toBe(0);
     expect(Date.now() - told).toBeLessThan(STOP_MS);
     await callers.stop();
     await until('the database is ended by force', () => folder.isAtRest());
+    for (const pid of backends) process.kill(pid, 'SIGCONT');
   });
 
   test('a command uses the database of the running server and leaves it running', async () => {

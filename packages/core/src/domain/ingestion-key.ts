@@ -1,13 +1,15 @@
-/** An ingestion key as it is sent: `aa_live_<12 hex>.<32 random bytes, base64url>` (specification 5.2). */
+import type { KeyKind } from '../contract/scopes.ts';
+
+/** A key as it is sent: `aa_live_<12 hex>.<32 random bytes, base64url>` (specification 5.2), or `aa_read_…` for a read token. */
 export interface IngestionKey {
+  kind: KeyKind;
   /** Twelve hex digits; visible, identifies the key. */
   prefix: string;
   /** The secret part as sent. Only its SHA-256 is stored. */
   secret: string;
 }
 
-const LABEL = 'aa_live_';
-const FORM = /^aa_live_([0-9a-f]{12})\.([A-Za-z0-9_-]{43})$/;
+const FORM = /^aa_(live|read)_([0-9a-f]{12})\.([A-Za-z0-9_-]{43})$/;
 
 /** Bytes of the random secret. */
 export const SECRET_BYTES = 32;
@@ -16,16 +18,16 @@ export const PREFIX_BYTES = 6;
 
 /** Reads a key; undefined when the text has not its form. */
 export function parseIngestionKey(text: string): IngestionKey | undefined {
-  const [, prefix, secret] = FORM.exec(text) ?? [];
-  return prefix === undefined || secret === undefined ? undefined : { prefix, secret };
+  const [, kind, prefix, secret] = FORM.exec(text) ?? [];
+  return prefix === undefined || secret === undefined ? undefined : { kind: kind as KeyKind, prefix, secret };
 }
 
 /** Writes a key. This text is shown once and never stored. */
-export const formatIngestionKey = ({ prefix, secret }: IngestionKey): string => `${LABEL}${prefix}.${secret}`;
+export const formatIngestionKey = ({ kind, prefix, secret }: IngestionKey): string => `aa_${kind}_${prefix}.${secret}`;
 
-/** A prefix as people give it, with or without `aa_live_`; undefined when it is none. */
+/** A prefix as people give it, with or without `aa_live_` (`aa_read_`); undefined when it is none. */
 export function parseKeyPrefix(text: string): string | undefined {
-  const bare = text.startsWith(LABEL) ? text.slice(LABEL.length) : text;
+  const bare = text.replace(/^aa_(live|read)_/, '');
   return /^[0-9a-f]{12}$/.test(bare) ? bare : undefined;
 }
 

@@ -77,7 +77,9 @@ function addList(group: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('keys list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
-      const keys = await session.withWorkspace(workspace, ({ pool }, tenant) => inTenantTransaction(pool, tenant.id, listKeys));
+      const keys = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        inTenantTransaction(pool, tenant.id, (tx) => listKeys(tx, 'live')),
+      );
       await session.list(keys.map(listed), 'no keys yet; `keys mint` makes one', [
         ['PREFIX', ({ prefix }) => `aa_live_${prefix}`],
         ['NAME', ({ name }) => name],

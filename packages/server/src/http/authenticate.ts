@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Scope } from '@countersign/core/contract/scopes';
+import type { KeyScope } from '@countersign/core/contract/scopes';
 import { parseIngestionKey, sentKey } from '@countersign/core/domain/ingestion-key';
 import type { Pool } from 'pg';
 import { ApiError, unavailable } from '../api-error.ts';
@@ -24,13 +24,13 @@ export class Authenticator {
   }
 
   /** Who is asking, if their key has the scope. One and the same 401 for every key that is not good. */
-  async authenticate(headers: IncomingHttpHeaders, scope: Scope): Promise<Principal> {
+  async authenticate(headers: IncomingHttpHeaders, scope: KeyScope): Promise<Principal> {
     const key = parseIngestionKey(sentKey(headers.authorization, headers['x-service-key'] as string | undefined) ?? '');
     if (key === undefined) throw unauthorized();
     const record = await this.#lookups.find(key.prefix);
     const { secretSha256, dead } = record ?? NOBODY;
     const same = timingSafeEqual(hash('sha256', key.secret, 'buffer'), secretSha256);
-    if (record === undefined || !same || dead) throw unauthorized();
+    if (record === undefined || record.kind !== key.kind || !same || dead) throw unauthorized();
     this.#noteUse(record);
     if (!record.scopes.includes(scope)) throw insufficientScope(scope);
     return { tenantId: record.tenantId, keyId: record.keyId, prefix: record.prefix, scopes: record.scopes };
@@ -49,7 +49,7 @@ export class Authenticator {
 /** One challenge for all: it says neither whether the prefix exists nor what was wrong. */
 const unauthorized = (): ApiError => new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
 
-const insufficientScope = (scope: Scope): ApiError =>
+const insufficientScope = (scope: KeyScope): ApiError =>
   new ApiError(
     'insufficient_scope',
     [{ path: '', code: 'missing_scope', message: `this endpoint needs a key with the scope ${scope}` }],

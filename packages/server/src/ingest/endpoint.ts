@@ -1,5 +1,5 @@
 import type { Operation } from '@countersign/core/contract/operations';
-import type { Scope } from '@countersign/core/contract/scopes';
+import type { KeyScope } from '@countersign/core/contract/scopes';
 import type { House } from './house.ts';
 
 /** Who is asking: what the key resolved to. */
@@ -8,7 +8,7 @@ export interface Principal {
   keyId: string;
   /** Twelve hex digits. */
   prefix: string;
-  scopes: readonly Scope[];
+  scopes: readonly KeyScope[];
 }
 
 /** A request that has passed authentication, with its body's own bytes. */

@@ -2,9 +2,10 @@ import { operations } from '@countersign/core/contract/operations';
 import type { UnlinkedEntry } from '@countersign/core/domain/audit-chain';
 import { validationFailed } from '../api-error.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries } from '../ledger/append.ts';
 import { findAgents } from '../storage/agents.ts';
-import { lockHeads } from '../storage/ledger.ts';
+import type { LockedHead } from '../storage/ledger.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
 import { answered } from './endpoint.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
@@ -17,19 +18,18 @@ export interface PreparedAudit extends Replayable {
 
 /** Appends audit entries of one tenant in one transaction, in the order they came. */
 export async function writeAudit(tx: Transaction, items: readonly PreparedAudit[]): Promise<Outcome[]> {
-  const heads = underWay(lockHeads(tx, ['audit']));
+  const locked = underWay(lockLogs(tx, ['audit']));
   const agents = underWay(findAgents(tx, ...claimed(items.map(({ claim }) => claim))));
-  return commitWithReplays(tx, operations.appendAuditEntry.path, items, (fresh) => store(tx, heads, agents, fresh));
+  return commitWithReplays(tx, operations.appendAuditEntry.path, items, (fresh) => store(tx, locked, agents, fresh));
 }
 
 async function store(
   tx: Transaction,
-  heads: ReturnType<typeof lockHeads>,
+  locked: Promise<{ audit: LockedHead }>,
   agents: ReturnType<typeof findAgents>,
   items: readonly PreparedAudit[],
 ): Promise<Written> {
-  const head = (await heads).get('audit');
-  if (head === undefined) throw new Error(`tenant ${tx.tenantId} has no audit head`);
+  const { audit: head } = await locked;
   const book = new AgentBook(await agents);
   const refusals = items.map(({ claim }) => {
     const resolved = book.resolve([claim]);

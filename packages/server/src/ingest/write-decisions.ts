@@ -1,4 +1,5 @@
 import type { PromotionDecision } from '@countersign/core/contract/promotion-check';
+import { witnessedHead } from '@countersign/core/domain/checkpoint';
 import { type Signature, signDecision } from '@countersign/core/domain/decision-signature';
 import {
   type Demand,
@@ -13,11 +14,12 @@ import { ApiError, validationFailed } from '../api-error.ts';
 import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
+import { advance, lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { type DecisionRow, findSigningKeyId, insertDecisions } from '../storage/decisions.ts';
 import { type EvidenceQuestion, findEvidence } from '../storage/evidence.ts';
-import { lockHeads, moveHead } from '../storage/ledger.ts';
+import type { LockedHead } from '../storage/ledger.ts';
 import { type Answered, answered } from './endpoint.ts';
 
 /** A promotion check ready to be decided. */
@@ -52,37 +54,54 @@ export async function writeDecisions(
   observe: (committed: Verdict) => void,
 ): Promise<(Answered | ApiError)[]> {
   const [heads, keyId, found] = await Promise.all([
-    lockHeads(tx, ['audit', 'decisions']),
+    lockLogs(tx, ['audit', 'decisions']),
     findSigningKeyId(tx),
     findEvidence(
       tx,
       checks.map(({ question }) => question),
     ),
   ]);
-  const auditHead = heads.get('audit');
-  const decisionsHead = heads.get('decisions');
-  if (auditHead === undefined || decisionsHead === undefined) throw new Error(`tenant ${tx.tenantId} has no log heads`);
   const key = decisionKeys(tx.tenantId, keyId);
   const outcomes = checks.map((check, index): Decided | ApiError => {
     const { evidence, mismatch } = found[index]!;
-    return mismatch ? agentMismatch() : decide(check, evidence, { keyId, key, now: decisionsHead.now });
+    return mismatch ? agentMismatch() : decide(check, evidence, { keyId, key, now: heads.decisions.now });
   });
   const decided = outcomes.filter((outcome): outcome is Decided => !(outcome instanceof ApiError));
-  if (decided.length > 0) {
-    await tx.commit(
-      Promise.all([
-        insertDecisions(
-          tx,
-          decided.map((each, index) => decisionRow(each, decisionsHead.seq + 1 + index)),
-        ),
-        moveHead(tx, 'decisions', { ...decisionsHead, seq: decisionsHead.seq + decided.length }),
-        requestApprovals(tx, decided.flatMap(approvalRequest)),
-        appendEntries(tx, auditHead, decided.filter(({ verdict }) => !verdict.allowed).map(ledgerEntry)).sent,
-      ]),
-    );
-    for (const { verdict } of decided) observe(verdict);
-  }
-  return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : answered(outcome.signed)));
+  const headers = await keep(tx, heads, decided);
+  for (const { verdict } of decided) observe(verdict);
+  return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : answered(outcome.signed, headers)));
+}
+
+/**
+ * Keeps the decisions, the blocked ones in the ledger too, and commits.
+ * @returns the header that makes whoever keeps the answer a witness of both trees (docs/formats.md, "Checkpoints").
+ */
+async function keep(
+  tx: Transaction,
+  heads: Record<'audit' | 'decisions', LockedHead>,
+  decided: readonly Decided[],
+): Promise<Record<string, string>> {
+  if (decided.length === 0) return {};
+  const blocked = decided.filter(({ verdict }) => !verdict.allowed);
+  const audit = appendEntries(tx, heads.audit, blocked.map(ledgerEntry));
+  const leafData = decided.map(({ signed }) => Buffer.from(signed.response_sha256, 'hex'));
+  const decisions = advance(tx, 'decisions', heads.decisions, leafData, null);
+  await tx.commit(
+    Promise.all([
+      insertDecisions(
+        tx,
+        decided.map((each, index) => decisionRow(each, heads.decisions.seq + 1 + index)),
+      ),
+      decisions.sent,
+      requestApprovals(tx, decided.flatMap(approvalRequest)),
+      audit.sent,
+    ]),
+  );
+  const witnessed = [
+    witnessedHead('audit', audit.tree.size, audit.tree.root()),
+    witnessedHead('decisions', decisions.tree.size, decisions.tree.root()),
+  ];
+  return { 'Countersign-Checkpoint': witnessed.join(', ') };
 }
 
 function decide(check: PreparedCheck, evidence: Evidence, signing: { keyId: string; key: Uint8Array; now: string }): Decided {

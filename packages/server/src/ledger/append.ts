@@ -2,7 +2,9 @@ import { type ChainedRow, linkEntries, type UnlinkedEntry } from '@countersign/c
 import { v7 as uuidV7 } from 'uuid';
 import type { Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
-import { insertAuditEntries, type LockedHead, moveHead } from '../storage/ledger.ts';
+import { insertAuditEntries, type LockedHead } from '../storage/ledger.ts';
+import { advance } from './advance.ts';
+import type { GrownTree } from './log-tree.ts';
 
 /** An entry before it has its id, time and place. */
 export type NewEntry = Omit<UnlinkedEntry, 'tenant_id' | 'id' | 'recorded_at'>;
@@ -27,16 +29,13 @@ export function appendEntries(
   tx: Transaction,
   head: LockedHead,
   entries: readonly NewEntry[],
-): { rows: ChainedRow[]; sent: Promise<unknown> } {
+): { rows: ChainedRow[]; tree: GrownTree; sent: Promise<unknown> } {
   const unlinked = entries.map(
     (entry): UnlinkedEntry => ({ ...entry, tenant_id: tx.tenantId, id: uuidV7(), recorded_at: head.now }),
   );
   const rows = linkEntries(head, unlinked, digests);
-  const last = rows.at(-1);
-  if (last === undefined) return { rows, sent: Promise.resolve() };
-  const sent = Promise.all([
-    insertAuditEntries(tx, rows),
-    moveHead(tx, 'audit', { ...head, seq: last.entry.seq, rowHash: last.rowHash }),
-  ]);
-  return { rows, sent };
+  const inserted = rows.length === 0 ? Promise.resolve() : insertAuditEntries(tx, rows);
+  const leafData = rows.map(({ rowHash }) => Buffer.from(rowHash, 'hex'));
+  const { tree, sent } = advance(tx, 'audit', head, leafData, rows.at(-1)?.rowHash ?? head.rowHash);
+  return { rows, tree, sent: Promise.all([inserted, sent]) };
 }

@@ -1,13 +1,14 @@
-import type { Scope } from '@countersign/core/contract/scopes';
+import type { KeyKind, KeyScope } from '@countersign/core/contract/scopes';
 import type { Pool } from 'pg';
 import { sql, type Transaction } from '../database/transaction.ts';
 
 /** What authentication needs to know of a key. */
 export interface KeyRecord {
   prefix: string;
+  kind: KeyKind;
   tenantId: string;
   keyId: string;
-  scopes: Scope[];
+  scopes: KeyScope[];
   /** 32 bytes. */
   secretSha256: Buffer;
   /** Revoked, or past its expiry. */
@@ -21,7 +22,7 @@ export interface KeyRecord {
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const { rows } = await pool.query<KeyRecord>({
     name: 'find_keys',
-    text: `SELECT prefix, tenant_id AS "tenantId", id AS "keyId", scopes, secret_sha256 AS "secretSha256",
+    text: `SELECT prefix, kind, tenant_id AS "tenantId", id AS "keyId", scopes, secret_sha256 AS "secretSha256",
                   revoked_at IS NOT NULL OR coalesce(expires_at <= clock_timestamp(), false) AS dead
              FROM countersign.ingestion_keys WHERE prefix = ANY ($1::text[])`,
     values: [prefixes],
@@ -32,9 +33,10 @@ export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise
 /** A key as its workspace sees it. Never its secret, nor the hash of it. */
 export interface ListedKey {
   id: string;
+  kind: KeyKind;
   prefix: string;
   name: string;
-  scopes: Scope[];
+  scopes: KeyScope[];
   createdAt: string;
   rotatedAt: string | null;
   expiresAt: string | null;
@@ -43,18 +45,18 @@ export interface ListedKey {
 }
 
 const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const LISTED = `k.id, k.prefix, k.name, k.scopes, ${iso('k.created_at')} AS "createdAt", ${iso('k.rotated_at')} AS "rotatedAt",
+const LISTED = `k.id, k.kind, k.prefix, k.name, k.scopes, ${iso('k.created_at')} AS "createdAt", ${iso('k.rotated_at')} AS "rotatedAt",
   ${iso('k.expires_at')} AS "expiresAt", ${iso('k.revoked_at')} AS "revokedAt", ${iso('u.last_used_at')} AS "lastUsedAt"`;
 
 const LIST = sql<ListedKey>(
   'list_keys',
   `SELECT ${LISTED} FROM countersign.ingestion_keys AS k
      LEFT JOIN countersign.key_last_use AS u ON u.tenant_id = k.tenant_id AND u.key_id = k.id
-    WHERE k.tenant_id = $1 ORDER BY k.created_at, k.prefix`,
+    WHERE k.tenant_id = $1 AND k.kind = $2 ORDER BY k.created_at, k.prefix`,
 );
 
-/** The tenant's keys, oldest first, revoked ones too. */
-export const listKeys = (tx: Transaction): Promise<ListedKey[]> => tx.run(LIST, [tx.tenantId]);
+/** The tenant's keys of a kind, oldest first, revoked ones too. */
+export const listKeys = (tx: Transaction, kind: KeyKind): Promise<ListedKey[]> => tx.run(LIST, [tx.tenantId, kind]);
 
 const LOCK = sql<ListedKey>(
   'lock_key',
@@ -69,15 +71,24 @@ export const lockKey = async (tx: Transaction, prefix: string): Promise<ListedKe
 
 const INSERT = sql(
   'insert_key',
-  `INSERT INTO countersign.ingestion_keys (tenant_id, id, prefix, name, scopes, secret_sha256, expires_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz)`,
+  `INSERT INTO countersign.ingestion_keys (tenant_id, id, kind, prefix, name, scopes, secret_sha256, expires_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8::timestamptz)`,
 );
 
 /** Stores a new key: the SHA-256 of its secret, never the secret. */
-export const insertKey = (
-  tx: Transaction,
-  key: { id: string; prefix: string; name: string; scopes: readonly Scope[]; secretSha256: Buffer; expiresAt: string | null },
-): Promise<unknown> => tx.run(INSERT, [tx.tenantId, key.id, key.prefix, key.name, key.scopes, key.secretSha256, key.expiresAt]);
+export const insertKey = (tx: Transaction, key: NewKeyRow): Promise<unknown> =>
+  tx.run(INSERT, [tx.tenantId, key.id, key.kind, key.prefix, key.name, key.scopes, key.secretSha256, key.expiresAt]);
+
+/** A key ready to be stored. */
+export interface NewKeyRow {
+  id: string;
+  kind: KeyKind;
+  prefix: string;
+  name: string;
+  scopes: readonly KeyScope[];
+  secretSha256: Buffer;
+  expiresAt: string | null;
+}
 
 const ROTATE = sql(
   'rotate_key',

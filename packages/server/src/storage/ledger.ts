@@ -5,15 +5,22 @@ import { sql, type Transaction } from '../database/transaction.ts';
 /** A tenant's logs, in the order in which their heads are locked everywhere. */
 export type LogName = 'audit' | 'decisions' | 'keys';
 
+/** The tree over a log as its head keeps it: how many rows it covers, and its frontier's hashes one after the other. */
+export interface StoredTree {
+  size: number;
+  frontier: Uint8Array;
+}
+
 /** A locked head, and the moment that the rows appended behind it bear: by the database's clock, never before the last row's. */
 export interface LockedHead extends ChainHead {
   /** UTC with milliseconds, `2026-11-20T09:30:00.123Z`. */
   now: string;
+  tree: StoredTree;
 }
 
-const LOCK = sql<{ log: LogName; seq: number; row_hash: string | null; now: string }>(
+const LOCK = sql<{ log: LogName; seq: number; row_hash: string | null; tree_size: number; frontier: Buffer; now: string }>(
   'lock_log_heads',
-  `SELECT log, seq, encode(row_hash, 'hex') AS row_hash,
+  `SELECT log, seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier,
           to_char(greatest(clock_timestamp(), last_recorded_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS now
      FROM countersign.log_heads WHERE tenant_id = $1 AND log = ANY ($2::text[]) ORDER BY log FOR UPDATE`,
 );
@@ -24,17 +31,36 @@ const LOCK = sql<{ log: LogName; seq: number; row_hash: string | null; now: stri
  */
 export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, LockedHead>> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);
-  return new Map(rows.map(({ log, seq, row_hash, now }) => [log, { seq, rowHash: row_hash, now }]));
+  return new Map(rows.map((row) => [row.log, headOf(row)]));
+}
+
+const headOf = (row: { seq: number; row_hash: string | null; tree_size: number; frontier: Buffer; now: string }): LockedHead => ({
+  seq: row.seq,
+  rowHash: row.row_hash,
+  now: row.now,
+  tree: { size: row.tree_size, frontier: row.frontier },
+});
+
+const READ_HEAD = sql<{ seq: number; row_hash: string | null; tree_size: number; frontier: Buffer; now: string }>(
+  'read_log_head',
+  `SELECT seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier, '' AS now FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2`,
+);
+
+/** A log's head as it is, not locked: number, hash and tree of one moment. */
+export async function readHead(tx: Transaction, log: LogName): Promise<LockedHead | undefined> {
+  const [row] = await tx.run(READ_HEAD, [tx.tenantId, log]);
+  return row === undefined ? undefined : headOf(row);
 }
 
 const MOVE = sql(
   'move_log_head',
-  `UPDATE countersign.log_heads SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::timestamptz WHERE tenant_id = $1 AND log = $2`,
+  `UPDATE countersign.log_heads SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::timestamptz, tree_size = $6, frontier = $7
+    WHERE tenant_id = $1 AND log = $2`,
 );
 
 /** Moves a head behind the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
 export async function moveHead(tx: Transaction, log: LogName, head: LockedHead): Promise<void> {
-  await tx.run(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now]);
+  await tx.run(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier]);
 }
 
 const INSERT = sql(

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { type Agent, findAgents } from '../storage/agents.ts';
-import { lockHeads } from '../storage/ledger.ts';
 import type { ActingPerson } from './ingestion-keys.ts';
 import { Refusal } from './refusal.ts';
 
@@ -26,8 +26,7 @@ export async function governanceAct<T>(
   work: (act: Act) => Promise<T>,
 ): Promise<T> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
-    const head = (await lockHeads(tx, ['audit'])).get('audit');
-    if (head === undefined) throw new Error(`tenant ${tenantId} has no audit head`);
+    const { audit: head } = await lockLogs(tx, ['audit']);
     return work({
       tx,
       now: head.now,

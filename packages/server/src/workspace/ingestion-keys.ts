@@ -1,23 +1,24 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Scope } from '@countersign/core/contract/scopes';
-import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import type { KeyKind, KeyScope, Scope } from '@countersign/core/contract/scopes';
 import { formatIngestionKey, PREFIX_BYTES, SECRET_BYTES } from '@countersign/core/domain/ingestion-key';
+import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
 import type { Pool } from 'pg';
 import { v7 as uuidV7 } from 'uuid';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { digests } from '../digests.ts';
+import { advance, lockLogs } from '../ledger/advance.ts';
 import { insertKey, type ListedKey, lockKey, markRevoked, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
-import { lockHeads, moveHead } from '../storage/ledger.ts';
 import { Refusal } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
 
 /** Who performs an act: `operator` on the command line, `user:<uuid>` in the portal. */
 export type ActingPerson = 'operator' | `user:${string}`;
 
-/** What a new key is to be. */
+/** What a new key is to be: an ingestion key with scopes, or a read token, which has one scope of its own. */
 export interface NewKey {
   name: string;
-  scopes: readonly Scope[];
+  scopes: readonly Scope[] | readonly ['read'];
   /** RFC 3339; null for a key that does not expire. */
   expiresAt: string | null;
 }
@@ -25,40 +26,42 @@ export interface NewKey {
 /** Mints a key and returns its text: shown this once, never stored. */
 export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: ActingPerson): Promise<string> {
   requireLabel('the name', key.name);
-  return inTenantTransaction(pool, tenantId, async (tx) => {
+  return keyAct(pool, tenantId, by, async (tx, record) => {
+    const kind: KeyKind = (key.scopes as readonly KeyScope[]).includes('read') ? 'read' : 'live';
     const prefix = randomBytes(PREFIX_BYTES).toString('hex');
     const { secret, secretSha256 } = newSecret();
-    const id = uuidV7();
-    await insertKey(tx, { ...key, id, prefix, secretSha256 });
-    await recordKeyEvent(tx, 'minted', { id, prefix, ...key }, by);
-    return tx.commit(Promise.resolve(formatIngestionKey({ prefix, secret })));
+    const row = { ...key, id: uuidV7(), kind, prefix, secretSha256 };
+    await insertKey(tx, row);
+    await record('minted', row);
+    return formatIngestionKey({ kind, prefix, secret });
   });
 }
 
 /** Gives a key a new secret and returns the new text; the old secret is dead with the next request. */
 export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: ActingPerson): Promise<string> {
-  return inTenantTransaction(pool, tenantId, async (tx) => {
+  return keyAct(pool, tenantId, by, async (tx, record) => {
     const key = await liveKey(tx, prefix);
     const { secret, secretSha256 } = newSecret();
     await replaceSecret(tx, prefix, secretSha256);
-    await recordKeyEvent(tx, 'rotated', key, by);
-    return tx.commit(Promise.resolve(formatIngestionKey({ prefix, secret })));
+    await record('rotated', key);
+    return formatIngestionKey({ kind: key.kind, prefix, secret });
   });
 }
 
 /** Ends a key for good, with the next request. */
 export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: ActingPerson): Promise<void> {
-  return inTenantTransaction(pool, tenantId, async (tx) => {
+  return keyAct(pool, tenantId, by, async (tx, record) => {
     const key = await liveKey(tx, prefix);
     await markRevoked(tx, prefix);
-    await recordKeyEvent(tx, 'revoked', key, by);
+    await record('revoked', key);
   });
 }
 
 async function liveKey(tx: Transaction, prefix: string): Promise<ListedKey> {
   const key = await lockKey(tx, prefix);
-  if (key === undefined) throw new Refusal(`this workspace has no key aa_live_${prefix}; \`keys list\` shows those it has`);
-  if (key.revokedAt !== null) throw new Refusal(`key aa_live_${prefix} was revoked on ${key.revokedAt}; mint a new one`);
+  if (key === undefined)
+    throw new Refusal(`this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show those it has`);
+  if (key.revokedAt !== null) throw new Refusal(`key aa_${key.kind}_${prefix} was revoked on ${key.revokedAt}; mint a new one`);
   return key;
 }
 
@@ -68,31 +71,45 @@ function newSecret(): { secret: string; secretSha256: Buffer } {
   return { secret, secretSha256: hash('sha256', secret, 'buffer') };
 }
 
-/** Writes the key audit trail in the transaction of the change (specification 3.3). */
-async function recordKeyEvent(
-  tx: Transaction,
-  action: KeyAction,
-  key: { id: string; prefix: string; name: string; scopes: readonly Scope[]; expiresAt: string | null },
+/** What an event says of its key. */
+type Described = Pick<ListedKey, 'id' | 'prefix' | 'name' | 'expiresAt'> & { scopes: readonly KeyScope[] };
+
+/** One change of a key, with its event in the key audit trail in the same transaction (specification 3.3). The trail's head is locked first. */
+async function keyAct<T>(
+  pool: Pool,
+  tenantId: string,
   by: ActingPerson,
-): Promise<void> {
-  const head = (await lockHeads(tx, ['keys'])).get('keys');
-  if (head === undefined) throw new Error(`tenant ${tx.tenantId} has no head of the key audit trail`);
-  const seq = head.seq + 1;
-  const id = uuidV7();
-  const document = canonicalJson({
-    version: 1,
-    tenant_id: tx.tenantId,
-    seq,
-    id,
-    recorded_at: head.now,
-    recorded_by: by,
-    action,
-    key_id: key.id,
-    prefix: key.prefix,
-    name: key.name,
-    scopes: [...key.scopes],
-    expires_at: key.expiresAt,
+  act: (tx: Transaction, record: (action: KeyAction, key: Described) => Promise<unknown>) => Promise<T>,
+): Promise<T> {
+  return inTenantTransaction(pool, tenantId, async (tx) => {
+    const { keys: head } = await lockLogs(tx, ['keys']);
+    return act(tx, (action, key) => {
+      const event: KeyEvent = {
+        version: 1,
+        tenant_id: tenantId,
+        seq: head.seq + 1,
+        id: uuidV7(),
+        recorded_at: head.now,
+        recorded_by: by,
+        action,
+        key_id: key.id,
+        prefix: key.prefix,
+        name: key.name,
+        scopes: [...key.scopes],
+        expires_at: key.expiresAt,
+      };
+      const { canonical, hash: eventHash } = hashKeyEvent(event, digests);
+      const row = {
+        seq: event.seq,
+        id: event.id,
+        recordedAt: head.now,
+        recordedBy: by,
+        action,
+        keyId: key.id,
+        eventHash,
+        document: canonical,
+      };
+      return Promise.all([insertKeyEvent(tx, row), advance(tx, 'keys', head, [Buffer.from(eventHash, 'hex')], null).sent]);
+    });
   });
-  await insertKeyEvent(tx, { seq, id, recordedAt: head.now, recordedBy: by, action, keyId: key.id, document });
-  await moveHead(tx, 'keys', { ...head, seq });
 }

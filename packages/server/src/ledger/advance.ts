@@ -1,0 +1,46 @@
+import type { Transaction } from '../database/transaction.ts';
+import { type LockedHead, type LogName, lockHeads, moveHead } from '../storage/ledger.ts';
+import { insertTreeNodes } from '../storage/tree.ts';
+import { catchUp, type GrownTree, growTree } from './log-tree.ts';
+
+/**
+ * Locks the heads of a tenant's logs, in one order everywhere, with their trees up to their rows. Must be the first thing that an
+ * appending transaction does.
+ */
+export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
+  const heads = await lockHeads(tx, logs);
+  const locked = {} as Record<L, LockedHead>;
+  for (const log of logs) {
+    const head = heads.get(log);
+    if (head === undefined) throw new Error(`tenant ${tx.tenantId} has no head of the log ${log}`);
+    locked[log] = head.tree.size === head.seq ? head : await withTree(tx, log, head);
+  }
+  return locked;
+}
+
+/** A log that was written by a version without trees gets its own, once. */
+async function withTree(tx: Transaction, log: LogName, head: LockedHead): Promise<LockedHead> {
+  const tree = await catchUp(tx, log, head.tree, head.seq);
+  await insertTreeNodes(tx, log, tree.nodes);
+  const caughtUp = { ...head, tree: { size: tree.size, frontier: tree.frontier } };
+  await moveHead(tx, log, caughtUp);
+  return caughtUp;
+}
+
+/**
+ * The one way to move a log on: grows its tree by the leaf data of the rows just appended, stores what is complete, moves the head.
+ * @param rowHash the last row's, for the log whose rows are chained; null for the others.
+ * @returns the tree as it is now; `sent` rejects if a statement fails.
+ */
+export function advance(
+  tx: Transaction,
+  log: LogName,
+  head: LockedHead,
+  leafData: readonly Uint8Array[],
+  rowHash: string | null,
+): { tree: GrownTree; sent: Promise<unknown> } {
+  const tree = growTree(head.tree, leafData);
+  if (leafData.length === 0) return { tree, sent: Promise.resolve() };
+  const moved: LockedHead = { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } };
+  return { tree, sent: Promise.all([insertTreeNodes(tx, log, tree.nodes), moveHead(tx, log, moved)]) };
+}

@@ -1,0 +1,99 @@
+import {
+  completeSubtrees,
+  consistencyRanges,
+  inclusionRanges,
+  type LeafRange,
+  type NodePlace,
+  rangeHash,
+} from '@countersign/core/domain/merkle-proof';
+import { Frontier, foldRight, HASH_BYTES, leafHash, type Sha256, type TreeNode } from '@countersign/core/domain/merkle-tree';
+import type { Transaction } from '../database/transaction.ts';
+import { sha256 } from '../digests.ts';
+import type { LogName, StoredTree } from '../storage/ledger.ts';
+import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
+
+/** What appending rows makes of a tree: the new head, and the complete subtrees to be stored. */
+export interface GrownTree extends StoredTree {
+  nodes: TreeNode[];
+  /** Root of the tree as it is now. */
+  root: () => Uint8Array;
+}
+
+/** Opens a stored frontier. */
+export function openFrontier({ size, frontier }: StoredTree): Frontier {
+  const roots = Array.from({ length: frontier.length / HASH_BYTES }, (_, place) =>
+    frontier.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES),
+  );
+  return new Frontier(sha256, size, roots);
+}
+
+/** Appends the leaf data of rows to a tree: O(1) hashes a row on average, whatever the size. */
+export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTree {
+  const frontier = openFrontier(tree);
+  const nodes: TreeNode[] = [];
+  for (const data of rows) {
+    frontier.append(data, (node) => {
+      if (node.level % STORED_LEVEL_STEP === 0) nodes.push(node);
+    });
+  }
+  return { size: frontier.size, frontier: Buffer.concat(frontier.roots), nodes, root: () => frontier.root() };
+}
+
+/** Rows read at once while a tree is caught up with a log that was written without it. */
+const CATCH_UP_ROWS = 10_000;
+
+/** Brings a tree up to the rows that its log has already. Nothing to do but after an upgrade from a version without trees. */
+export async function catchUp(tx: Transaction, log: LogName, tree: StoredTree, seq: number): Promise<GrownTree> {
+  let grown: GrownTree = { ...tree, nodes: [], root: () => openFrontier(tree).root() };
+  while (grown.size < seq) {
+    const rows = await readLeafData(tx, log, grown.size, Math.min(seq, grown.size + CATCH_UP_ROWS));
+    if (rows.length === 0)
+      throw new Error(`log ${log} of tenant ${tx.tenantId} has no row ${grown.size + 1}, though its head says ${seq}`);
+    const next = growTree(grown, rows);
+    grown = { ...next, nodes: [...grown.nodes, ...next.nodes] };
+  }
+  return grown;
+}
+
+/** The hashes that prove that row `index` (from 0) is in the tree of the first `size` rows. */
+export const proveInclusion = (tx: Transaction, log: LogName, index: number, size: number): Promise<Uint8Array[]> =>
+  hashesOf(tx, log, inclusionRanges(index, size));
+
+/** The hashes that prove that the tree of the first `first` rows is a prefix of that of the first `second`. */
+export const proveConsistency = (tx: Transaction, log: LogName, first: number, second: number): Promise<Uint8Array[]> =>
+  hashesOf(tx, log, consistencyRanges(first, second));
+
+/** The root that the stored rows and nodes give for the first `size` rows. */
+export async function storedRoot(tx: Transaction, log: LogName, size: number): Promise<Uint8Array> {
+  if (size === 0) return sha256(new Uint8Array());
+  const [root] = await hashesOf(tx, log, [{ start: 0, end: size }]);
+  return root!;
+}
+
+/** Reads what the ranges need, at most 255 hashes a level and edge, all in one round trip, and computes their hashes. */
+async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
+  const places = ranges.flatMap(completeSubtrees);
+  const hashes = await Promise.all(places.map((place) => nodeAt(tx, log, place)));
+  const known = new Map(places.map((place, index) => [`${place.level}/${place.index}`, hashes[index]!]));
+  return ranges.map((range) => rangeHash(range, ({ level, index }) => known.get(`${level}/${index}`)!, sha256));
+}
+
+async function nodeAt(tx: Transaction, log: LogName, place: NodePlace): Promise<Uint8Array> {
+  const { level, first, end } = storedBelow(place);
+  const stored =
+    level === 0
+      ? (await readLeafData(tx, log, first, end)).map((data) => leafHash(data, sha256))
+      : await readTreeNodes(tx, log, level, first, end);
+  if (stored.length !== end - first)
+    throw new Error(`the tree of log ${log} of tenant ${tx.tenantId} lacks nodes ${first} to ${end} of level ${level}`);
+  return pairUp(stored, sha256);
+}
+
+/** The root over a power of two of hashes. */
+function pairUp(hashes: readonly Uint8Array[], digest: Sha256): Uint8Array {
+  let level = hashes;
+  while (level.length > 1) {
+    level = Array.from({ length: level.length / 2 }, (_, pair) => foldRight([level[2 * pair]!, level[2 * pair + 1]!], digest));
+  }
+  return level[0]!;
+}

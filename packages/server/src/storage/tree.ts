@@ -1,0 +1,106 @@
+import type { NodePlace } from '@countersign/core/domain/merkle-proof';
+import type { TreeNode } from '@countersign/core/domain/merkle-tree';
+import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+import type { LogName } from './ledger.ts';
+
+/** Of the nodes above the leaves, only those of every eighth level are stored: a proof computes what lies between. */
+export const STORED_LEVEL_STEP = 8;
+
+const INSERT_NODES = sql(
+  'insert_tree_nodes',
+  `INSERT INTO countersign.tree_nodes (tenant_id, log, level, index, hash)
+   SELECT $1, $2, level, index, hash FROM unnest($3::integer[], $4::bigint[], $5::bytea[]) AS made (level, index, hash)`,
+);
+
+/** Keeps complete subtrees of stored levels. The caller holds the log's head locked. */
+export async function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly TreeNode[]): Promise<void> {
+  if (nodes.length === 0) return;
+  await tx.run(INSERT_NODES, [
+    tx.tenantId,
+    log,
+    int4Array(nodes.map(({ level }) => level)),
+    int8Array(nodes.map(({ index }) => index)),
+    digestArray(nodes.map(({ hash }) => Buffer.from(hash).toString('hex'))),
+  ]);
+}
+
+const READ_NODES = sql<{ hash: Buffer }>(
+  'read_tree_nodes',
+  `SELECT hash FROM countersign.tree_nodes WHERE tenant_id = $1 AND log = $2 AND level = $3 AND index >= $4 AND index < $5 ORDER BY index`,
+);
+
+/** The stored nodes of one level from `first` (included) to `end` (excluded), in order. */
+export async function readTreeNodes(
+  tx: Transaction,
+  log: LogName,
+  level: number,
+  first: number,
+  end: number,
+): Promise<Uint8Array[]> {
+  return (await tx.run(READ_NODES, [tx.tenantId, log, level, first, end])).map(({ hash }) => hash);
+}
+
+const readLeavesOf = (log: LogName, column: string, table: string) =>
+  sql<{ data: Buffer }>(
+    `read_leaves_of_${log}`,
+    `SELECT ${column} AS data FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq`,
+  );
+
+/** Where the leaf data of each log stands (docs/formats.md, "Checkpoints"). */
+const READ_LEAVES = {
+  audit: readLeavesOf('audit', 'row_hash', 'audit_entries'),
+  decisions: readLeavesOf('decisions', 'response_sha256', 'decisions'),
+  keys: readLeavesOf('keys', 'event_hash', 'key_events'),
+} as const;
+
+/** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order. */
+export async function readLeafData(tx: Transaction, log: LogName, first: number, end: number): Promise<Uint8Array[]> {
+  return (await tx.run(READ_LEAVES[log], [tx.tenantId, first, end])).map(({ data }) => data);
+}
+
+/** One stored checkpoint. */
+export interface StoredCheckpoint {
+  size: number;
+  /** 32 bytes. */
+  root: Uint8Array;
+  /** ISO 8601. */
+  signedAt: string;
+  ageSeconds: number;
+  note: string;
+}
+
+const LATEST = sql<{ size: number; root: Buffer; signed_at: string; age_seconds: number; note: string }>(
+  'find_latest_checkpoint',
+  `SELECT size, root, to_char(signed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS signed_at,
+          extract(epoch FROM clock_timestamp() - signed_at)::float8 AS age_seconds, note
+     FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size DESC LIMIT 1`,
+);
+
+/** The log's latest checkpoint. */
+export async function findLatestCheckpoint(tx: Transaction, log: LogName): Promise<StoredCheckpoint | undefined> {
+  const [row] = await tx.run(LATEST, [tx.tenantId, log]);
+  return row === undefined
+    ? undefined
+    : { size: row.size, root: row.root, signedAt: row.signed_at, ageSeconds: row.age_seconds, note: row.note };
+}
+
+const INSERT_CHECKPOINT = sql<{ note: string }>(
+  'insert_checkpoint',
+  `INSERT INTO countersign.checkpoints (tenant_id, log, size, root, note) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (tenant_id, log, size) DO NOTHING RETURNING note`,
+);
+
+/** Keeps a checkpoint; false when another server was first to sign this size. */
+export const insertCheckpoint = async (
+  tx: Transaction,
+  log: LogName,
+  { size, root, note }: { size: number; root: Uint8Array; note: string },
+): Promise<boolean> => (await tx.run(INSERT_CHECKPOINT, [tx.tenantId, log, size, Buffer.from(root), note])).length === 1;
+
+/** The stored node below or at a place: what has to be read to compute it. */
+export function storedBelow({ level, index }: NodePlace): { level: number; first: number; end: number } {
+  const base = level - (level % STORED_LEVEL_STEP);
+  const width = 2 ** (level - base);
+  return { level: base, first: index * width, end: (index + 1) * width };
+}
