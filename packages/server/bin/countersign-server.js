@@ -15,7 +15,9 @@ if (!existsSync(source)) await import(built);
 else if (major >= 24) await import(source);
 else {
   const modules = join(home, '..', '..', 'node_modules');
-  const name = existsSync(modules) && readdirSync(modules).find((folder) => folder.startsWith('node-') && existsSync(join(modules, folder, 'bin', 'node')));
+  const name =
+    existsSync(modules) &&
+    readdirSync(modules).find((folder) => folder.startsWith('node-') && existsSync(join(modules, folder, 'bin', 'node')));
   if (!name) {
     console.error('countersign-server: Node 24 is needed; run `npm run setup` in the checkout first');
     process.exit(70);

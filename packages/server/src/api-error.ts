@@ -25,9 +25,12 @@ export class ApiError extends Error {
   }
 }
 
-/** The service cannot take this now: full, stopping, or its database away. */
-export const unavailable = (retryAfterSeconds = 1): ApiError =>
-  new ApiError('unavailable', [], { 'Retry-After': String(retryAfterSeconds) });
+/** The service cannot take this now: full, stopping, or its database away. The cause is for the log alone. */
+export function unavailable(cause: unknown): ApiError {
+  const error = new ApiError('unavailable', [], { 'Retry-After': '1' });
+  error.cause = cause;
+  return error;
+}
 
 /** The body breaks the contract. */
 export const validationFailed = (...issues: Issue[]): ApiError => new ApiError('validation_failed', issues);

@@ -28,6 +28,12 @@ export interface Config {
   /** As given; undefined where none is (the embedded database then makes its own). */
   masterSecret: string | undefined;
   signingKey: string | undefined;
+  /** The key before, while one follows the other: both sign. */
+  previousSigningKey: string | undefined;
+  /** How old a log's last checkpoint may be before the next is made; undefined for only those that are asked for. */
+  checkpointSeconds: number | undefined;
+  /** Folder that every checkpoint is written to as well. */
+  checkpointDir: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -142,6 +148,24 @@ export const VARIABLES = {
     'Ed25519 private key, PKCS#8 PEM. Or its file: COUNTERSIGN_SIGNING_KEY_FILE.',
     text,
   ),
+  previousSigningKey: variable(
+    'COUNTERSIGN_SIGNING_KEY_PREVIOUS',
+    undefined,
+    'The signing key before this one, while one follows the other: both sign. Or its file: COUNTERSIGN_SIGNING_KEY_PREVIOUS_FILE.',
+    text,
+  ),
+  checkpointSeconds: variable(
+    'COUNTERSIGN_CHECKPOINT_SECONDS',
+    '60',
+    'A checkpoint is made when rows came and the last one is older than this; 0 makes only those that are asked for.',
+    whole(0, 86_400),
+  ),
+  checkpointDir: variable(
+    'COUNTERSIGN_CHECKPOINT_DIR',
+    undefined,
+    'Folder outside the data (a git work tree, a mounted bucket) that every checkpoint is written to as well, never over another.',
+    (given) => (given === undefined ? undefined : resolve(given)),
+  ),
 } as const;
 
 /** Reads and validates the environment. Throws an ExitError that names the variable. */
@@ -173,12 +197,19 @@ export function readConfig(environment: Environment = process.env): Config {
     behindProxy: get(VARIABLES.behindProxy),
     masterSecret: valueOrFile(environment, VARIABLES.masterSecret.name),
     signingKey: valueOrFile(environment, VARIABLES.signingKey.name),
+    previousSigningKey: valueOrFile(environment, VARIABLES.previousSigningKey.name),
+    checkpointSeconds: get(VARIABLES.checkpointSeconds) || undefined,
+    checkpointDir: get(VARIABLES.checkpointDir),
   };
   if (!isLoopback(config.host) && config.tls === undefined && !config.behindProxy) {
     throw wrong(
       'COUNTERSIGN_HOST',
       `is ${config.host}: beyond loopback, set COUNTERSIGN_TLS_CERT_FILE and COUNTERSIGN_TLS_KEY_FILE, or COUNTERSIGN_BEHIND_PROXY=true`,
     );
+  }
+  if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
+    // A body for which there is never room would be answered 503 for ever.
+    throw wrong('COUNTERSIGN_READING_BYTES_MAX', 'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX)');
   }
   if (config.migrateDatabaseUrl !== undefined && config.databaseUrl === undefined) {
     throw wrong(

@@ -1,4 +1,4 @@
-import { createHmac, hash, hkdfSync } from 'node:crypto';
+import { createHmac, createPublicKey, hash, hkdfSync, verify } from 'node:crypto';
 import { decisionKeyInfo } from '@countersign/core/domain/decision-signature';
 import type { Digests } from '@countersign/core/domain/digests';
 
@@ -14,3 +14,16 @@ export const deriveDecisionKey = (masterSecret: Uint8Array, tenantId: string, ke
 
 /** SHA-256 over bytes, for trees and notes. */
 export const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer');
+
+/** Head of a raw Ed25519 public key as SubjectPublicKeyInfo (RFC 8410). */
+const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Checks an Ed25519 signature by a raw public key; false for whatever is no key and no signature. */
+export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    const key = createPublicKey({ key: Buffer.concat([SPKI_HEAD, publicKey]), format: 'der', type: 'spki' });
+    return verify(null, message, key, signature);
+  } catch {
+    return false;
+  }
+}

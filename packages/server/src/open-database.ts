@@ -1,10 +1,11 @@
 import pg from 'pg';
-import { v7 as uuidV7 } from 'uuid';
 import type { Config } from './config.ts';
 import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from './database/embedded/embedded-database.ts';
 import { migrate, newerSchema, olderSchema, schemaLevel } from './database/migrate.ts';
 import { type DatabaseAddress, openPool } from './database/pool.ts';
 import { ExitError } from './exit-codes.ts';
+import { type InstanceSigner, openSigner } from './instance-signer.ts';
+import { newId } from './new-id.ts';
 import { checkSecrets, fingerprints, loadSecrets, type Secrets } from './secrets.ts';
 import { keepInstance } from './storage/instance.ts';
 
@@ -15,6 +16,8 @@ export interface OpenDatabase {
   /** For looking up keys and for reading, so that neither waits behind the writers. */
   lookupPool: pg.Pool;
   secrets: Secrets;
+  /** Signs checkpoints and attestations. */
+  signer: InstanceSigner;
   /** For people: where the data is. */
   where: string;
   /** Names of the migrations that ran to bring the schema to this server's level. */
@@ -55,8 +58,8 @@ export async function openDatabase(
   try {
     const migrated = await ensureSchema(site, lookupPool, migrations === 'always' || config.databaseUrl === undefined, say);
     const secrets = loadSecrets(config);
-    await ensureSecretsBelong(lookupPool, secrets);
-    return { pool, lookupPool, secrets, where: site.where, migrated, close };
+    const signer = await openInstance(lookupPool, secrets);
+    return { pool, lookupPool, secrets, signer, where: site.where, migrated, close };
   } catch (error) {
     await close();
     throw asExitError(error);
@@ -110,27 +113,22 @@ async function ensureSchema(site: Site, pool: pg.Pool, mayMigrate: boolean, say:
   if (level === 'newer') throw newerSchema();
   if (level === 'current') return [];
   if (level === 'older' && !mayMigrate) throw olderSchema();
-  const names = await migrate(site.owner, site.serverRole);
+  const names = await migrate(site.owner, site.serverRole, mayMigrate);
   if (level === 'older') say(`migrated the database: ${names.join(', ')}`);
   return names;
 }
 
-/** A server with other secrets would sign what nobody can verify: it must not start. */
-async function ensureSecretsBelong(pool: pg.Pool, secrets: Secrets): Promise<void> {
+/** What signs for the instance that the database belongs to. A server with other secrets would sign what nobody can verify: it must not start. */
+export async function openInstance(pool: pg.Pool, secrets: Secrets): Promise<InstanceSigner> {
   const own = fingerprints(secrets);
-  const kept = await keepInstance(pool, { id: uuidV7(), masterFingerprint: own.master, signingFingerprint: own.signing });
-  const wrong =
-    kept.masterFingerprint !== own.master
-      ? 'COUNTERSIGN_MASTER_SECRET'
-      : kept.signingFingerprint !== own.signing
-        ? 'COUNTERSIGN_SIGNING_KEY'
-        : undefined;
-  if (wrong !== undefined) {
+  const kept = await keepInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
+  if (kept.masterFingerprint !== own.master) {
     throw new ExitError(
       'wrong_secret',
-      `${wrong} is not the one this database was made with; give the right one (nothing was changed)`,
+      'COUNTERSIGN_MASTER_SECRET is not the one this database was made with; give the right one (nothing was changed)',
     );
   }
+  return openSigner(pool, kept.id, secrets);
 }
 
 /** Trouble on the way to the database, in one line. The URL is not repeated: it may hold a password. */
@@ -143,7 +141,11 @@ function asExitError(error: unknown): unknown {
       `the database role may not do this (${error.message}); give it CREATE on the database, or set COUNTERSIGN_MIGRATE_DATABASE_URL`,
     );
   }
-  if (/^(E[A-Z]+|[0-9A-Z]{5})$/.test(code) || error instanceof pg.DatabaseError || /timeout|terminated/i.test(error.message)) {
+  if (
+    /^(E(?!RR_)[A-Z_]+|[0-9A-Z]{5})$/.test(code) ||
+    error instanceof pg.DatabaseError ||
+    /timeout|terminated/i.test(error.message)
+  ) {
     return new ExitError('database_away', `the database cannot be used: ${error.message || code}`, { cause: error });
   }
   return error;

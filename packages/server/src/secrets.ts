@@ -1,6 +1,19 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Config } from './config.ts';
 import { ExitError } from './exit-codes.ts';
 
@@ -10,6 +23,8 @@ export interface Secrets {
   masterSecret: Uint8Array;
   /** Ed25519 private key: signs checkpoints and attestations. */
   signingKey: KeyObject;
+  /** The one before it, while one follows the other. */
+  previousSigningKey?: KeyObject | undefined;
 }
 
 /**
@@ -22,14 +37,20 @@ export function loadSecrets(config: Config): Secrets {
   const signing = config.signingKey ?? (embedded ? kept(config.dataDir, 'signing-key.pem', newSigningKey) : undefined);
   if (master === undefined) throw missing('COUNTERSIGN_MASTER_SECRET', '`openssl rand -base64 32` makes one');
   if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', '`openssl genpkey -algorithm ed25519` makes one');
-  return { masterSecret: parseMasterSecret(master), signingKey: parseSigningKey(signing) };
+  const previous = config.previousSigningKey ?? (embedded ? keptBefore(config.dataDir, 'signing-key-previous.pem') : undefined);
+  return {
+    masterSecret: parseMasterSecret(master),
+    signingKey: parseSigningKey(signing, 'COUNTERSIGN_SIGNING_KEY'),
+    previousSigningKey: previous === undefined ? undefined : parseSigningKey(previous, 'COUNTERSIGN_SIGNING_KEY_PREVIOUS'),
+  };
 }
 
 /** Refuses secrets that are malformed, and missing ones that must be given, before anything is opened or made. */
 export function checkSecrets(config: Config): void {
   if (config.databaseUrl !== undefined) loadSecrets(config);
   if (config.masterSecret !== undefined) parseMasterSecret(config.masterSecret);
-  if (config.signingKey !== undefined) parseSigningKey(config.signingKey);
+  if (config.signingKey !== undefined) parseSigningKey(config.signingKey, 'COUNTERSIGN_SIGNING_KEY');
+  if (config.previousSigningKey !== undefined) parseSigningKey(config.previousSigningKey, 'COUNTERSIGN_SIGNING_KEY_PREVIOUS');
 }
 
 /** What the database keeps to know its secrets again. Tells nothing about them. */
@@ -49,14 +70,14 @@ function parseMasterSecret(text: string): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-function parseSigningKey(pem: string): KeyObject {
+function parseSigningKey(pem: string, name: string): KeyObject {
   try {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch {
     // Said below: the parser's own message could repeat parts of the key.
   }
-  throw new ExitError('bad_configuration', 'COUNTERSIGN_SIGNING_KEY must be an Ed25519 private key, PKCS#8 PEM');
+  throw new ExitError('bad_configuration', `${name} must be an Ed25519 private key, PKCS#8 PEM`);
 }
 
 const newMasterSecret = (): string => randomBytes(32).toString('base64') + '\n';
@@ -77,12 +98,55 @@ function kept(dataDir: string, name: string, make: () => string): string {
   }
 }
 
+/** Reads a secret's file where there is one. */
+function keptBefore(dataDir: string, name: string): string | undefined {
+  const path = join(dataDir, 'secrets', name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/**
+ * Makes a new signing key on the embedded default; the one before it stays beside it and signs too, until it is retired.
+ * Refuses while an earlier one is still there: two are live at most.
+ */
+export function rotateSigningKeyFile(dataDir: string): void {
+  const folder = join(dataDir, 'secrets');
+  const [current, previous] = [join(folder, 'signing-key.pem'), join(folder, 'signing-key-previous.pem')];
+  if (existsSync(previous))
+    throw new ExitError('refused', 'the key before the present one is still live; `signing-key retire` ends it');
+  copyFileSync(current, previous, constants.COPYFILE_EXCL);
+  const aside = `${current}.${process.pid}`;
+  writeSynced(aside, newSigningKey());
+  renameSync(aside, current);
+}
+
+/** Forgets the previous key's private half: from the next start on it signs nothing. */
+export const forgetPreviousSigningKeyFile = (dataDir: string): void =>
+  rmSync(join(dataDir, 'secrets', 'signing-key-previous.pem'), { force: true });
+
 /** Written aside, synced and renamed: after a crash the file is there whole, or not at all. */
 function writeOnce(path: string, content: string): void {
-  const aside = `${path}.${process.pid}`;
-  writeFileSync(aside, content, { mode: 0o600, flag: 'wx' });
-  const descriptor = openSync(aside, 'r');
+  // Under a name that nothing left behind by a start that was cut off can have: in a container even the pid is always the same.
+  const aside = `${path}.${randomBytes(6).toString('hex')}`;
+  writeSynced(aside, content);
+  try {
+    linkSync(aside, path); // a rename would replace the one that another process has just made, and already uses
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  rmSync(aside);
+  // The database will remember this secret's fingerprint: the file's name must be on disk before that.
+  for (const folder of [dirname(path), dirname(dirname(path))]) syncFolder(folder);
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
   fsyncSync(descriptor);
   closeSync(descriptor);
-  if (!existsSync(path)) renameSync(aside, path);
+}
+
+function writeSynced(path: string, content: string): void {
+  writeFileSync(path, content, { mode: 0o600, flag: 'wx' });
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }

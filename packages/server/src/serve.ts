@@ -2,6 +2,8 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import pino, { type Logger } from 'pino';
+import { keepCheckpoints } from './checkpoint-keeper.ts';
+import { folderSink } from './checkpoint-sink.ts';
 import type { Config } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { schemaLevel } from './database/migrate.ts';
@@ -14,6 +16,7 @@ import type { PublicApi } from './http/public-api.ts';
 import { RateLimit } from './http/rate-limit.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { openHouse } from './open-house.ts';
+import { openReader } from './open-reader.ts';
 import { welcome } from './welcome.ts';
 
 /** How long requests under way may take to end once the server is told to stop. */
@@ -90,8 +93,14 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
     reading,
     bytesMax: { report: config.reportBytesMax, record: config.recordBytesMax },
   };
+  const checkpoints = keepCheckpoints(database, {
+    everySeconds: config.checkpointSeconds,
+    sink: config.checkpointDir === undefined ? undefined : folderSink(config.checkpointDir),
+    log,
+  });
   const app = buildApp({
     api,
+    ledger: { reader: openReader(database, checkpoints), authenticator: api.authenticator, rateLimit: api.rateLimit },
     metrics,
     log,
     tls: config.tls,
@@ -103,6 +112,7 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {
     housekeeping.stop();
+    checkpoints.stop();
     throw listenFailure(error as NodeJS.ErrnoException, config);
   }
   const { port } = httpServer(app).address() as AddressInfo;
@@ -110,6 +120,7 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
     address: { host: config.host, port },
     close: async () => {
       housekeeping.stop();
+      checkpoints.stop();
       const server = httpServer(app);
       const closed = app.close();
       // Those that are answered from now on would stay open for as long as their client likes.

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../src/cli/command-line.ts';
+import { VARIABLES } from '../src/config.ts';
 import { EXIT_CODES, type ExitReason } from '../src/exit-codes.ts';
 import { freePort, OutsidePostgres, PASSWORD } from './fixtures/outside-postgres.ts';
 import { CommandProcess, DataFolder, type Environment, ServerProcess } from './fixtures/server-process.ts';
@@ -145,6 +146,7 @@ describe('bad configuration', () => {
     ['COUNTERSIGN_RECORD_BYTES_MAX', '0'],
     ['COUNTERSIGN_QUEUE_BYTES_MAX', '1e9'],
     ['COUNTERSIGN_READING_BYTES_MAX', '0x100'],
+    ['COUNTERSIGN_READING_BYTES_MAX', '30000000'],
     ['COUNTERSIGN_RATE_LIMIT_PER_MINUTE', '0'],
     ['COUNTERSIGN_LOG_LEVEL', 'loud'],
     ['COUNTERSIGN_BEHIND_PROXY', 'yes'],
@@ -158,8 +160,16 @@ describe('bad configuration', () => {
     ['COUNTERSIGN_MASTER_SECRET', 'short'],
     ['COUNTERSIGN_MASTER_SECRET', Buffer.alloc(33).toString('base64')],
     ['COUNTERSIGN_SIGNING_KEY', 'not a key'],
+    ['COUNTERSIGN_SIGNING_KEY_PREVIOUS', 'not a key'],
+    ['COUNTERSIGN_CHECKPOINT_SECONDS', '-1'],
     ['COUNTERSIGN_SIGNING_KEY', generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
   ];
+
+  test('every variable is tried, but those that take any text', () => {
+    const tried = new Set(bad.map(([variable]) => variable.replace(/_FILE$/, '')));
+    const untried = Object.values(VARIABLES).filter(({ name }) => !tried.has(name.replace(/_FILE$/, '')));
+    expect(untried.map(({ name }) => name)).toEqual(['COUNTERSIGN_DATA_DIR', 'COUNTERSIGN_CHECKPOINT_DIR']);
+  });
 
   test.for(bad.map((each, index) => [index + 1, ...each] as const))(
     '%i: a bad %s ends with exit code 3 and one line that names it, before anything is made',

@@ -100,7 +100,7 @@ describe('an outside PostgreSQL', () => {
       DATABASE_URL: outside.url('server_role', 'two_roles'),
       COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('owner_role', 'two_roles'),
     };
-    const server = await serve(environment);
+    const [server] = await Promise.all([serve(environment), serve(environment)]);
     const { tenantId, key } = await newKey(environment, 'acme');
     await expectAllKept('two_roles', tenantId, await expectService(server, key));
 
@@ -129,6 +129,24 @@ describe('an outside PostgreSQL', () => {
         await expect(asOwner).rejects.toMatchObject({ message: expect.stringMatching(/append-only|foreign key constraint/) });
       }
     }
+  });
+
+  test('a start that was cut off between the tables and the rights on them is mended by the next one', async () => {
+    await outside.role('cut_owner');
+    await outside.role('cut_server');
+    await outside.sql('CREATE DATABASE cut OWNER cut_owner');
+    const urls = {
+      DATABASE_URL: outside.url('cut_server', 'cut'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('cut_owner', 'cut'),
+    };
+    const environment = { ...secrets, ...urls };
+    expect(await (await serve(environment)).end('SIGTERM')).toBe(0);
+    await outside.sql(
+      'REVOKE ALL ON SCHEMA countersign FROM cut_server; REVOKE ALL ON ALL TABLES IN SCHEMA countersign FROM cut_server',
+      'cut',
+    );
+    const server = await serve(environment);
+    await expectService(server, (await newKey(environment, 'acme')).key);
   });
 
   test.for(['SIGINT', 'SIGKILL'] as const)(

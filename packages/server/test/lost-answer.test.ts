@@ -5,6 +5,7 @@ import { verifyDatabase } from '../src/ledger/verify-database.ts';
 import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
 import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
 import { CuttingProxy } from './fixtures/cutting-proxy.ts';
+import { until } from './fixtures/embedded-database-processes.ts';
 
 let database: TestDatabase;
 let proxy: CuttingProxy;
@@ -20,7 +21,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
   // The first use of a key is noted in a transaction of its own.
   await server.post(paths.audit, key, { actor: 'ci', action: 'test.warm-up' });
-  await expect.poll(() => database.sql('SELECT 1 FROM countersign.key_last_use')).toHaveLength(1);
+  await until('its use is noted', async () => (await database.sql('SELECT 1 FROM countersign.key_last_use')).length === 1);
 });
 
 afterAll(async () => {
@@ -86,7 +87,7 @@ describe.for(kinds)('%s, when the connection to the database breaks', ([kind, ta
 });
 
 describe('an error of the connection', () => {
-  test.for(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOENT', 'ETIMEDOUT', '57P01', '57P03', '53300', '08006'])(
+  test.for(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', '57P01', '57P03', '53300', '08006'])(
     '%s says that the database is away',
     (code) => expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(true),
   );

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGzip, gzipSync } from 'node:zlib';
+import { createGzip } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
@@ -72,10 +72,10 @@ describe('a full queue', () => {
     const [flooder, polite] = [await tenant(), await tenant()];
     await flooder.release();
     await polite.release();
-    const callers = new Callers({ url: server.url, key: flooder.key }, 48);
+    const callers = new Callers({ url: server.url, key: flooder.key }, 32);
     await until('the flood is under way', () => callers.acknowledged.length >= 100);
     const started = Date.now();
-    for (let turn = 0; turn < 40; turn += 1) {
+    for (let turn = 0; turn < 12; turn += 1) {
       expect((await polite.audit(100)).status).toBe(200);
       expect((await server.post(paths.promotionCheck, polite.key, { agent_name: 'any' })).status).toBe(200);
     }
@@ -127,11 +127,11 @@ describe('64 bodies at once', () => {
   };
 
   test('large ones are stored or answered 503, and memory stays bounded', { timeout: 90_000 }, async () => {
-    const spans = Array.from({ length: 4_000 }, (_, n) => ({
+    const spans = Array.from({ length: 500 }, (_, n) => ({
       span_id: `${n}`,
       kind: 'llm',
       name: 'm',
-      input: 'x'.repeat(4_000),
+      input: 'x'.repeat(32_000),
     }));
     const { answers, peak } = await sendAtOnce(64, Buffer.from(JSON.stringify({ trace_id: 'large', spans })), {});
     const stored = answers.filter(({ status }) => status === 200);
@@ -155,6 +155,7 @@ describe('64 bodies at once', () => {
 /** Holds the head of a tenant's ledger, so that its appends wait; returns what lets it go. */
 async function holdLedger(database: TestDatabase, tenantId: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
+  client.on('error', () => undefined);
   await client.connect();
   await client.query('BEGIN');
   await client.query('SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
@@ -175,7 +176,6 @@ async function firstRefusals<T extends { status: number }>(answers: readonly Pro
 
 /** Spaces, of which a thousand take one byte. */
 async function compressedSpaces(bytes: number): Promise<Buffer> {
-  expect(gzipSync('{}').length).toBeGreaterThan(0);
   const gzip = createGzip({ level: 9 });
   const chunks: Buffer[] = [];
   gzip.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -186,9 +186,13 @@ async function compressedSpaces(bytes: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** What a process has in memory. */
+/** What a process has in memory; 0 when it has ended. */
 const residentBytes = (pid: number): number =>
-  1024 * Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }));
+  1024 * Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout);
+
+/** As many connections as there are requests. Kept alive: a connection that is to close may break before the answer is read. */
+const agent = new Agent({ keepAlive: true });
+afterAll(() => agent.destroy());
 
 /** One request of which nothing is copied: 64 of them share the body. */
 async function postRaw(
@@ -198,10 +202,9 @@ async function postRaw(
 ): Promise<{ status: number; headers: IncomingMessage['headers'] }> {
   const asking = request(url, {
     method: 'POST',
-    agent: false,
+    agent,
     headers: { 'content-type': 'application/json', 'content-length': body.length, ...headers },
   });
-  asking.on('error', () => undefined);
   asking.end(body);
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
   answer.resume();

@@ -27,6 +27,7 @@ export const ISSUE_CODES = {
   agent_missing: 'Neither agent_id nor agent_name is given.',
   sum_too_large: 'A sum of tokens or cost is beyond 2^53-1.',
   bad_header: 'A request header does not have the form it must have.',
+  bad_query: 'A query parameter is missing, or has not the form it must have.',
   other_body: 'The Idempotency-Key was used with another body within the last 24 hours.',
   missing_scope: 'The key does not have the scope that this endpoint needs.',
   size_limit: 'The body is larger than the limit of this endpoint, in bytes.',

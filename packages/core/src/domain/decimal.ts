@@ -16,7 +16,10 @@ export function decimalSum(numbers: readonly number[]): string {
 export const decimalPlus = (left: string, right: string): string => decimalText(add(parseDecimal(left), parseDecimal(right)));
 
 /** A finite, non-negative number in plain notation, without an exponent: 1e-7 is "0.0000001". */
-export const plainDecimal = (number: number): string => decimalText(decimalOf(number));
+export function plainDecimal(number: number): string {
+  const printed = String(number);
+  return printed.includes('e') ? decimalText(parseDecimal(printed)) : printed;
+}
 
 const decimalOf = (number: number): Decimal => parseDecimal(String(number));
 
@@ -30,7 +33,8 @@ function parseDecimal(text: string): Decimal {
 
 function add(left: Decimal, right: Decimal): Decimal {
   const scale = Math.max(left.scale, right.scale);
-  const at = (decimal: Decimal) => decimal.digits * 10n ** BigInt(scale - decimal.scale);
+  const at = (decimal: Decimal) =>
+    decimal.scale === scale ? decimal.digits : decimal.digits * 10n ** BigInt(scale - decimal.scale);
   return { digits: at(left) + at(right), scale };
 }
 

@@ -156,7 +156,7 @@ export class BatchWriter<I extends Item, Answer> {
       await this.#settle(tenantId, batch, tries - 1);
     } else if (isDatabaseAway(error)) {
       // Whether the COMMIT arrived is not known: nothing is acknowledged, and an Idempotency-Key makes trying again safe.
-      for (const { reject } of batch) reject(unavailable());
+      for (const { reject } of batch) reject(unavailable(error));
     } else if (batch.length > 1) {
       // One bad item must not fail its neighbours.
       for (const waiting of batch) await this.#settle(tenantId, [waiting], tries);

@@ -20,13 +20,17 @@ export const knownMigrations = (): string[] =>
     .map((file) => file.replace(/\.sql$/, ''))
     .sort();
 
-/** Compares the migrations that ran with those this server knows. */
+/** Whether there are tables, and this role may read all of them: not so when a first start was cut off before it gave the rights. */
+const READABLE = `SELECT coalesce(bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
+   FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;
+
+/** Compares the migrations that ran with those this server knows. What this role may not read counts as empty: `migrate` mends both. */
 export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
-  const { rows: tables } = await queryable.query<{ found: boolean }>(
-    `SELECT to_regclass('countersign.migrations') IS NOT NULL AS found`,
-  );
-  if (tables[0]?.found !== true) return 'empty';
+  const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE);
+  if (tables[0]?.readable !== true) return 'empty';
   const { rows } = await queryable.query<{ name: string }>('SELECT name FROM countersign.migrations');
+  // Another server is about to migrate: the table is made before the migrations, which come all in one transaction.
+  if (rows.length === 0) return 'empty';
   const known = new Set(knownMigrations());
   if (rows.some(({ name }) => !known.has(name))) return 'newer';
   return rows.length < known.size ? 'older' : 'current';
@@ -35,16 +39,19 @@ export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<Schem
 /**
  * Brings the schema to this server's level and gives the server's role its rights. One at a time: an advisory lock is held.
  * @param serverRole the role the server runs as, when it is another than the one that migrates.
+ * @param mayUpgrade false: a schema that is older is refused, because another server may be running on it.
  * @returns the names of the migrations that ran.
  */
-export async function migrate(address: DatabaseAddress, serverRole: string | undefined): Promise<string[]> {
+export async function migrate(address: DatabaseAddress, serverRole: string | undefined, mayUpgrade = true): Promise<string[]> {
   const { runner } = await import('node-pg-migrate'); // only when there is something to do: it takes a moment to load
   const client = new pg.Client({ ...address, application_name: 'countersign-migrate' });
   await client.connect();
   try {
     // Two servers may start on an empty database at once: the second one waits, and then finds nothing left to do.
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    if ((await schemaLevel(client)) === 'newer') throw newerSchema();
+    const level = await schemaLevel(client);
+    if (level === 'newer') throw newerSchema();
+    if (level === 'older' && !mayUpgrade) throw olderSchema();
     const run = await runner({
       dbClient: client,
       dir: FOLDER,

@@ -45,7 +45,7 @@ export function isDatabaseAway(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   if (error instanceof OutcomeUnknownError) return true;
   // Names of system errors first: EPIPE has five capitals, as an SQLSTATE may have.
-  if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) return true;
+  if (typeof code === 'string' && /^E(?!RR_)[A-Z_]+$/.test(code)) return true;
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return AWAY_CLASSES.has(code.slice(0, 2)) && code !== '57014';
   return /terminat|timeout|timed out|not queryable|closed|ended|Cannot use a pool/i.test(error.message);
 }

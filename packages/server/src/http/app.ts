@@ -1,16 +1,18 @@
 import type { Server } from 'node:http';
 import { openApiDocument } from '@countersign/core/contract/openapi';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import { v7 as uuidV7 } from 'uuid';
 import { ApiError } from '../api-error.ts';
+import { newId } from '../new-id.ts';
 import { docsPage } from './docs-page.ts';
 import { answerClientError, answerWhatNodeWouldNot, replyError, replyUnreadablePath, swallowRest } from './error-reply.ts';
+import { type LedgerApi, registerLedgerApi } from './ledger-api.ts';
 import type { Metrics } from './metrics.ts';
 import { noSuchRoute, type PublicApi, registerPublicApi } from './public-api.ts';
 
 /** What the application stands on. */
 export interface AppParts {
   api: PublicApi;
+  ledger: LedgerApi;
   metrics: Metrics;
   log: FastifyBaseLogger;
   tls: { cert: string; key: string } | undefined;
@@ -25,11 +27,11 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const NODE_SETTINGS = { requireHostHeader: false };
 
 /** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
-export function buildApp({ api, metrics, log, tls, notReady }: AppParts): FastifyInstance {
+export function buildApp({ api, ledger, metrics, log, tls, notReady }: AppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => uuidV7(),
+    genReqId: newId,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: 72_000,
     clientErrorHandler: answerClientError,
@@ -45,15 +47,16 @@ export function buildApp({ api, metrics, log, tls, notReady }: AppParts): Fastif
   // Bodies are read by read-body.ts, after the key: Fastify is to leave stream and Content-Type alone, whatever the method.
   for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new ApiError('bad_request');
+    done(request.headers.host === undefined && request.raw.httpVersion === '1.1' ? new ApiError('bad_request') : undefined);
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const endpoint = request.routeOptions.config?.endpoint ?? 'other';
     metrics.requests.inc({ endpoint, status: reply.statusCode });
     metrics.latency.observe({ endpoint }, reply.elapsedTime / 1000);
     logAnswer(request.log, { endpoint, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 });
+    done();
   });
   app.setErrorHandler((error, request, reply) => {
     swallowRest(request);
@@ -65,6 +68,7 @@ export function buildApp({ api, metrics, log, tls, notReady }: AppParts): Fastif
   });
 
   registerPublicApi(app, api);
+  registerLedgerApi(app, ledger);
   registerOperations(app, metrics, notReady);
   registerDocs(app);
   return app;

@@ -58,36 +58,43 @@ const insufficientScope = (scope: KeyScope): ApiError =>
     },
   );
 
+/** The keys that one statement looks up. */
+interface Lookup {
+  prefixes: Set<string>;
+  found: Promise<ReadonlyMap<string, KeyRecord>>;
+}
+
 /** Looks keys up in the database for every request: those of one turn of the event loop travel in one statement. */
 class KeyLookups {
   readonly #pool: Pool;
-  #waiting = new Map<string, ((result: Promise<KeyRecord | undefined>) => void)[]>();
+  #next: Lookup | undefined;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
   /** The key of a prefix as the database has it after this call began. */
-  find(prefix: string): Promise<KeyRecord | undefined> {
-    if (this.#waiting.size === 0) setImmediate(() => this.#flush());
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(prefix);
-      if (waiting === undefined) this.#waiting.set(prefix, [resolve]);
-      else waiting.push(resolve);
-    });
+  async find(prefix: string): Promise<KeyRecord | undefined> {
+    this.#next ??= this.#prepare();
+    this.#next.prefixes.add(prefix);
+    return (await this.#next.found).get(prefix);
   }
 
-  #flush(): void {
-    const waiting = this.#waiting;
-    this.#waiting = new Map();
-    const found = findKeys(this.#pool, [...waiting.keys()]).then(
-      (keys) => new Map(keys.map((key) => [key.prefix, key])),
-      (error: unknown) => {
-        throw isDatabaseAway(error) ? unavailable() : error;
-      },
-    );
-    for (const [prefix, resolvers] of waiting) {
-      for (const resolve of resolvers) resolve(found.then((keys) => keys.get(prefix)));
+  #prepare(): Lookup {
+    const prefixes = new Set<string>();
+    const endOfTurn = new Promise<void>((resolve) => setImmediate(resolve));
+    const found = endOfTurn.then(() => {
+      this.#next = undefined; // whoever comes from now on must not be answered with what was read before
+      return this.#read(prefixes);
+    });
+    return { prefixes, found };
+  }
+
+  async #read(prefixes: ReadonlySet<string>): Promise<ReadonlyMap<string, KeyRecord>> {
+    try {
+      return new Map((await findKeys(this.#pool, [...prefixes])).map((key) => [key.prefix, key]));
+    } catch (error) {
+      throw isDatabaseAway(error) ? unavailable(error) : error;
     }
   }
 }

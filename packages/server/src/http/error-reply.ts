@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '@countersign/core/contract/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { v7 as uuidV7 } from 'uuid';
 import { ApiError, unavailable } from '../api-error.ts';
 import { isDatabaseAway } from '../database/pool.ts';
+import { newId } from '../new-id.ts';
 
 /** What is answered for an error: those of the table as they are, a database that is away as 503, anything else as a bare 500. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return isDatabaseAway(error) ? unavailable() : new ApiError('internal_error');
+  return isDatabaseAway(error) ? unavailable(error) : new ApiError('internal_error');
 }
 
 /** Sends an error. A fault of our own is logged with all that is known, and answered with its name alone. */
@@ -18,7 +18,7 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
   const answer = asApiError(error);
   if (answer.code === 'internal_error') request.log.error({ err: error }, 'internal error');
   else if (answer.code === 'unavailable')
-    request.log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'unavailable');
+    request.log.warn({ reason: answer.cause instanceof Error ? answer.cause.message : answer.cause }, 'unavailable');
   void reply
     .code(answer.status)
     .headers(answer.headers)
@@ -66,7 +66,7 @@ function answerOnSocket(socket: Duplex, answer: ApiError): void {
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': uuidV7(),
+    'X-Request-Id': newId(),
     ...answer.headers,
     Connection: 'close',
   };

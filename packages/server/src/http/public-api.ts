@@ -86,7 +86,9 @@ export const publicPaths: ReadonlySet<string> = new Set(Object.values(operations
 /** 405 for a known path, 404 for any other. */
 export function noSuchRoute(request: FastifyRequest): ApiError {
   const path = request.url.split('?', 1)[0]!;
-  return publicPaths.has(path) ? new ApiError('method_not_allowed', [], { Allow: 'POST' }) : new ApiError('not_found');
+  if (publicPaths.has(path)) return new ApiError('method_not_allowed', [], { Allow: 'POST' });
+  const onlyRead = request.method !== 'GET' && path.startsWith('/api/ledger/');
+  return onlyRead ? new ApiError('method_not_allowed', [], { Allow: 'GET' }) : new ApiError('not_found');
 }
 
 declare module 'fastify' {

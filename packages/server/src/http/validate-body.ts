@@ -3,7 +3,7 @@ import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer
 import type { Operation } from '@countersign/core/contract/operations';
 import { LABEL_LENGTH_MAX } from '@countersign/core/contract/scalars';
 import { inexactnessOf } from '@countersign/core/domain/exact-json';
-import { isCalendarDate, parseDateTime } from '@countersign/core/domain/instant';
+import { isCalendarDate, isDateTime } from '@countersign/core/domain/instant';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
@@ -20,7 +20,7 @@ const OPAQUE_ID_UNITS_MAX = 2 * LABEL_LENGTH_MAX;
 /** The formats that the contract's schemas name, by the same functions that read them. */
 const formats = {
   uuid: UUID,
-  'date-time': (text: string) => parseDateTime(text) !== undefined,
+  'date-time': isDateTime,
   date: isCalendarDate,
   'opaque-user-id': (text: string) => text.length > OPAQUE_ID_UNITS_MAX || (!EMAIL.test(text) && !TELEPHONE.test(text)),
 };

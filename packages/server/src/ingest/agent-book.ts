@@ -1,6 +1,6 @@
 import type { Issue } from '@countersign/core/contract/issue';
 import { jsonPointer } from '@countersign/core/contract/json-pointer';
-import { v7 as uuidV7 } from 'uuid';
+import { newId } from '../new-id.ts';
 import type { Agent } from '../storage/agents.ts';
 
 /** How a record names its agent. Ids are in lower case. */
@@ -74,7 +74,7 @@ export class AgentBook {
     if (byName !== undefined && id !== null && byName.id !== id)
       return mismatch(at, 'agent_id', 'agent_name belongs to an agent with another id');
     if (byName !== undefined) return byName.id;
-    const agent = { id: id ?? uuidV7(), name };
+    const agent = { id: id ?? newId(), name };
     staged.push(agent);
     this.#note(agent);
     return agent.id;

@@ -9,13 +9,13 @@ import {
   roundedHours,
   type Verdict,
 } from '@countersign/core/domain/promotion';
-import { v7 as uuidV7 } from 'uuid';
 import { ApiError, validationFailed } from '../api-error.ts';
 import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
 import { advance, lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
+import { newId } from '../new-id.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { type DecisionRow, findSigningKeyId, insertDecisions } from '../storage/decisions.ts';
 import { type EvidenceQuestion, findEvidence } from '../storage/evidence.ts';
@@ -123,7 +123,7 @@ function decide(check: PreparedCheck, evidence: Evidence, signing: { keyId: stri
     evaluation_age: ageHours === null ? null : roundedHours(ageHours),
     evaluation: evaluation as PromotionDecision['evaluation'],
     checks: verdict.checks,
-    decision_id: uuidV7(),
+    decision_id: newId(),
     key_id: signing.keyId,
     timestamp: signing.now,
   };

@@ -1,7 +1,7 @@
 import { operations } from '@countersign/core/contract/operations';
-import { v7 as uuidV7 } from 'uuid';
 import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { newId } from '../new-id.ts';
 import { findAgents, insertAgents } from '../storage/agents.ts';
 import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
@@ -24,7 +24,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   const outcomes = items.map(({ claim, row }): Outcome => {
     const resolved = book.resolve([claim]);
     if ('issues' in resolved) return validationFailed(...resolved.issues);
-    const id = uuidV7();
+    const id = newId();
     rows.push({ ...row, id, agentId: resolved.agentIds[0] ?? null });
     return answered({ ok: true, id });
   });

@@ -1,7 +1,7 @@
 import { operations } from '@countersign/core/contract/operations';
-import { v7 as uuidV7 } from 'uuid';
 import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { newId } from '../new-id.ts';
 import { findAgents, insertAgents } from '../storage/agents.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
@@ -27,7 +27,7 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
   const outcomes = items.map((item): Outcome => {
     const resolved = book.resolve(item.claims);
     if ('issues' in resolved) return validationFailed(...resolved.issues);
-    const id = uuidV7();
+    const id = newId();
     submissions.push({ id, recordedBy: item.recordedBy, document: item.document });
     item.events.forEach((event, index) => {
       rows.push({ submission: id, agentId: resolved.agentIds[index] ?? null, event });

@@ -1,9 +1,9 @@
 import { operations } from '@countersign/core/contract/operations';
 import { SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
-import { v7 as uuidV7 } from 'uuid';
 import { type ApiError, validationFailed } from '../api-error.ts';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
+import { newId } from '../new-id.ts';
 import { findAgents, insertAgents } from '../storage/agents.ts';
 import { insertSpans, replaceSpans, type SpanRow, type SpanSums, sumSpans } from '../storage/spans.ts';
 import {
@@ -90,7 +90,7 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
     ];
   });
   if ('issues' in resolved) return validationFailed(...resolved.issues);
-  return { item, id: known?.id ?? uuidV7(), agentId: resolved.agentIds[0] ?? null, known };
+  return { item, id: known?.id ?? newId(), agentId: resolved.agentIds[0] ?? null, known };
 }
 
 /** Merges spans and totals into known traces; the totals are those of all spans, this request's included. */

@@ -1,7 +1,7 @@
 import { type ChainedRow, linkEntries, type UnlinkedEntry } from '@countersign/core/domain/audit-chain';
-import { v7 as uuidV7 } from 'uuid';
 import type { Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
+import { newId } from '../new-id.ts';
 import { insertAuditEntries, type LockedHead } from '../storage/ledger.ts';
 import { advance } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
@@ -31,7 +31,7 @@ export function appendEntries(
   entries: readonly NewEntry[],
 ): { rows: ChainedRow[]; tree: GrownTree; sent: Promise<unknown> } {
   const unlinked = entries.map(
-    (entry): UnlinkedEntry => ({ ...entry, tenant_id: tx.tenantId, id: uuidV7(), recorded_at: head.now }),
+    (entry): UnlinkedEntry => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }),
   );
   const rows = linkEntries(head, unlinked, digests);
   const inserted = rows.length === 0 ? Promise.resolve() : insertAuditEntries(tx, rows);

@@ -44,10 +44,13 @@ export async function insertDecisions(tx: Transaction, rows: readonly DecisionRo
 
 const FIND_KEY = sql<{ key_id: string }>(
   'find_decision_key',
-  `SELECT key_id FROM countersign.decision_keys WHERE tenant_id = $1 AND retired_at IS NULL ORDER BY created_at DESC LIMIT 1`,
+  `SELECT key_id FROM countersign.decision_keys WHERE tenant_id = $1 AND retired_at IS NULL ORDER BY created_at, key_id LIMIT 1`,
 );
 
-/** The id of the key that signs now. Made with the workspace; throws when there is none. */
+/**
+ * The id of the key that signs now: the oldest live one. While a second one is live it waits: gates are given it first, and it signs
+ * from the moment the older one is retired. Made with the workspace; throws when there is none.
+ */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
   const [row] = await tx.run(FIND_KEY, [tx.tenantId]);
   if (row === undefined) throw new Error(`tenant ${tx.tenantId} has no live decision key`);
@@ -58,3 +61,29 @@ const INSERT_KEY = sql('insert_decision_key', `INSERT INTO countersign.decision_
 
 /** Adds a decision key. */
 export const insertDecisionKey = (tx: Transaction, keyId: string): Promise<unknown> => tx.run(INSERT_KEY, [tx.tenantId, keyId]);
+
+const FIND = sql<{ document: string }>(
+  'find_decision',
+  `SELECT document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
+);
+
+/** A decision as it was signed and sent: its JSON text. */
+export const findDecision = async (tx: Transaction, id: string): Promise<string | undefined> =>
+  (await tx.run(FIND, [tx.tenantId, id]))[0]?.document;
+
+/** A decision with its place in its log. */
+export interface StoredDecision {
+  seq: number;
+  responseSha256: string;
+  document: string;
+}
+
+const READ_PAGE = sql<StoredDecision>(
+  'read_decisions_page',
+  `SELECT seq, encode(response_sha256, 'hex') AS "responseSha256", document FROM countersign.decisions
+    WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
+);
+
+/** The decisions with the next 1,000 numbers behind `after`, up to `last`, in order. */
+export const readDecisionsPage = (tx: Transaction, after: number, last: number): Promise<StoredDecision[]> =>
+  tx.run(READ_PAGE, [tx.tenantId, after, last]);

@@ -85,6 +85,24 @@ export async function findLatestCheckpoint(tx: Transaction, log: LogName): Promi
     : { size: row.size, root: row.root, signedAt: row.signed_at, ageSeconds: row.age_seconds, note: row.note };
 }
 
+const FIND_CHECKPOINT = sql<{ note: string }>(
+  'find_checkpoint',
+  `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 AND size = $3`,
+);
+
+/** The checkpoint of exactly this size, if one was signed. */
+export const findCheckpoint = async (tx: Transaction, log: LogName, size: number): Promise<{ note: string } | undefined> =>
+  (await tx.run(FIND_CHECKPOINT, [tx.tenantId, log, size]))[0];
+
+const LIST_CHECKPOINTS = sql<{ size: number; root: Buffer; note: string }>(
+  'list_checkpoints',
+  `SELECT size, root, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size`,
+);
+
+/** All checkpoints of a log, by size. */
+export const listCheckpoints = (tx: Transaction, log: LogName): Promise<{ size: number; root: Buffer; note: string }[]> =>
+  tx.run(LIST_CHECKPOINTS, [tx.tenantId, log]);
+
 const INSERT_CHECKPOINT = sql<{ note: string }>(
   'insert_checkpoint',
   `INSERT INTO countersign.checkpoints (tenant_id, log, size, root, note) VALUES ($1, $2, $3, $4, $5)

@@ -3,10 +3,10 @@ import type { KeyKind, KeyScope, Scope } from '@countersign/core/contract/scopes
 import { formatIngestionKey, PREFIX_BYTES, SECRET_BYTES } from '@countersign/core/domain/ingestion-key';
 import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
 import type { Pool } from 'pg';
-import { v7 as uuidV7 } from 'uuid';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
 import { advance, lockLogs } from '../ledger/advance.ts';
+import { newId } from '../new-id.ts';
 import { insertKey, type ListedKey, lockKey, markRevoked, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
 import { Refusal } from './refusal.ts';
@@ -30,7 +30,7 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
     const kind: KeyKind = (key.scopes as readonly KeyScope[]).includes('read') ? 'read' : 'live';
     const prefix = randomBytes(PREFIX_BYTES).toString('hex');
     const { secret, secretSha256 } = newSecret();
-    const row = { ...key, id: uuidV7(), kind, prefix, secretSha256 };
+    const row = { ...key, id: newId(), kind, prefix, secretSha256 };
     await insertKey(tx, row);
     await record('minted', row);
     return formatIngestionKey({ kind, prefix, secret });
@@ -88,7 +88,7 @@ async function keyAct<T>(
         version: 1,
         tenant_id: tenantId,
         seq: head.seq + 1,
-        id: uuidV7(),
+        id: newId(),
         recorded_at: head.now,
         recorded_by: by,
         action,

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { v7 as uuidV7 } from 'uuid';
+import { newId } from '../new-id.ts';
 import { insertIncident, type Severity } from '../storage/incidents.ts';
 import { openRecertification } from '../storage/recertifications.ts';
 import { governanceAct, requireAgent } from './governance-act.ts';
@@ -26,7 +26,7 @@ export async function openIncident(
   requireText('the description', description);
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const agent = await requireAgent(tx, name);
-    const id = uuidV7();
+    const id = newId();
     await insertIncident(tx, { id, agentId: agent.id, severity, description, openedBy: by });
     if (recertify) await openRecertification(tx, id);
     await record({

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { afterAll } from 'vitest';
 import { type Config, readConfig } from '../../src/config.ts';
 import { openPool } from '../../src/database/pool.ts';
-import type { OpenDatabase } from '../../src/open-database.ts';
+import { type OpenDatabase, openInstance } from '../../src/open-database.ts';
 import { type Running, start } from '../../src/serve.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
@@ -44,7 +44,7 @@ export async function testServer(settings: Partial<Config> & { database?: TestDa
   const { database: shared, ...overrides } = settings;
   const database = shared ?? (await cloneDatabase());
   const config: Config = { ...readConfig({}), port: 0, ...overrides };
-  const open = openTestDatabase(database, config);
+  const open = await openTestDatabase(database, config);
   const running: Running = await start(config, open, pino({ level: 'silent' }));
   const url = `http://127.0.0.1:${running.address.port}`;
   let stopped: Promise<void> | undefined;
@@ -69,13 +69,14 @@ export async function testServer(settings: Partial<Config> & { database?: TestDa
   return server;
 }
 
-function openTestDatabase(database: TestDatabase, config: Config): OpenDatabase {
+async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pool = openPool(database.server, { size: config.databaseConnections, name: 'write' });
   const lookupPool = openPool(database.server, { size: 2, name: 'lookup' });
   return {
     pool,
     lookupPool,
     secrets,
+    signer: await openInstance(lookupPool, secrets),
     where: database.server.database,
     migrated: [],
     close: async () => {

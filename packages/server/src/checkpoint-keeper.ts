@@ -1,0 +1,72 @@
+import type { Logger } from 'pino';
+import type { CheckpointSink } from './checkpoint-sink.ts';
+import { inTenantTransaction } from './database/transaction.ts';
+import { checkpointOf } from './ledger/checkpoints.ts';
+import type { OpenDatabase } from './open-database.ts';
+import { type LogName, readHead } from './storage/ledger.ts';
+import { listTenants } from './storage/tenants.ts';
+import type { StoredCheckpoint } from './storage/tree.ts';
+
+/** All logs that have a tree. */
+const LOGS: readonly LogName[] = ['audit', 'decisions', 'keys'];
+const ROUND_MS_MAX = 10_000;
+
+/** Makes checkpoints: those that are asked for, and one a while for each log that grew. */
+export interface CheckpointKeeper {
+  /** The log's checkpoint over every row there is. */
+  fresh(tenantId: string, log: LogName): Promise<StoredCheckpoint>;
+  stop(): void;
+}
+
+/**
+ * Starts keeping checkpoints.
+ * @param everySeconds how old a log's last one may be once rows came; undefined for only those that are asked for.
+ * @param sink where each one goes besides the database.
+ */
+export function keepCheckpoints(
+  { lookupPool, signer }: OpenDatabase,
+  { everySeconds, sink, log: logger }: { everySeconds: number | undefined; sink: CheckpointSink | undefined; log: Logger },
+): CheckpointKeeper {
+  const make = async (tenantId: string, log: LogName, youngerThanSeconds: number): Promise<StoredCheckpoint> => {
+    const demand = { log, youngerThanSeconds };
+    const checkpoint = await inTenantTransaction(lookupPool, tenantId, (tx) => checkpointOf(tx, signer.keys, demand));
+    anchor(tenantId, log, checkpoint);
+    return checkpoint;
+  };
+  /** A sink that cannot be written to now is tried again with the next round; what it is for is said in the log. */
+  const anchor = (tenantId: string, log: LogName, checkpoint: StoredCheckpoint) => {
+    try {
+      sink?.(tenantId, log, checkpoint);
+    } catch (error) {
+      logger.error({ err: error, tenantId, log }, 'a checkpoint was not written to COUNTERSIGN_CHECKPOINT_DIR');
+    }
+  };
+  const round = async (seconds: number) => {
+    for (const { id } of await listTenants(lookupPool)) {
+      for (const log of LOGS) {
+        if (await hasRows(id, log))
+          await make(id, log, seconds).catch((error: unknown) =>
+            logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made'),
+          );
+      }
+    }
+  };
+  const hasRows = async (tenantId: string, log: LogName) =>
+    ((await inTenantTransaction(lookupPool, tenantId, (tx) => readHead(tx, log)))?.seq ?? 0) > 0;
+  const timer = everySeconds === undefined ? undefined : everyWhile(everySeconds, () => round(everySeconds), logger);
+  return { fresh: (tenantId, log) => make(tenantId, log, 0), stop: () => clearInterval(timer) };
+}
+
+/** Rounds do not overlap: one that takes longer than the pause lets the next ones go. */
+function everyWhile(seconds: number, round: () => Promise<void>, logger: Logger): NodeJS.Timeout {
+  let running = false;
+  return setInterval(
+    async () => {
+      if (running) return;
+      running = true;
+      await round().catch((error: Error) => logger.warn({ reason: error.message }, 'checkpoints wait for the next round'));
+      running = false;
+    },
+    Math.min(seconds * 1000, ROUND_MS_MAX),
+  ).unref();
+}

@@ -1,0 +1,108 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, validationFailed } from '../api-error.ts';
+import type { Principal } from '../ingest/endpoint.ts';
+import type { LedgerReader } from '../ledger/ledger-reader.ts';
+import type { Authenticator } from './authenticate.ts';
+import type { RateLimit } from './rate-limit.ts';
+
+/** What the read access stands on. */
+export interface LedgerApi {
+  reader: LedgerReader;
+  authenticator: Authenticator;
+  rateLimit: RateLimit | undefined;
+}
+
+/** Each log has routes of its own: a parameter in their place would hide the fixed ones behind a decision's id. */
+const LOGS = ['audit', 'decisions', 'keys'] as const;
+
+const NDJSON = 'application/x-ndjson; charset=utf-8';
+const NOTE = 'text/plain; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+type Answering = (principal: Principal, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/**
+ * GET /api/ledger/…: the record for auditors and automation, by read tokens (`aa_read_`). A read token writes nothing, an ingestion key
+ * reads nothing. The key audit trail's entries are for admins alone: here are its checkpoints and proofs, which are hashes.
+ */
+export function registerLedgerApi(app: FastifyInstance, { reader, authenticator, rateLimit }: LedgerApi): void {
+  const get = (url: string, answering: Answering) =>
+    app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
+      const principal = await authenticator.authenticate(request.headers, 'read');
+      void reply.headers(rateLimit?.take(principal.keyId, Date.now()) ?? {});
+      return answering(principal, request, reply);
+    });
+
+  for (const log of LOGS) {
+    // The key audit trail's entries are for admins alone.
+    if (log !== 'keys') {
+      get(`/api/ledger/${log}/entries`, async ({ tenantId }, request, reply) => {
+        const range = { from: wholeQuery(request, 'from', 1) ?? 1, to: wholeQuery(request, 'to', 1) };
+        return reply.header('content-type', NDJSON).send(Readable.from(await reader.entries(tenantId, log, range)));
+      });
+    }
+    get(`/api/ledger/${log}/checkpoint`, async ({ tenantId }, _request, reply) =>
+      reply.header('content-type', NOTE).send((await reader.checkpoint(tenantId, log)).note),
+    );
+    get(`/api/ledger/${log}/inclusion/:seq`, async ({ tenantId }, request, reply) =>
+      reply.header('content-type', NOTE).send(found(await reader.inclusionProof(tenantId, log, seqOf(request)))),
+    );
+    get(`/api/ledger/${log}/consistency`, async ({ tenantId }, request, reply) => {
+      const first = wholeQuery(request, 'first', 0);
+      if (first === undefined) throw badQuery('first', 'is required: the size of the tree that you know');
+      const proof = await reader.consistencyProof(tenantId, log, first, wholeQuery(request, 'second', 0));
+      if (proof === undefined)
+        throw badQuery('first', 'and second must be sizes that the log has or had, first not above second');
+      return reply.header('content-type', JSON_TYPE).send(JSON.stringify(proof));
+    });
+  }
+  get('/api/ledger/decisions/:id', async ({ tenantId }, request, reply) =>
+    reply.header('content-type', JSON_TYPE).send(found(await reader.decision(tenantId, idOf(request)))),
+  );
+  get('/api/ledger/decisions/:id/attestation', async ({ tenantId }, request, reply) =>
+    reply.header('content-type', JSON_TYPE).send(JSON.stringify(found(await reader.attestation(tenantId, idOf(request))))),
+  );
+  app.get('/.well-known/jwks.json', async (_request, reply) =>
+    reply
+      .header('content-type', JSON_TYPE)
+      .header('cache-control', 'max-age=300')
+      .send(JSON.stringify(await reader.publicKeys())),
+  );
+}
+
+function idOf({ params }: FastifyRequest): string {
+  const { id } = params as { id: string };
+  if (!UUID.test(id)) throw new ApiError('not_found');
+  return id.toLowerCase();
+}
+
+/** What was asked for by id; 404 when there is none. */
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new ApiError('not_found');
+  return value;
+}
+
+function seqOf({ params }: FastifyRequest): number {
+  const seq = wholeNumber((params as { seq: string }).seq, 1);
+  if (seq === undefined) throw new ApiError('not_found');
+  return seq;
+}
+
+/** A whole number from the query string; undefined when it is not there. */
+function wholeQuery({ query }: FastifyRequest, name: string, minimum: number): number | undefined {
+  const given = (query as Record<string, unknown>)[name];
+  if (given === undefined) return undefined;
+  const number = typeof given === 'string' ? wholeNumber(given, minimum) : undefined;
+  if (number === undefined) throw badQuery(name, `must be given once, as a whole number from ${minimum} on`);
+  return number;
+}
+
+function wholeNumber(text: string, minimum: number): number | undefined {
+  const number = Number(text);
+  return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) && number >= minimum ? number : undefined;
+}
+
+const badQuery = (name: string, what: string): ApiError =>
+  validationFailed({ path: '', code: 'bad_query', message: `the query parameter ${name} ${what}` });

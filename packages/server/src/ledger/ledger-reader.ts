@@ -1,0 +1,116 @@
+import { attestDecision, type Envelope } from '@countersign/core/domain/attestation';
+import { decisionFault } from '@countersign/core/domain/decision-signature';
+import { formatLogProof } from '@countersign/core/domain/log-proof';
+import { toBase64 } from '@countersign/core/domain/signed-note';
+import type { Pool } from 'pg';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { digests } from '../digests.ts';
+import { findDecision } from '../storage/decisions.ts';
+import { type LogName, readHead } from '../storage/ledger.ts';
+import { findCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
+import { exportDecisions, exportLedger } from './export.ts';
+import { proveConsistency, proveInclusion } from './log-tree.ts';
+
+/** A proof that the tree of `first` rows is a prefix of that of `second`, with the checkpoint of the second where one was signed. */
+export interface ConsistencyProof {
+  log: LogName;
+  first: number;
+  second: number;
+  /** Base64. */
+  hashes: string[];
+  /** Signed note, or null when no checkpoint of that size was signed. */
+  checkpoint: string | null;
+}
+
+/** What a reader stands on. */
+export interface ReaderParts {
+  pool: Pool;
+  /** The log's checkpoint over every row there is, made if need be. */
+  freshCheckpoint: (tenantId: string, log: LogName) => Promise<StoredCheckpoint>;
+  /** Signs attestations: every live key of the instance. */
+  signers: readonly { keyid: string; sign(message: Uint8Array): Uint8Array }[];
+  decisionKey: (tenantId: string, keyId: string) => Uint8Array;
+  publicKeys: () => Promise<{ keys: object[] }>;
+}
+
+/** Reads a tenant's record with its proofs: for the read access, the command line and later the portal. Changes nothing but making checkpoints. */
+export class LedgerReader {
+  readonly #parts: ReaderParts;
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
+  }
+
+  /** NDJSON of the rows in a range, both ends included; what is not there is left out. */
+  async entries(
+    tenantId: string,
+    log: 'audit' | 'decisions',
+    range: { from: number; to?: number | undefined },
+  ): Promise<AsyncIterable<string>> {
+    const pages =
+      log === 'audit' ? exportLedger(this.#parts.pool, tenantId, range) : exportDecisions(this.#parts.pool, tenantId, range);
+    // The first page is read before anything is answered: a database that is away is still a 503.
+    const first = await pages.next();
+    return (async function* () {
+      for (let page = first; !page.done; page = await pages.next()) yield page.value.lines;
+    })();
+  }
+
+  /** The log's checkpoint over every row there is now. */
+  checkpoint(tenantId: string, log: LogName): Promise<StoredCheckpoint> {
+    return this.#parts.freshCheckpoint(tenantId, log);
+  }
+
+  /** The proof that row `seq` is in the tree of the newest checkpoint (C2SP tlog-proof); undefined when there is no such row. */
+  async inclusionProof(tenantId: string, log: LogName, seq: number): Promise<string | undefined> {
+    const { size, note } = await this.checkpoint(tenantId, log);
+    if (seq > size) return undefined;
+    const hashes = await this.#read(tenantId, (tx) => proveInclusion(tx, log, seq - 1, size));
+    return formatLogProof({ index: seq - 1, hashes, checkpoint: note });
+  }
+
+  /** The proof between two sizes; the newest checkpoint's when `second` is not given. Undefined when they are not sizes of this log. */
+  async consistencyProof(
+    tenantId: string,
+    log: LogName,
+    first: number,
+    second: number | undefined,
+  ): Promise<ConsistencyProof | undefined> {
+    const newest = second === undefined ? await this.checkpoint(tenantId, log) : undefined;
+    const size = second ?? newest!.size;
+    return this.#read(tenantId, async (tx) => {
+      const head = await readHead(tx, log);
+      if (first > size || size > (head?.tree.size ?? 0)) return undefined;
+      const [hashes, signed] = await Promise.all([
+        proveConsistency(tx, log, first, size),
+        newest ?? findCheckpoint(tx, log, size),
+      ]);
+      return { log, first, second: size, hashes: hashes.map(toBase64), checkpoint: signed?.note ?? null };
+    });
+  }
+
+  /** A decision as it was signed and sent: its JSON text. */
+  decision(tenantId: string, id: string): Promise<string | undefined> {
+    return this.#read(tenantId, (tx) => findDecision(tx, id));
+  }
+
+  /** The decision's attestation. One that was altered in the database is not attested: its signature does not fit any more. */
+  async attestation(tenantId: string, id: string): Promise<Envelope | undefined> {
+    const document = await this.decision(tenantId, id);
+    if (document === undefined) return undefined;
+    const decision = JSON.parse(document) as { decision_id: string; response_sha256: string; key_id: string };
+    const fault = decisionFault({ ...decision }, this.#parts.decisionKey(tenantId, decision.key_id), digests);
+    if (fault !== undefined || decision.decision_id !== id)
+      throw new Error(`decision ${id} is not as it was signed: ${fault ?? 'its id was changed'}`);
+    return attestDecision(decision, this.#parts.signers);
+  }
+
+  /** The instance's public keys, as a JWK set; ended ones with their end. */
+  publicKeys(): Promise<{ keys: object[] }> {
+    return this.#parts.publicKeys();
+  }
+
+  #read<T>(tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return inTenantTransaction(this.#parts.pool, tenantId, work);
+  }
+}

@@ -1,0 +1,20 @@
+import type { CheckpointKeeper } from './checkpoint-keeper.ts';
+import { deriveDecisionKey } from './digests.ts';
+import { publishedKey } from './instance-signer.ts';
+import { LedgerReader } from './ledger/ledger-reader.ts';
+import type { OpenDatabase } from './open-database.ts';
+import { listSigningKeys } from './storage/signing-keys.ts';
+
+/** Makes the reader of the record with its proofs. */
+export function openReader(
+  { lookupPool, signer, secrets }: OpenDatabase,
+  checkpoints: Pick<CheckpointKeeper, 'fresh'>,
+): LedgerReader {
+  return new LedgerReader({
+    pool: lookupPool,
+    freshCheckpoint: checkpoints.fresh,
+    signers: signer.keys,
+    decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
+    publicKeys: async () => ({ keys: (await listSigningKeys(lookupPool)).map((key) => publishedKey(signer.instanceId, key)) }),
+  });
+}

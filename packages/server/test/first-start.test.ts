@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { killAll, processesOf } from './fixtures/embedded-database-processes.ts';
+import { CommandProcess, DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
+
+test('a first start that is killed at any moment, with or without its database, is taken up by the next one', {
+  timeout: 90_000,
+}, async () => {
+  const folder = new DataFolder();
+  try {
+    for (const [turn, afterMs] of [150, 350, 550, 800, 1100, 1500].entries()) {
+      const server = new CommandProcess(['serve'], { COUNTERSIGN_PORT: '0', ...folder.environment });
+      await sleep(afterMs);
+      const { keepers, postmasters } = processesOf(folder.path);
+      const others = turn % 2 === 0 ? [] : [...keepers, ...postmasters];
+      killAll(server, ...others);
+      expect(await server.ended).toBe('SIGKILL');
+    }
+    const server = await ServerProcess.start(folder.environment);
+    const { tenantId } = await newKey(folder.environment, 'first');
+    expect(await run(['workspace', 'list'], folder.environment)).toContain(tenantId);
+    expect(await server.end('SIGTERM')).toBe(0);
+  } finally {
+    await folder.clear();
+  }
+});
+
+test('a server and commands that all make a first start at once agree on the database and its secrets', {
+  timeout: 60_000,
+}, async () => {
+  const folder = new DataFolder();
+  try {
+    const names = ['one', 'two', 'three'];
+    const [server] = await Promise.all([
+      ServerProcess.start(folder.environment),
+      ...names.map((name) => run(['workspace', 'create', '--name', name], folder.environment)),
+    ]);
+    expect(await server.end('SIGTERM')).toBe(0);
+    const again = await ServerProcess.start(folder.environment);
+    for (const name of names) expect(await run(['workspace', 'list'], folder.environment)).toContain(name);
+    expect(await again.end('SIGTERM')).toBe(0);
+  } finally {
+    await folder.clear();
+  }
+});
