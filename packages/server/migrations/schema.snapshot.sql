@@ -27,6 +27,12 @@ audit_entries.agent_id uuid
 audit_entries.prev_hash bytea
 audit_entries.row_hash bytea not null
 audit_entries.document text not null
+checkpoints.tenant_id uuid not null
+checkpoints.log text not null
+checkpoints.size bigint not null
+checkpoints.root bytea not null
+checkpoints.signed_at timestamp with time zone not null default clock_timestamp()
+checkpoints.note text not null
 decision_keys.tenant_id uuid not null
 decision_keys.key_id text not null
 decision_keys.created_at timestamp with time zone not null default clock_timestamp()
@@ -80,6 +86,7 @@ ingestion_keys.created_at timestamp with time zone not null default clock_timest
 ingestion_keys.rotated_at timestamp with time zone
 ingestion_keys.expires_at timestamp with time zone
 ingestion_keys.revoked_at timestamp with time zone
+ingestion_keys.kind text not null default 'live'::text
 instance.only_row boolean not null default true
 instance.id uuid not null
 instance.master_secret_fingerprint text not null
@@ -93,6 +100,7 @@ key_events.recorded_by text not null
 key_events.action text not null
 key_events.key_id uuid not null
 key_events.document text not null
+key_events.event_hash bytea
 key_last_use.tenant_id uuid not null
 key_last_use.key_id uuid not null
 key_last_use.last_used_at timestamp with time zone not null
@@ -101,6 +109,8 @@ log_heads.log text not null
 log_heads.seq bigint not null default 0
 log_heads.row_hash bytea
 log_heads.last_recorded_at timestamp with time zone not null default '-infinity'::timestamp with time zone
+log_heads.tree_size bigint not null default 0
+log_heads.frontier bytea not null default '\x'::bytea
 migrations.id integer not null default nextval('countersign.migrations_id_seq'::regclass)
 migrations.name character varying(255) not null
 migrations.run_on timestamp without time zone not null
@@ -112,6 +122,10 @@ recertifications.closed_at timestamp with time zone
 recertifications.closed_by text
 recertifications.rationale text
 recertifications.evaluation_id uuid
+signing_keys.kid text not null
+signing_keys.public_key bytea not null
+signing_keys.created_at timestamp with time zone not null default clock_timestamp()
+signing_keys.retired_at timestamp with time zone
 spans.tenant_id uuid not null
 spans.trace uuid not null
 spans.span_id text not null
@@ -186,6 +200,11 @@ traces.cost_usd numeric
 traces.span_count bigint not null
 traces.submission_count integer not null
 traces.received_at timestamp with time zone not null
+tree_nodes.tenant_id uuid not null
+tree_nodes.log text not null
+tree_nodes.level smallint not null
+tree_nodes.index bigint not null
+tree_nodes.hash bytea not null
 
 -- constraints
 countersign.agents agents_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
@@ -207,6 +226,11 @@ countersign.audit_entries audit_entries_row_hash_check CHECK ((octet_length(row_
 countersign.audit_entries audit_entries_seq_check CHECK ((seq > 0))
 countersign.audit_entries audit_entries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.audit_entries audit_entries_tenant_id_id_key UNIQUE (tenant_id, id)
+countersign.checkpoints checkpoints_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
+countersign.checkpoints checkpoints_pkey PRIMARY KEY (tenant_id, log, size)
+countersign.checkpoints checkpoints_root_check CHECK ((octet_length(root) = 32))
+countersign.checkpoints checkpoints_size_check CHECK ((size >= 0))
+countersign.checkpoints checkpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.decision_keys decision_keys_pkey PRIMARY KEY (tenant_id, key_id)
 countersign.decision_keys decision_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.decisions decisions_pkey PRIMARY KEY (tenant_id, seq)
@@ -226,33 +250,43 @@ countersign.incidents incidents_description_check CHECK (((char_length(descripti
 countersign.incidents incidents_pkey PRIMARY KEY (tenant_id, id)
 countersign.incidents incidents_severity_check CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text, 'critical'::text])))
 countersign.incidents incidents_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
+countersign.ingestion_keys ingestion_keys_kind_check CHECK ((kind = ANY (ARRAY['live'::text, 'read'::text])))
 countersign.ingestion_keys ingestion_keys_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
 countersign.ingestion_keys ingestion_keys_pkey PRIMARY KEY (prefix)
 countersign.ingestion_keys ingestion_keys_prefix_check CHECK ((prefix ~ '^[0-9a-f]{12}$'::text))
-countersign.ingestion_keys ingestion_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['telemetry'::text, 'evaluations'::text, 'audit'::text, 'governance'::text])))
+countersign.ingestion_keys ingestion_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND
+CASE kind
+    WHEN 'live'::text THEN (scopes <@ ARRAY['telemetry'::text, 'evaluations'::text, 'audit'::text, 'governance'::text])
+    ELSE (scopes = ARRAY['read'::text])
+END))
 countersign.ingestion_keys ingestion_keys_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32))
 countersign.ingestion_keys ingestion_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.ingestion_keys ingestion_keys_tenant_id_id_key UNIQUE (tenant_id, id)
 countersign.instance instance_only_row_check CHECK (only_row)
 countersign.instance instance_pkey PRIMARY KEY (only_row)
 countersign.key_events key_events_action_check CHECK ((action = ANY (ARRAY['minted'::text, 'rotated'::text, 'revoked'::text, 'scopes_changed'::text])))
+countersign.key_events key_events_event_hash_check CHECK ((octet_length(event_hash) = 32))
 countersign.key_events key_events_pkey PRIMARY KEY (tenant_id, seq)
 countersign.key_events key_events_seq_check CHECK ((seq > 0))
 countersign.key_events key_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.key_events key_events_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES countersign.ingestion_keys(tenant_id, id)
 countersign.key_last_use key_last_use_pkey PRIMARY KEY (tenant_id, key_id)
 countersign.key_last_use key_last_use_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES countersign.ingestion_keys(tenant_id, id)
+countersign.log_heads log_heads_frontier_check CHECK (((octet_length(frontier) % 32) = 0))
 countersign.log_heads log_heads_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
 countersign.log_heads log_heads_pkey PRIMARY KEY (tenant_id, log)
 countersign.log_heads log_heads_row_hash_check CHECK ((octet_length(row_hash) = 32))
 countersign.log_heads log_heads_seq_check CHECK ((seq >= 0))
 countersign.log_heads log_heads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.log_heads log_heads_tree_size_check CHECK ((tree_size >= 0))
 countersign.migrations migrations_pkey PRIMARY KEY (id)
 countersign.recertifications recertifications_check CHECK ((((closed_at IS NULL) = (evaluation_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL)) AND ((closed_at IS NULL) = (rationale IS NULL))))
 countersign.recertifications recertifications_pkey PRIMARY KEY (tenant_id, incident_id)
 countersign.recertifications recertifications_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
 countersign.recertifications recertifications_tenant_id_evaluation_id_fkey FOREIGN KEY (tenant_id, evaluation_id) REFERENCES countersign.evaluations(tenant_id, id)
 countersign.recertifications recertifications_tenant_id_incident_id_fkey FOREIGN KEY (tenant_id, incident_id) REFERENCES countersign.incidents(tenant_id, id)
+countersign.signing_keys signing_keys_pkey PRIMARY KEY (kid)
+countersign.signing_keys signing_keys_public_key_check CHECK ((octet_length(public_key) = 32))
 countersign.spans spans_kind_check CHECK ((kind = ANY (ARRAY['agent'::text, 'llm'::text, 'tool'::text, 'retrieval'::text, 'guardrail'::text, 'other'::text])))
 countersign.spans spans_pkey PRIMARY KEY (tenant_id, trace, span_id)
 countersign.telemetry_events telemetry_events_pkey PRIMARY KEY (tenant_id, submission, ordinal)
@@ -269,6 +303,12 @@ countersign.traces traces_pkey PRIMARY KEY (tenant_id, id)
 countersign.traces traces_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
 countersign.traces traces_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.traces traces_tenant_id_trace_id_key UNIQUE (tenant_id, trace_id)
+countersign.tree_nodes tree_nodes_hash_check CHECK ((octet_length(hash) = 32))
+countersign.tree_nodes tree_nodes_index_check CHECK ((index >= 0))
+countersign.tree_nodes tree_nodes_level_check CHECK (((level > 0) AND (((level)::integer % 8) = 0)))
+countersign.tree_nodes tree_nodes_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
+countersign.tree_nodes tree_nodes_pkey PRIMARY KEY (tenant_id, log, level, index)
+countersign.tree_nodes tree_nodes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 
 -- indexes
 CREATE INDEX approvals_queue ON countersign.approvals USING btree (tenant_id, requested_at) WHERE (status = 'pending'::text)
@@ -284,6 +324,7 @@ CREATE UNIQUE INDEX approvals_pkey ON countersign.approvals USING btree (tenant_
 CREATE UNIQUE INDEX audit_entries_no_fork ON countersign.audit_entries USING btree (tenant_id, prev_hash) NULLS NOT DISTINCT
 CREATE UNIQUE INDEX audit_entries_pkey ON countersign.audit_entries USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX audit_entries_tenant_id_id_key ON countersign.audit_entries USING btree (tenant_id, id)
+CREATE UNIQUE INDEX checkpoints_pkey ON countersign.checkpoints USING btree (tenant_id, log, size)
 CREATE UNIQUE INDEX decision_keys_pkey ON countersign.decision_keys USING btree (tenant_id, key_id)
 CREATE UNIQUE INDEX decisions_pkey ON countersign.decisions USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX decisions_tenant_id_id_key ON countersign.decisions USING btree (tenant_id, id)
@@ -298,6 +339,7 @@ CREATE UNIQUE INDEX key_last_use_pkey ON countersign.key_last_use USING btree (t
 CREATE UNIQUE INDEX log_heads_pkey ON countersign.log_heads USING btree (tenant_id, log)
 CREATE UNIQUE INDEX migrations_pkey ON countersign.migrations USING btree (id)
 CREATE UNIQUE INDEX recertifications_pkey ON countersign.recertifications USING btree (tenant_id, incident_id)
+CREATE UNIQUE INDEX signing_keys_pkey ON countersign.signing_keys USING btree (kid)
 CREATE UNIQUE INDEX spans_pkey ON countersign.spans USING btree (tenant_id, trace, span_id)
 CREATE UNIQUE INDEX telemetry_events_pkey ON countersign.telemetry_events USING btree (tenant_id, submission, ordinal)
 CREATE UNIQUE INDEX telemetry_submissions_pkey ON countersign.telemetry_submissions USING btree (tenant_id, id)
@@ -306,18 +348,22 @@ CREATE UNIQUE INDEX tenants_pkey ON countersign.tenants USING btree (id)
 CREATE UNIQUE INDEX trace_submissions_pkey ON countersign.trace_submissions USING btree (tenant_id, trace, number)
 CREATE UNIQUE INDEX traces_pkey ON countersign.traces USING btree (tenant_id, id)
 CREATE UNIQUE INDEX traces_tenant_id_trace_id_key ON countersign.traces USING btree (tenant_id, trace_id)
+CREATE UNIQUE INDEX tree_nodes_pkey ON countersign.tree_nodes USING btree (tenant_id, log, level, index)
 
 -- triggers (A: fired always)
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.decisions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.key_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.trace_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.tree_nodes FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 
 -- row-level security
 agents enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 approvals enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 audit_entries enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+checkpoints enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decision_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decisions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evaluations enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -330,17 +376,20 @@ key_last_use enabled t forced t using (tenant_id = (NULLIF(current_setting('coun
 log_heads enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 migrations enabled f forced f using  check 
 recertifications enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+signing_keys enabled f forced f using  check 
 spans enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 telemetry_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 telemetry_submissions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 tenants enabled f forced f using  check 
 trace_submissions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 traces enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+tree_nodes enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 
 -- rights of the server's role
 agents INSERT, SELECT
 approvals INSERT, SELECT, UPDATE
 audit_entries INSERT, SELECT
+checkpoints INSERT, SELECT
 decision_keys INSERT, SELECT
 decisions INSERT, SELECT
 evaluations INSERT, SELECT
@@ -353,16 +402,19 @@ key_last_use INSERT, SELECT
 log_heads INSERT, SELECT
 migrations SELECT
 recertifications INSERT, SELECT, UPDATE
+signing_keys INSERT, SELECT
 spans INSERT, SELECT, UPDATE
 telemetry_events INSERT, SELECT
 telemetry_submissions INSERT, SELECT
 tenants INSERT, SELECT
 trace_submissions INSERT, SELECT
 traces INSERT, SELECT, UPDATE
+tree_nodes INSERT, SELECT
 
 -- columns that the server's role may change, where not the whole row
 agents risk_level
 decision_keys retired_at
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
 key_last_use last_used_at
-log_heads last_recorded_at, row_hash, seq
+log_heads frontier, last_recorded_at, row_hash, seq, tree_size
+signing_keys retired_at

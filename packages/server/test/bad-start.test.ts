@@ -114,13 +114,13 @@ describe('on the embedded database', () => {
       'port_in_use',
       new RegExp(`port ${port} on 127\\.0\\.0\\.1`),
     );
-    expect(folder.isAtRest()).toBe(true);
+    expect(folder.hasDatabase()).toBe(false);
   });
 
   test('secrets that are not those the data was made with end the start, and leave no database running', async () => {
     const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: masterSecret() };
     await expectRefusal(environment, 'wrong_secret', /COUNTERSIGN_MASTER_SECRET/);
-    expect(folder.isAtRest()).toBe(true);
+    expect(folder.hasDatabase()).toBe(false);
   });
 });
 

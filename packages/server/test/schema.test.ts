@@ -77,6 +77,6 @@ describe('the schema', () => {
     const open = await database.sql<{ table: string }>(
       `SELECT relname AS table FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1`,
     );
-    expect(open.map(({ table }) => table)).toEqual(['ingestion_keys', 'instance', 'migrations', 'tenants']);
+    expect(open.map(({ table }) => table)).toEqual(['ingestion_keys', 'instance', 'migrations', 'signing_keys', 'tenants']);
   });
 });

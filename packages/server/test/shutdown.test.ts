@@ -43,7 +43,8 @@ async function busyCallers(): Promise<Callers> {
 async function expectOrderlyEnd(stopping: ServerProcess, told = Date.now()): Promise<void> {
   expect(await stopping.ended).toBe(0);
   expect(Date.now() - told).toBeLessThan(STOP_MS);
-  expect(folder.isAtRest()).toBe(true);
+  expect(folder.hasDatabase()).toBe(false);
+  await until('its keeper has ended too', () => folder.isAtRest());
   expect(stopping.faults).toEqual([]);
 }
 
