@@ -6,6 +6,7 @@ import json
 import re
 
 import jcs
+from verdict import Invalid, text_of
 
 SIGNATURE_ALG = 'HMAC-SHA256'
 ABOUT_THE_SIGNATURE = ('response_sha256', 'signature', 'signature_alg')
@@ -22,14 +23,6 @@ NEEDED = {
 }
 
 _HASH = re.compile('[0-9a-f]{64}')
-
-
-class Invalid(Exception):
-    """A decision that must not be acted on. `problems` is a list of (code, message)."""
-
-    def __init__(self, problems):
-        super().__init__('; '.join(message for _, message in problems))
-        self.problems = problems
 
 
 def hkdf_sha256(ikm, salt, info, length):
@@ -65,28 +58,39 @@ def signature(key, digest):
     return hmac.new(key, message, hashlib.sha256).hexdigest()
 
 
+def checked_digest(response):
+    """The digest that the members of a decision make; raises Invalid unless it is the one that the decision says."""
+    _check_shape(response)
+    computed = response_sha256(response)
+    problems = _digest_problems(response, computed)
+    if problems:
+        raise Invalid(problems)
+    return computed
+
+
 def verify(data, key):
     """The decision in these bytes, once digest and signature hold; raises Invalid otherwise."""
-    try:
-        text = data.decode('utf-8')
-    except UnicodeDecodeError as error:
-        raise Invalid([('bad_utf8', f'not UTF-8, at byte {error.start + 1}')]) from None
+    text = text_of(data)
     try:
         response = jcs.read(text)
         _check_shape(response)
         computed = response_sha256(response)
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
-    problems = []
-    sent = response['response_sha256']
-    if not hmac.compare_digest(computed, sent):
-        problems.append(('digest_mismatch', f'response_sha256 does not match: the answer says {sent}, its members make {computed}'))
+    problems = _digest_problems(response, computed)
     # Over the digest that was computed, never the one that was sent: a good signature of another answer proves nothing here.
     if not hmac.compare_digest(signature(key, computed), response['signature']):
         problems.append(('signature_mismatch', 'signature does not match: another key, or the answer was changed'))
     if problems:
         raise Invalid(problems)
     return response
+
+
+def _digest_problems(response, computed):
+    sent = response['response_sha256']
+    if hmac.compare_digest(computed, sent):
+        return []
+    return [('digest_mismatch', f'response_sha256 does not match: the answer says {sent}, its members make {computed}')]
 
 
 def _check_shape(response):

@@ -3,7 +3,8 @@
 implementations check each other: neither has seen the other's code, both have read docs/formats.md.
 
 `make_vectors.py` writes the files, `make_vectors.py --check` says whether they are what it would write.
-Everything in here is fixed: no clock, no chance. The published vectors beside them (RFC 8785, 5869, 4231) are not made here.
+Everything in here is fixed: no clock, no chance. Trees, proofs and attestations come from proof_vectors.py; the published vectors
+beside them (RFC 8785, 5869, 4231, 6962, signed-note) are not made here.
 """
 
 import sys
@@ -18,6 +19,8 @@ import pathlib
 import decision
 import jcs
 import ledger
+import ndjson
+import proof_vectors
 
 VECTORS = pathlib.Path(__file__).resolve().parents[2] / 'packages' / 'core' / 'test' / 'vectors'
 ORIGIN = (
@@ -109,7 +112,7 @@ def chain_vectors():
         row_hash = ledger.row_hash(entry)
         line = unfinished[:-1] + f',"row_hash":"{row_hash}"' + '}'
         prev_hash = chain.head
-        chain.append(ledger.read_row(line.encode('utf-8')))
+        chain.append(ndjson.read_line(line.encode('utf-8')))
         entries.append(
             {
                 'what': what,
@@ -279,7 +282,16 @@ def decision_vectors():
 
 def files():
     """Name and bytes of each file. ASCII, so that no editor or terminal changes a character that matters."""
-    made = {'audit-chain.json': chain_vectors(), 'decision.json': decision_vectors()}
+    chain, decisions = chain_vectors(), decision_vectors()
+    row_hashes = [entry['row_hash'] for entry in chain['entries']]
+    responses = [case['response'] for case in decisions['cases']]
+    digests = [response['response_sha256'] for response in responses]
+    made = {
+        'audit-chain.json': chain,
+        'decision.json': decisions,
+        'checkpoints.json': proof_vectors.checkpoint_vectors(ORIGIN, TENANT, row_hashes, digests),
+        'attestation.json': proof_vectors.attestation_vectors(ORIGIN, responses),
+    }
     return {name: (json.dumps(value, indent=2) + '\n').encode('ascii') for name, value in made.items()}
 
 

@@ -14,22 +14,14 @@ import binascii
 import json
 import os
 import re
-from collections import namedtuple
 
+import check_log
+import check_proof
 import decision
-import ledger
+from verdict import BROKEN, UNUSABLE, WHOLE, Invalid, Unusable, Verdict
+from verdict import bounded, document, invalid, opened, unusable
 
-WHOLE, BROKEN, UNUSABLE = 0, 1, 2
-
-LARGEST_DECISION_BYTES = 1024 * 1024
 LARGEST_SECRET_FILE_BYTES = 4096
-
-# `line` is for people, `facts` for machines.
-Verdict = namedtuple('Verdict', 'exit_code line facts')
-
-
-class Unusable(Exception):
-    """The question cannot be asked: a file that cannot be read, an argument that is not what it must be."""
 
 
 def main(arguments=None):
@@ -37,46 +29,25 @@ def main(arguments=None):
     try:
         verdict = asked.run(asked)
     except Unusable as error:
-        verdict = _unusable(str(error))
+        verdict = unusable(str(error))
     except OSError as error:
-        verdict = _unusable(f'cannot read: {error.strerror or type(error).__name__}')
+        verdict = unusable(f'cannot read: {error.strerror or type(error).__name__}')
     except MemoryError:
-        verdict = _unusable('not enough memory')
+        verdict = unusable('not enough memory')
     except KeyboardInterrupt:
-        verdict = _unusable('interrupted')
+        verdict = unusable('interrupted')
     return _say(verdict, asked.json)
 
 
-# --- The questions that can be asked ----------------------------------------------------------------------------------
-
-
-def check_ledger(asked):
-    tenant_id = None if asked.tenant is None else _uuid(asked.tenant, '--tenant')
-    try:
-        with _opened(asked.file) as stream:
-            chain = ledger.verify(stream, tenant_id)
-    except ledger.Broken as broken:
-        where = f'line {broken.line}' if broken.seq is None else f'line {broken.line} (seq {broken.seq})'
-        first_bad = {'line': broken.line, 'seq': broken.seq, 'problems': _problems(broken)}
-        return Verdict(BROKEN, f'broken at {where}: {broken}', {'first_bad': first_bad, 'entries_whole_before': broken.line - 1})
-    facts = {'entries': chain.entries, 'tenant_id': chain.tenant_id, 'head_row_hash': chain.head}
-    if chain.entries == 0:
-        return Verdict(WHOLE, 'whole: 0 entries, the export is empty', facts)
-    entries = '1 entry' if chain.entries == 1 else f'{chain.entries} entries'
-    return Verdict(WHOLE, f'whole: {entries} of tenant {ascii(chain.tenant_id)[1:-1]}, head {chain.head}', facts)
+# --- Decisions and their keys; logs are in check_log.py, proofs and attestations in check_proof.py --------------------
 
 
 def check_decision(asked):
     key = _decision_key_asked(asked)
-    with _opened(asked.file) as stream:
-        data = _bounded(stream, LARGEST_DECISION_BYTES)
-    if data is None:
-        message = f'longer than {LARGEST_DECISION_BYTES} bytes, no decision'
-        return Verdict(BROKEN, f'invalid: {message}', {'problems': [{'code': 'too_long', 'message': message}]})
     try:
-        response = decision.verify(data, key)
-    except decision.Invalid as invalid:
-        return Verdict(BROKEN, f'invalid: {invalid}', {'problems': _problems(invalid)})
+        response = decision.verify(document(asked.file), key)
+    except Invalid as error:
+        return invalid(error)
     facts = {name: response[name] for name in ('allowed', 'reason', 'decision_id', 'key_id', 'timestamp', 'response_sha256')}
     # A valid decision may well say no; the line must not be read as leave to deploy.
     said = 'ALLOWED' if response['allowed'] else 'BLOCKED'
@@ -85,11 +56,11 @@ def check_decision(asked):
 
 
 def derive_decision_key(asked):
-    tenant_id = _uuid(asked.tenant, '--tenant')
+    tenant_id = check_log.uuid(asked.tenant, '--tenant')
     if not asked.key_id:
         raise Unusable('--key-id is empty')
-    with _opened(asked.master_secret_file) as stream:
-        data = _bounded(stream, LARGEST_SECRET_FILE_BYTES)
+    with opened(asked.master_secret_file) as stream:
+        data = bounded(stream, LARGEST_SECRET_FILE_BYTES)
     try:
         secret = base64.b64decode((data or b'').strip(), validate=True)
     except (binascii.Error, ValueError):
@@ -112,7 +83,7 @@ def _parser():
         description='Checks what Countersign wrote, without Countersign.',
         epilog='Exit codes: 0 whole or valid, 1 broken or invalid, 2 wrong use or not readable.',
     )
-    questions = parser.add_subparsers(dest='question', required=True, metavar='ledger | decision | decision-key')
+    questions = parser.add_subparsers(dest='question', required=True, metavar='QUESTION')
 
     def question(name, run, what):
         one = questions.add_parser(name, help=what, description=what)
@@ -120,9 +91,37 @@ def _parser():
         one.set_defaults(run=run)
         return one
 
-    one = question('ledger', check_ledger, 'Check an NDJSON export of an audit ledger; name the first row that is wrong.')
-    one.add_argument('file', metavar='FILE', help='the export; - for standard input')
-    one.add_argument('--tenant', metavar='ID', help='the tenant whose ledger it must be')
+    for name, run, what in (
+        ('ledger', check_log.check_ledger, 'Check an NDJSON export of an audit ledger; name the first row that is wrong.'),
+        ('decisions', check_log.check_decisions, 'Check an NDJSON export of a decisions log; name the first line that is wrong.'),
+        ('keys', check_log.check_keys, 'Check an NDJSON export of a key audit trail; name the first line that is wrong.'),
+    ):
+        one = question(name, run, what)
+        one.add_argument('file', metavar='FILE', help='the export; - for standard input')
+        one.add_argument('--tenant', metavar='ID', help='the tenant whose log it must be')
+        one.add_argument('--checkpoint', metavar='KEPT', action='append', help='a checkpoint that somebody kept; may be given often')
+        one.add_argument('--head', metavar='HEADER', action='append', help='a kept Countersign-Checkpoint header; may be given often')
+        _signing_key(one, required=False)
+
+    one = question('proof', check_proof.check_inclusion, 'Check that a row, decision or key event is in the log.')
+    one.add_argument('file', metavar='FILE', help='the inclusion proof (tlog-proof); - for standard input')
+    proved = one.add_mutually_exclusive_group(required=True)
+    proved.add_argument('--row-hash', metavar='HEX64', help='row_hash of a row, response_sha256 of a decision')
+    proved.add_argument('--entry', metavar='F', help='the row, decision or key event itself, as JSON')
+    one.add_argument('--origin', metavar='O', help='the log that it must be, as countersign/<tenant id>')
+    _signing_key(one)
+
+    one = question('consistency', check_proof.check_consistency, 'Check that a kept checkpoint is a prefix of a later one.')
+    one.add_argument('file', metavar='FILE', help='the consistency proof; - for standard input')
+    first = one.add_mutually_exclusive_group(required=True)
+    first.add_argument('--first', metavar='KEPT', help='the earlier checkpoint, which somebody kept')
+    first.add_argument('--head', metavar='HEADER', help='or a kept Countersign-Checkpoint header')
+    _signing_key(one)
+
+    what = 'Check the attestation of a promotion decision. Valid does not mean allowed.'
+    one = question('attestation', check_proof.check_attestation, what)
+    one.add_argument('file', metavar='FILE', help='the DSSE envelope; - for standard input')
+    _signing_key(one)
 
     one = question('decision', check_decision, 'Check digest and signature of a promotion decision. Valid does not mean allowed.')
     one.add_argument('file', metavar='FILE', help='the answer of the promotion check; - for standard input')
@@ -137,44 +136,19 @@ def _parser():
     return parser
 
 
+def _signing_key(one, required=True):
+    what = "the instance's public key: a verifier key (name+id+base64), or a file of such or of a JWKS; may be given often"
+    one.add_argument('--key', metavar='KEY', action='append', required=required, help=what)
+
+
 def _decision_key_asked(asked):
     text = asked.key
     if text is None:
-        with _opened(asked.key_file) as stream:
-            text = (_bounded(stream, LARGEST_SECRET_FILE_BYTES) or b'').decode('ascii', 'replace').strip()
+        with opened(asked.key_file) as stream:
+            text = (bounded(stream, LARGEST_SECRET_FILE_BYTES) or b'').decode('ascii', 'replace').strip()
     if not re.fullmatch('[0-9a-fA-F]{64}', text):
         raise Unusable('the decision key must be 64 hex digits')
     return bytes.fromhex(text)
-
-
-def _uuid(text, option):
-    if not re.fullmatch('[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}', text):
-        raise Unusable(f'{option} must be a UUID of 36 characters')
-    return text.lower()  # kept, hashed and derived from in lower case
-
-
-def _opened(path):
-    if path == '-':
-        if sys.stdin is None:
-            raise Unusable('standard input is closed')
-        return os.fdopen(os.dup(sys.stdin.fileno()), 'rb')
-    try:
-        return open(path, 'rb')
-    except (OSError, ValueError) as error:
-        raise Unusable(f'cannot read {ascii(path)}: {getattr(error, "strerror", None) or error}') from None
-
-
-def _bounded(stream, limit):
-    data = stream.read(limit + 1)
-    return data if len(data) <= limit else None
-
-
-def _problems(error):
-    return [{'code': code, 'message': message} for code, message in error.problems]
-
-
-def _unusable(message):
-    return Verdict(UNUSABLE, message, {'message': message})
 
 
 def _say(verdict, as_json):

@@ -124,4 +124,5 @@ export function publicJwk(publicKey: Uint8Array, sha256: Sha256): PublicJwk {
   return { kty: 'OKP', crv: 'Ed25519', x, kid: toBase64Url(thumbprint), use: 'sig', alg: 'EdDSA' };
 }
 
-const toBase64Url = (bytes: Uint8Array): string => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+/** Base64url without padding (RFC 4648, section 5), as JSON Web Keys have it. */
+export const toBase64Url = (bytes: Uint8Array): string => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');

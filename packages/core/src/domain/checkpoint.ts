@@ -1,5 +1,14 @@
 import { HASH_BYTES, type Sha256 } from './merkle-tree.ts';
-import { fromBase64, type NoteKey, type NoteSigner, openNote, signNote, toBase64, type VerifyEd25519 } from './signed-note.ts';
+import {
+  fromBase64,
+  type NoteKey,
+  type NoteSigner,
+  openNote,
+  sameBytes,
+  signNote,
+  toBase64,
+  type VerifyEd25519,
+} from './signed-note.ts';
 
 /** A tenant's logs, each with a tree of its own. */
 export type TreeLog = 'audit' | 'decisions' | 'keys';
@@ -35,6 +44,8 @@ export function openCheckpoint(
   const opened = openNote(note, keys, verify, sha256);
   if ('fault' in opened) return { fault: `the checkpoint is not to be believed: ${opened.fault}` };
   const head = parseCheckpointText(opened.text);
+  if (head?.size === 0 && !sameBytes(head.root, sha256(new Uint8Array())))
+    return { fault: 'the checkpoint of an empty log has not the root of an empty tree' };
   return head === undefined
     ? { fault: 'the checkpoint has not its form: origin, size and root, a line each' }
     : { head, key: opened.key };
@@ -53,3 +64,27 @@ export function parseCheckpointText(text: string): TreeHead | undefined {
 /** A tree head without a signature, as the promotion check's header carries it: whoever keeps the answer is a witness. */
 export const witnessedHead = (log: TreeLog, size: number, root: Uint8Array): string =>
   `${log};size=${size};root=:${toBase64(root)}:`;
+
+/**
+ * The heads that a kept `Countersign-Checkpoint` header says, by log; undefined when it has not its form. The header's own name may
+ * stand before it, as a CI log shows it; parameters and logs of a later version are passed over.
+ */
+export function parseWitnessedHeads(text: string): Map<string, { size: number; root: Uint8Array }> | undefined {
+  const value = text.replace(/^\s*countersign-checkpoint:/i, '').trim();
+  const heads = new Map<string, { size: number; root: Uint8Array }>();
+  for (const member of value.split(',')) {
+    const [log, ...parameters] = member.split(';').map((part) => part.trim());
+    if (log === undefined || !/^[a-z][a-z0-9_-]*$/.test(log) || heads.has(log)) return undefined;
+    const head = witnessed(parameters);
+    if (head === undefined) return undefined;
+    heads.set(log, head);
+  }
+  return heads;
+}
+
+function witnessed(parameters: readonly string[]): { size: number; root: Uint8Array } | undefined {
+  const valueOf = (name: string) => parameters.findLast((parameter) => parameter.startsWith(`${name}=`))?.slice(name.length + 1);
+  const [, encoded] = /^:([A-Za-z0-9+/]+=*):$/.exec(valueOf('root') ?? '') ?? [];
+  const head = parseCheckpointText(`-\n${valueOf('size') ?? ''}\n${encoded ?? ''}\n`);
+  return head === undefined ? undefined : { size: head.size, root: head.root };
+}

@@ -29,8 +29,7 @@ export interface Binaries {
 const remedy = 'use an outside PostgreSQL by setting DATABASE_URL=postgres://...';
 
 /** The programs npm has brought, in a place where `account` can run them: their own, or a copy below the data folder. */
-export function binariesFor(account: Account, dataDir: string): Binaries {
-  const { native, version } = findPackage();
+export function binariesFor(account: Account, dataDir: string, { native, version } = findPackage()): Binaries {
   if (linkLibraries(native) && runs(native, account)) return programs(native, version);
   if (isMusl()) {
     throw new EmbeddedDatabaseError(

@@ -1,0 +1,104 @@
+"""Attestations: a decision as an in-toto statement in a DSSE envelope (docs/formats.md, "Attestation").
+
+https://github.com/secure-systems-lab/dsse, https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md
+"""
+
+from collections import namedtuple
+
+import decision
+import ed25519
+import forms
+import jcs
+import note
+from verdict import Invalid, shown, text_of
+
+PAYLOAD_TYPE = 'application/vnd.in-toto+json'
+STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
+PREDICATE_TYPE = 'urn:countersign:promotion-decision:v1'
+MOST_SIGNATURES = 100
+
+Attested = namedtuple('Attested', 'decision signers')
+
+
+def pre_authentication_encoding(payload_type, payload):
+    """What is signed: type and payload with their lengths, so that neither can pass for a part of the other."""
+    kind = payload_type.encode('utf-8')
+    return b'DSSEv1 %d %s %d %s' % (len(kind), kind, len(payload), payload)
+
+
+def statement(response):
+    """The in-toto statement of a decision as it was answered."""
+    return {
+        '_type': STATEMENT_TYPE,
+        'subject': [{'name': f'decision:{response["decision_id"]}', 'digest': {'sha256': response['response_sha256']}}],
+        'predicateType': PREDICATE_TYPE,
+        'predicate': response,
+    }
+
+
+def verify(data, keys):
+    """The decision that at least one of the keys attests, and those keys; raises Invalid when there is no such decision."""
+    try:
+        envelope = jcs.read(text_of(data))
+        payload, signatures = _opened_envelope(envelope)
+        signers = _signers(pre_authentication_encoding(PAYLOAD_TYPE, payload), signatures, keys)
+        # Only now: nothing in a payload counts before its signature.
+        response = _decision_in(payload)
+    except jcs.JcsError as error:
+        raise Invalid([(error.code, str(error))]) from None
+    # The statement has no time of its own: the decision's is what a key can be late for. UTC with milliseconds compares as text.
+    decided_at = response['timestamp']
+    in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
+    if not in_time:
+        names = note.line_of_keys(signers)
+        raise Invalid([('key_retired', f'the decision is of {shown(decided_at)}, later than the end of the key that signed it: {names}')])
+    return Attested(response, in_time)
+
+
+def _opened_envelope(envelope):
+    if not isinstance(envelope, dict):
+        raise Invalid([('not_an_object', 'an envelope is a JSON object')])
+    if envelope.get('payloadType') != PAYLOAD_TYPE:
+        raise Invalid([('unknown_payload_type', f'payloadType is {shown(envelope.get("payloadType"))}, not {PAYLOAD_TYPE}')])
+    payload, signatures = _bytes_of(envelope.get('payload')), envelope.get('signatures')
+    if payload is None:
+        raise Invalid([('bad_envelope', 'payload is not base64')])
+    if not isinstance(signatures, list) or not 0 < len(signatures) <= MOST_SIGNATURES:
+        raise Invalid([('bad_envelope', f'signatures is not an array of 1 to {MOST_SIGNATURES}')])
+    for signature in signatures:
+        if not isinstance(signature, dict) or not isinstance(signature.get('keyid'), str) or _bytes_of(signature.get('sig')) is None:
+            raise Invalid([('bad_envelope', 'a signature is not an object with the string keyid and the base64 sig')])
+    return payload, [(signature['keyid'], _bytes_of(signature['sig'])) for signature in signatures]
+
+
+def _bytes_of(text):
+    # DSSE lets signers take either alphabet.
+    return note.from_base64(text.replace('-', '+').replace('_', '/')) if isinstance(text, str) else None
+
+
+def _signers(message, signatures, keys):
+    """The keys that signed. keyid only says which key to try; a signature that does not hold is as good as none."""
+    named = [(key, signature) for keyid, signature in signatures for key in keys if note.thumbprint(key.public_key) == keyid]
+    if not named:
+        names = ', '.join(shown(keyid, 50) for keyid, _ in signatures[:3])
+        raise Invalid([('unknown_signer', f'signed by {names}, which is none of the keys that were given')])
+    signers = []
+    for key, signature in named:
+        if key not in signers and ed25519.verify(key.public_key, message, signature):
+            signers.append(key)
+    if not signers:
+        raise Invalid([('signature_mismatch', 'the signature does not match: the payload was changed or swapped, or the signature forged')])
+    return signers
+
+
+def _decision_in(payload):
+    said = jcs.read(text_of(payload))
+    if not isinstance(said, dict) or said.get('_type') != STATEMENT_TYPE or said.get('predicateType') != PREDICATE_TYPE:
+        raise Invalid([('unknown_statement', f'the payload is not an in-toto statement v1 with the predicate type {PREDICATE_TYPE}')])
+    response = said.get('predicate')
+    decision.checked_digest(response)
+    if said != statement(response):
+        raise Invalid([('subject_mismatch', 'the subject is not the decision that the predicate holds')])
+    if jcs.canonicalize(said) != payload:
+        raise Invalid([('not_canonical', 'the payload is not in canonical form')])
+    return response

@@ -1,0 +1,140 @@
+"""The checks of whole logs: `verify.py ledger | decisions | keys`."""
+
+import re
+
+import decisions_log
+import kept
+import key_events
+import ledger
+import log_proof
+import ndjson
+import note
+import tree_heads
+from verdict import BROKEN, WHOLE, Invalid, Unusable, Verdict, count, document, invalid, opened, problems_of
+
+
+def check_ledger(asked):
+    return _check(asked, 'audit', ledger.verify, _said_of_ledger)
+
+
+def check_decisions(asked):
+    return _check(asked, 'decisions', lambda stream, _, tree: decisions_log.verify(stream, tree), _said_of_decisions)
+
+
+def check_keys(asked):
+    return _check(asked, 'keys', key_events.verify, _said_of_keys)
+
+
+def _check(asked, log, verify, said_of):
+    tenant_id = None if asked.tenant is None else uuid(asked.tenant, '--tenant')
+    keys = trusted_keys(asked.key)
+    if keys is not None and not asked.checkpoint:
+        raise Unusable('--key checks the signatures of checkpoints: give them with --checkpoint')
+    # Before the export, which may be long: a checkpoint that nobody signed is no evidence.
+    try:
+        heads = [checkpoint_kept(path, keys) for path in asked.checkpoint or []]
+        heads += [head_kept(text, log) for text in asked.head or []]
+    except Invalid as error:
+        return invalid(error, 'broken')
+    comparison = kept.Comparison(heads)
+    try:
+        with opened(asked.file) as stream:
+            read = verify(stream, tenant_id, comparison)
+    except ndjson.Broken as broken:
+        where = f'line {broken.line}' if broken.seq is None else f'line {broken.line} (seq {broken.seq})'
+        first_bad = {'line': broken.line, 'seq': broken.seq, 'problems': problems_of(broken)}
+        facts = {'first_bad': first_bad, 'entries_whole_before': broken.line - 1, 'kept': comparison.facts(ended=False)}
+        return Verdict(BROKEN, f'broken at {where}: {broken}', facts)
+    root = note.to_base64(comparison.tree.root())
+    line, facts = said_of(read)
+    facts = {'entries': read.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True)}
+    problems = comparison.problems(log, tenant_id or getattr(read, 'tenant_id', None))
+    if problems:
+        facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
+        rest = f' (and {count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''
+        message = '; '.join(message for _, message in problems[:3])
+        return Verdict(BROKEN, f'broken: every line is whole, but {message}{rest}', facts)
+    return Verdict(WHOLE, f'whole: {line}{_said_of_kept(heads, root, read.entries)}', facts)
+
+
+def _said_of_ledger(chain):
+    facts = {'tenant_id': chain.tenant_id, 'head_row_hash': chain.head}
+    if chain.entries == 0:
+        return '0 entries, the export is empty', facts
+    return f'{count(chain.entries, "entry", "entries")} of tenant {ascii(chain.tenant_id)[1:-1]}, head {chain.head}', facts
+
+
+def _said_of_decisions(log):
+    if log.entries == 0:
+        return '0 decisions, the export is empty', {'allowed': 0}
+    return f'{count(log.entries, "decision")}, {log.allowed} allowed', {'allowed': log.allowed}
+
+
+def _said_of_keys(trail):
+    facts = {'tenant_id': trail.tenant_id}
+    if trail.entries == 0:
+        return '0 key events, the export is empty', facts
+    return f'{count(trail.entries, "key event")} of tenant {ascii(trail.tenant_id)[1:-1]}', facts
+
+
+def _said_of_kept(heads, root, entries):
+    line = f', root {root}' if entries else ''
+    if not heads:
+        return line
+    sizes = sorted({head.size for head in heads})
+    shown = ', '.join(map(str, sizes[:5])) + (', ...' if len(sizes) > 5 else '')
+    line += f'; {count(len(heads), "kept head")} met ({"size" if len(sizes) == 1 else "sizes"} {shown})'
+    signers = {key for head in heads for key in head.signers or ()}
+    unsigned = sum(not head.signers for head in heads)
+    if signers:
+        line += f', signed by {note.line_of_keys(sorted(signers, key=lambda key: key.public_key))}'
+    if unsigned:
+        line += f', the signature of {unsigned} not checked' if signers else ', no signature checked'
+    return line
+
+
+# --- Arguments --------------------------------------------------------------------------------------------------------
+
+
+def trusted_keys(given):
+    """The keys of all --key arguments, each a verifier key or a file of such or of a JWKS; None when there is none."""
+    if not given:
+        return None
+    keys = []
+    for text in given:
+        try:
+            if re.match(r'[^+\s]+\+[0-9a-f]{8}\+', text):
+                keys.append(note.read_verifier_key(text))
+            else:
+                keys += note.read_keys(document(text))
+        except Invalid as error:
+            raise Unusable(f'--key: {error}') from None
+    return keys
+
+
+def checkpoint_kept(path, keys):
+    """The checkpoint in a file that somebody kept."""
+    source = f'checkpoint {ascii(path)}'
+    try:
+        checkpoint = note.read_checkpoint(document(path), keys)
+    except Invalid as error:
+        raise Invalid([(code, f'{source}: {message}') for code, message in error.problems]) from None
+    return kept.Head(source, checkpoint.size, checkpoint.root, checkpoint.origin, checkpoint.signers)
+
+
+def head_kept(text, log):
+    """The tree head of one log out of a kept header."""
+    try:
+        heads = tree_heads.read_heads(text)
+    except Invalid as error:
+        raise Unusable(f'--head: {error}') from None
+    if log not in heads:
+        raise Unusable(f'--head has no tree head of the log {log}, only of {", ".join(sorted(heads)[:5])}')
+    size, root = heads[log]
+    return kept.Head(f'head of size {size}', size, root, None, None)
+
+
+def uuid(text, option):
+    if not re.fullmatch('[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}', text):
+        raise Unusable(f'{option} must be a UUID of 36 characters')
+    return text.lower()  # kept, hashed and derived from in lower case

@@ -1,0 +1,133 @@
+"""The checks of what is proved or attested one by one: `verify.py proof | consistency | attestation`."""
+
+import re
+
+import attestation
+import check_log
+import decision
+import jcs
+import key_events
+import ledger
+import log_proof
+import merkle
+import ndjson
+import note
+from verdict import WHOLE, Invalid, Unusable, Verdict, document, invalid, shown
+
+
+def check_inclusion(asked):
+    keys = check_log.trusted_keys(asked.key)
+    if asked.row_hash is not None and not re.fullmatch('[0-9a-fA-F]{64}', asked.row_hash):
+        raise Unusable('--row-hash must be 64 hex digits')
+    try:
+        proof = log_proof.read_inclusion(document(asked.file), keys)
+        checkpoint = proof.checkpoint
+        if asked.origin is not None and checkpoint.origin != asked.origin:
+            raise Invalid([('other_origin', f'the proof is of the log {shown(checkpoint.origin)}, asked for was {shown(asked.origin)}')])
+        data = bytes.fromhex(asked.row_hash) if asked.entry is None else _leaf_data_of_entry(asked.entry, proof)
+        leaf = merkle.leaf_hash(data)
+        log_proof.prove(merkle.check_inclusion, proof.index, checkpoint.size, leaf, proof.hashes, checkpoint.root)
+    except Invalid as error:
+        return invalid(error)
+    facts = {'seq': proof.index + 1, 'leaf_data': data.hex(), **_facts_of(checkpoint)}
+    line = f'valid: {data.hex()} is row {proof.index + 1} of {_shown_checkpoint(checkpoint)}'
+    return Verdict(WHOLE, line, facts)
+
+
+def _leaf_data_of_entry(path, proof):
+    """What stands in the tree for the entry in a file, by the kind of log that the proof is of; its seq and tenant must fit the proof."""
+    tenant_id, log = log_proof.log_of(proof.checkpoint.origin)
+    if log is None:
+        origin = shown(proof.checkpoint.origin)
+        raise Invalid([('other_origin', f'the proof is of {origin}, which is no log of Countersign: its entries cannot be read')])
+    try:
+        entry = ndjson.read_line(document(path))
+        if not isinstance(entry, dict):
+            raise Invalid([('not_an_object', 'the entry is not a JSON object')])
+        data, seq, tenant_of_entry = {'audit': _audit_row, 'decisions': _decision, 'keys': _key_event}[log](entry)
+    except ndjson.Broken as broken:
+        raise Invalid(broken.problems) from None
+    except jcs.JcsError as error:
+        raise Invalid([(error.code, str(error))]) from None
+    if tenant_of_entry not in (None, tenant_id):
+        raise Invalid([('other_tenant', f'the entry is of tenant {shown(tenant_of_entry)}, the proof of {tenant_id}')])
+    if seq not in (None, proof.index + 1):
+        raise Invalid([('disproved', f'the entry has seq {seq}, the proof is of row {proof.index + 1}')])
+    return data
+
+
+def _audit_row(row):
+    # With or without its row_hash, which follows from the others.
+    computed = ledger.row_hash({name: value for name, value in row.items() if name != 'row_hash'})
+    ledger.check_shape({'row_hash': computed, **row})
+    if row.get('row_hash', computed) != computed:
+        raise Invalid([('row_hash_mismatch', f'row_hash does not match: the row says {row["row_hash"]}, its members make {computed}')])
+    return bytes.fromhex(computed), row['seq'], row['tenant_id']
+
+
+def _decision(entry):
+    # As it was answered, or as a line of an export holds it.
+    if set(entry) == {'seq', 'decision'}:
+        return bytes.fromhex(decision.checked_digest(entry['decision'])), entry['seq'], None
+    return bytes.fromhex(decision.checked_digest(entry)), None, None
+
+
+def _key_event(event):
+    ndjson.check_members(event, key_events.MEMBERS, 'a key event')
+    return key_events.leaf_data(event), event['seq'], event['tenant_id']
+
+
+def check_consistency(asked):
+    keys = check_log.trusted_keys(asked.key)
+    try:
+        proof = log_proof.read_consistency(document(asked.file), keys)
+        checkpoint = proof.checkpoint
+        if asked.first is not None:
+            first = check_log.checkpoint_kept(asked.first, keys)
+        else:
+            first = check_log.head_kept(asked.head, proof.log)
+        if first.origin not in (None, checkpoint.origin):
+            message = f'{first.source} is of the log {shown(first.origin)}, the proof of {shown(checkpoint.origin)}'
+            raise Invalid([('other_origin', message)])
+        if first.size != proof.first:
+            raise Invalid([('other_size', f'{first.source} has size {first.size}, the proof starts from size {proof.first}')])
+        _prove_growth(first, proof)
+    except Invalid as error:
+        return invalid(error)
+    facts = {'first': proof.first, 'second': proof.second, **_facts_of(checkpoint)}
+    line = f'valid: the {proof.first} rows of {first.source} are the first of the {proof.second} of {_shown_checkpoint(checkpoint)}'
+    return Verdict(WHOLE, line, facts)
+
+
+def _prove_growth(first, proof):
+    checkpoint = proof.checkpoint
+    try:
+        log_proof.prove(merkle.check_consistency, proof.first, proof.second, proof.hashes, first.root, checkpoint.root)
+    except Invalid as error:
+        if first.size == checkpoint.size and first.root != checkpoint.root:
+            raise Invalid([('fork', f'{error}: the log was forked or rewritten, keep both as evidence')]) from None
+        raise
+
+
+def check_attestation(asked):
+    keys = check_log.trusted_keys(asked.key)
+    try:
+        attested = attestation.verify(document(asked.file), keys)
+    except Invalid as error:
+        return invalid(error)
+    response = attested.decision
+    facts = {name: response[name] for name in ('allowed', 'reason', 'decision_id', 'timestamp', 'response_sha256')}
+    facts['signed_by'] = [note.facts_of_key(key) for key in attested.signers]
+    said = 'ALLOWED' if response['allowed'] else 'BLOCKED'
+    particulars = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id'))
+    return Verdict(WHOLE, f'valid: the service decided {said}, {particulars}, signed by {note.line_of_keys(attested.signers)}', facts)
+
+
+def _facts_of(checkpoint):
+    signers = [note.facts_of_key(key) for key in checkpoint.signers]
+    return {'origin': checkpoint.origin, 'size': checkpoint.size, 'root': note.to_base64(checkpoint.root), 'signed_by': signers}
+
+
+def _shown_checkpoint(checkpoint):
+    origin = ascii(checkpoint.origin)[1:-1][:120]
+    return f'{origin} at size {checkpoint.size}, signed by {note.line_of_keys(checkpoint.signers)}'

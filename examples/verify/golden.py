@@ -1,0 +1,106 @@
+"""The golden vectors as the tests use them: rows, decisions, and what an attacker makes of them."""
+
+import contextlib
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+import jcs
+import ledger
+import make_vectors
+import proof_vectors
+import verify
+
+FORMATS_PAGE = make_vectors.VECTORS.parents[3] / 'docs' / 'formats.md'
+
+
+def vectors(name):
+    return json.loads((make_vectors.VECTORS / name).read_text('utf-8'))
+
+
+def golden_lines():
+    return [entry['line'].encode('utf-8') for entry in vectors('audit-chain.json')['entries']]
+
+
+def golden_rows():
+    return [jcs.read(line.decode('utf-8')) for line in golden_lines()]
+
+
+def export(rows):
+    return b''.join(json.dumps(row, ensure_ascii=False).encode('utf-8') + b'\n' for row in rows)
+
+
+def rehashed(rows):
+    """The rows with hashes and links made anew, as an attacker who knows the format would."""
+    prev_hash = None
+    for row in rows:
+        row['prev_hash'] = prev_hash
+        prev_hash = row['row_hash'] = ledger.row_hash({name: value for name, value in row.items() if name != 'row_hash'})
+    return rows
+
+
+def tree_data(rows):
+    """The leaf data of an audit log."""
+    return [bytes.fromhex(row['row_hash']) for row in rows]
+
+
+def golden_decisions():
+    return [case['response'] for case in vectors('decision.json')['cases']]
+
+
+def decisions_export(responses):
+    return export([{'seq': seq, 'decision': response} for seq, response in enumerate(responses, 1)])
+
+
+def decision_data(responses):
+    return [bytes.fromhex(response['response_sha256']) for response in responses]
+
+
+class Asking(unittest.TestCase):
+    """Asks verify.py in this process, with files in a folder of the test's own."""
+
+    KEY = proof_vectors.jwk(proof_vectors.SEEDS['first'])['note_key']
+    SECOND_KEY = proof_vectors.jwk(proof_vectors.SEEDS['second'])['note_key']
+    STRANGERS_KEY = proof_vectors.jwk(proof_vectors.SEEDS['stranger'])['note_key']
+    ORIGIN = f'countersign/{make_vectors.TENANT}'
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.files = 0
+
+    def file(self, data, name=None):
+        self.files += 1
+        path = self.folder / (name or f'given-{self.files}')
+        path.write_bytes(data if isinstance(data, bytes) else data.encode('utf-8'))
+        return str(path)
+
+    def ask(self, *arguments):
+        """What verify.py says to --json, with its exit_code put in."""
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exit_code = verify.main([*arguments, '--json'])
+        said = json.loads(output.getvalue())
+        self.assertEqual(said['result'], {0: 'ok', 1: 'broken', 2: 'unusable'}[exit_code])
+        return {**said, 'exit_code': exit_code}
+
+    def good(self, *arguments):
+        said = self.ask(*arguments)
+        self.assertEqual(said['result'], 'ok', said)
+        return said
+
+    def bad(self, codes, *arguments):
+        """Asserts that the answer is a verdict against what was given, for these reasons in this order."""
+        said = self.ask(*arguments)
+        self.assertEqual(said['result'], 'broken', said)
+        problems = said['problems'] if 'problems' in said else said['first_bad']['problems']
+        self.assertEqual([problem['code'] for problem in problems], [codes] if isinstance(codes, str) else codes, said)
+        return said
+
+    def unusable(self, *arguments):
+        said = self.ask(*arguments)
+        self.assertEqual(said['result'], 'unusable', said)
+        return said

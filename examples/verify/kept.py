@@ -1,0 +1,101 @@
+"""What somebody kept of a log, checkpoints and tree heads, held against the log as it is read."""
+
+from collections import namedtuple
+
+import log_proof
+import merkle
+import note
+
+# `source` names it to people; `origin` and `signers` are None for an unsigned head; `signers` is [] where no key was given.
+Head = namedtuple('Head', 'source size root origin signers')
+
+
+class Comparison:
+    """The tree of a log, with its root at each size that was kept. Memory: one hash a kept size, whatever the log holds."""
+
+    def __init__(self, heads):
+        self.heads = sorted(heads, key=lambda head: (head.size, head.root))
+        self.tree = merkle.Tree()
+        self.roots = {}
+        self._sizes = sorted({head.size for head in heads}, reverse=True)
+        self._keep_root()
+
+    def append(self, data):
+        self.tree.append(data)
+        self._keep_root()
+
+    def _keep_root(self):
+        if self._sizes and self._sizes[-1] == self.tree.size:
+            self.roots[self._sizes.pop()] = self.tree.root()
+
+    def met(self, head):
+        return self.roots.get(head.size) == head.root
+
+    def facts(self, ended):
+        """What became of each kept head. Unless the log was read to its end, those beyond are not reached, not unmet."""
+        facts = []
+        for head in self.heads:
+            verdict = 'met' if self.met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if ended else 'not_reached'
+            said = {'from': head.source, 'size': head.size, 'root': note.to_base64(head.root), 'verdict': verdict}
+            if head.origin is not None:
+                said.update(origin=head.origin, signed_by=[note.facts_of_key(key) for key in head.signers])
+            facts.append(said)
+        return facts
+
+    def problems(self, log, tenant_id):
+        """What the kept heads say against a log that was read to its end: a list of (code, message)."""
+        origin = self._origin(log, tenant_id)
+        own = [head for head in self.heads if head.origin in (None, origin)]
+        foreign = [head for head in self.heads if head not in own]
+        problems = [('other_origin', _foreign(head, log, origin)) for head in foreign]
+        problems += [('fork', message) for message in _forks(own)]
+        good = 0
+        for head in own:
+            if head.size > self.tree.size:
+                problems.append(('cut_off', _cut_off(head, log, self.tree.size)))
+            elif self.met(head):
+                good = head.size
+            else:
+                problems.append(('checkpoint_not_met', _not_met(head, log, self.roots[head.size], good)))
+        return problems
+
+    def _origin(self, log, tenant_id):
+        if tenant_id is not None:
+            return log_proof.origin_of(tenant_id, log)
+        # A decisions export names no tenant, an empty one names nothing: then the first kept checkpoint of this kind of log does.
+        return next((head.origin for head in self.heads if head.origin and log_proof.log_of(head.origin)[1] == log), None)
+
+
+_WORDS = {'audit': ('row', 'chain', 'ledger'), 'decisions': ('decision', 'log', 'log'), 'keys': ('event', 'trail', 'log')}
+
+
+def _rows(log, number):
+    return f'{number} {_WORDS[log][0]}{"" if number == 1 else "s"}'
+
+
+def _foreign(head, log, origin):
+    wanted = ascii(origin)[1:-1] if origin else f'a log of the kind {log}'
+    return f'{head.source} is of {ascii(head.origin)[1:-1][:120]}, not of {wanted}: it says nothing about this export'
+
+
+def _forks(heads):
+    for one, other in zip(heads, heads[1:]):
+        if one.size == other.size and one.root != other.root:
+            signed = '; the instance signed both, keep them as evidence' if one.signers and other.signers else ''
+            yield f'{one.source} and {other.source} are of one size ({one.size}) and have different roots: the log was forked{signed}'
+
+
+def _not_met(head, log, root, good):
+    row, chain, ledger = _WORDS[log]
+    whole = f'; the first {_rows(log, good)} are as they were kept' if good else ''
+    return (
+        f'{head.source} (size {head.size}) is not met: the first {_rows(log, head.size)} make the root {note.to_base64(root)}, '
+        f'it says {note.to_base64(head.root)}: the {chain} was rewritten, or this checkpoint is of another {ledger}{whole}'
+    )
+
+
+def _cut_off(head, log, size):
+    return (
+        f'{head.source} is of {_rows(log, head.size)}, the export ends after {size}: '
+        'the tail was cut off, or the export is older than the checkpoint'
+    )

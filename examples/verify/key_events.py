@@ -1,0 +1,65 @@
+"""The key audit trail: what was done to a tenant's keys (docs/formats.md, "Key event")."""
+
+import hashlib
+
+import forms
+import jcs
+import merkle
+import ndjson
+from ndjson import Broken
+from verdict import shown
+
+KEY_EVENT_DOMAIN = b'countersign/key-event/v1\n'
+
+MEMBERS = {
+    'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
+    'tenant_id': (forms.is_text, 'a string'),
+    'seq': (forms.is_seq, 'a whole number from 1 up'),
+    'id': (forms.is_text, 'a string'),
+    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
+    'recorded_by': (forms.is_text, 'a string'),
+    'action': (forms.is_text, 'a string'),
+    'key_id': (forms.is_text_or_null, 'a string or null'),
+    'prefix': (forms.is_text_or_null, 'a string or null'),
+    'name': (forms.is_text_or_null, 'a string or null'),
+    'scopes': (forms.is_texts_or_null, 'an array of strings or null'),
+    'expires_at': (forms.is_instant_or_null, 'a UTC time with milliseconds or null'),
+}
+
+
+def leaf_data(event):
+    """What stands in the tree for an event."""
+    return hashlib.sha256(KEY_EVENT_DOMAIN + jcs.canonicalize(event)).digest()
+
+
+class KeyTrail:
+    """One tenant's key audit trail as far as it has been read. It has no chain: only its tree shows what was changed."""
+
+    def __init__(self, tenant_id=None, tree=None):
+        self.tenant_id = tenant_id
+        self.tree = merkle.Tree() if tree is None else tree
+        self.entries = 0
+
+    def append(self, event):
+        """Takes the next event, or raises Broken and stays as it was."""
+        ndjson.check_members(event, MEMBERS, 'a key event')
+        try:
+            data = leaf_data(event)
+        except jcs.JcsError as error:
+            raise Broken([(error.code, str(error))], seq=event['seq']) from None
+        problems = []
+        if self.tenant_id is not None and event['tenant_id'] != self.tenant_id:
+            of, expected = shown(event['tenant_id']), shown(self.tenant_id)
+            problems.append(('other_tenant', f'the event is of tenant {of}, not of {expected}'))
+        if event['seq'] != self.entries + 1:
+            problems.append(('seq_gap', f'seq is {event["seq"]}, expected {self.entries + 1}'))
+        if problems:
+            raise Broken(problems, seq=event['seq'])
+        self.tenant_id = event['tenant_id']
+        self.entries += 1
+        self.tree.append(data)
+
+
+def verify(stream, tenant_id=None, tree=None):
+    """Reads an export to its end and returns the KeyTrail; raises Broken at the first line that is wrong."""
+    return ndjson.read_into(KeyTrail(tenant_id, tree), stream)

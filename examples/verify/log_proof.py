@@ -1,0 +1,94 @@
+"""Inclusion and consistency proofs as Countersign hands them out (docs/formats.md, "Inclusion proof" and "Consistency proof").
+
+https://c2sp.org/tlog-proof
+"""
+
+import re
+from collections import namedtuple
+
+import jcs
+import merkle
+import note
+from verdict import Invalid, shown, text_of
+
+FIRST_LINE = 'c2sp.org/tlog-proof@v1'
+MOST_HASHES = 128  # a tree of 2^53 leaves needs 53 and 54
+
+# What a tenant's three logs are called in headers and proofs, and how their origins end.
+LOGS = {'audit': '', 'decisions': '/decisions', 'keys': '/keys'}
+
+Inclusion = namedtuple('Inclusion', 'index hashes checkpoint')
+Consistency = namedtuple('Consistency', 'log first second hashes checkpoint')
+
+_ORIGIN = re.compile('countersign/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(/decisions|/keys)?')
+
+
+def origin_of(tenant_id, log):
+    return f'countersign/{tenant_id}{LOGS[log]}'
+
+
+def log_of(origin):
+    """(tenant_id, log) of an origin, or (None, None) when it is not one of Countersign's."""
+    match = _ORIGIN.fullmatch(origin)
+    if match is None:
+        return None, None
+    return match.group(1), {ending or None: log for log, ending in LOGS.items()}[match.group(2)]
+
+
+def read_inclusion(data, keys):
+    """The Inclusion in these bytes, its checkpoint signed by one of the keys. The hashes are not yet checked."""
+    head, gap, signed = text_of(data).partition('\n\n')
+    lines = head.split('\n')
+    if lines.pop(0) != FIRST_LINE or not gap:
+        raise _bad(f'an inclusion proof starts with the line {FIRST_LINE} and has its checkpoint after an empty line')
+    if lines and lines[0].startswith('extra '):
+        if note.from_base64(lines.pop(0)[6:]) is None:
+            raise _bad('the line extra does not hold base64')
+    index = re.fullmatch('index (0|[1-9][0-9]{0,15})', lines.pop(0)) if lines else None
+    if index is None:
+        raise _bad('the line index is missing, or not "index <number>"')
+    return Inclusion(int(index.group(1)), _hashes(lines), note.read_checkpoint(signed.encode('utf-8'), keys))
+
+
+def read_consistency(data, keys):
+    """The Consistency in these bytes, its checkpoint (of the greater size) signed by one of the keys, its hashes unchecked."""
+    try:
+        proof = jcs.read(text_of(data))
+    except jcs.JcsError as error:
+        raise Invalid([(error.code, str(error))]) from None
+    if not isinstance(proof, dict):
+        raise _bad('a consistency proof is a JSON object')
+    for name, kind in (('log', str), ('first', int), ('second', int), ('hashes', list), ('checkpoint', str)):
+        if type(proof.get(name)) is not kind:
+            raise _bad(f'the member {name} is missing or not {"an array" if kind is list else "a string" if kind is str else "a whole number"}')
+    try:
+        signed = proof['checkpoint'].encode('utf-8')
+    except UnicodeEncodeError:
+        raise Invalid([('lone_surrogate', 'the checkpoint holds a lone surrogate')]) from None
+    checkpoint = note.read_checkpoint(signed, keys)
+    if proof['second'] != checkpoint.size:
+        raise _bad(f'second is {proof["second"]}, but the checkpoint has size {checkpoint.size}')
+    if proof['log'] != log_of(checkpoint.origin)[1]:
+        raise _bad(f'log is {shown(proof["log"])}, but the checkpoint is of {shown(checkpoint.origin)}')
+    return Consistency(proof['log'], proof['first'], proof['second'], _hashes(proof['hashes']), checkpoint)
+
+
+def _hashes(texts):
+    if len(texts) > MOST_HASHES:
+        raise _bad(f'more than {MOST_HASHES} hashes')
+    hashes = [note.from_base64(text) if isinstance(text, str) else None for text in texts]
+    if any(data is None or len(data) != 32 for data in hashes):
+        raise _bad('a hash is not the base64 of 32 bytes')
+    return hashes
+
+
+def _bad(message):
+    return Invalid([('bad_proof', message)])
+
+
+def prove(check, *arguments):
+    """Runs a check of merkle.py; a proof that fails is Invalid."""
+    try:
+        check(*arguments)
+    except merkle.Disproved as error:
+        raise Invalid([('disproved', str(error))]) from None

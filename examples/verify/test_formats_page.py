@@ -1,0 +1,147 @@
+"""Tests that docs/formats.md says what is so, and that the golden vectors are what the generator writes."""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import base64
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import attestation
+import decision
+import jcs
+import key_events
+import ledger
+import make_vectors
+import merkle
+import note
+import tree_heads
+from golden import FORMATS_PAGE, vectors
+
+
+class GoldenVectors(unittest.TestCase):
+    def test_the_committed_files_are_what_the_generator_writes(self):
+        for name, data in make_vectors.files().items():
+            self.assertEqual((make_vectors.VECTORS / name).read_bytes(), data, f'{name}: run make_vectors.py')
+
+    def test_every_file_names_its_origin(self):
+        for path in sorted(make_vectors.VECTORS.glob('*.json')):
+            self.assertIn('origin', json.loads(path.read_text('utf-8')), path.name)
+
+
+class FormatsPage(unittest.TestCase):
+    def setUp(self):
+        self.page = FORMATS_PAGE.read_text('utf-8')
+
+    def blocks(self, marker):
+        """The fenced blocks right after the comment <!-- marker -->."""
+        return re.findall(rf'<!-- {marker} -->\n+```\w*\n(.*?)```', self.page, re.S)
+
+    def test_its_row_has_the_hash_that_it_says(self):
+        (line,) = self.blocks('vector: row')
+        (canonical,) = self.blocks('vector: canonical row')
+        row = jcs.read(line)
+        entry = {name: value for name, value in row.items() if name != 'row_hash'}
+        self.assertEqual(jcs.canonicalize(entry).decode('utf-8'), canonical.rstrip('\n'))
+        self.assertEqual(ledger.verify(io.BytesIO(line.encode('utf-8'))).head, row['row_hash'])
+
+    def test_its_decision_is_valid_under_its_key(self):
+        (answer,) = self.blocks('vector: decision')
+        (key,) = re.findall(r'`K` is `([0-9a-f]{64})`', self.page)
+        response = decision.verify(answer.encode('utf-8'), bytes.fromhex(key))
+        self.assertEqual(response, vectors('decision.json')['cases'][0]['response'])
+        self.assertEqual(decision.decision_key(make_vectors.MASTER_SECRET, make_vectors.TENANT, 'dk-1').hex(), key)
+
+    def test_its_ingestion_key_is_stored_as_it_says(self):
+        ((prefix, secret),) = re.findall(r'`aa_live_([0-9a-f]{12})\.([A-Za-z0-9_-]{43})`', self.page)
+        self.assertEqual(len(base64.urlsafe_b64decode(secret + '=')), 32)
+        self.assertIn(hashlib.sha256(secret.encode('ascii')).hexdigest(), self.page)
+
+    def test_its_tree_has_the_roots_that_it_says(self):
+        (table,) = re.findall(r'<!-- vector: tree -->\n((?:\|.*\n)+)', self.page)
+        tree = merkle.Tree()
+        for size, line in enumerate(table.splitlines()[2:]):
+            hashes = re.findall('`([0-9a-f]{64})`', line)
+            if size > 0:
+                self.assertEqual(hashes[0], vectors('audit-chain.json')['entries'][size - 1]['row_hash'])
+                self.assertEqual(merkle.leaf_hash(bytes.fromhex(hashes[0])).hex(), hashes[1])
+                tree.append(bytes.fromhex(hashes[0]))
+            self.assertEqual((tree.size, tree.root().hex()), (size, hashes[-1]))
+        self.assertEqual(tree.size, 3)
+
+    def test_its_key_event_has_the_leaf_data_that_it_says(self):
+        (canonical,) = self.blocks('vector: key event')
+        event = jcs.read(canonical)
+        self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
+        self.assertIn(f'`{key_events.leaf_data(event).hex()}`', self.page)
+        self.assertEqual(event, vectors('checkpoints.json')['key_events'][0]['event'])
+        self.assertEqual(set(re.findall(r'`(\w+)`', self.section('Key event').partition('```')[0])) - {'1', 'key'}, {*key_events.MEMBERS})
+
+    def test_its_keys_checkpoint_header_and_proofs_are_golden_and_hold(self):
+        golden = vectors('checkpoints.json')
+        (vkey,), (jwk,) = self.blocks('vector: vkey'), self.blocks('vector: jwk')
+        self.assertEqual((vkey.strip(), json.loads(jwk)), (golden['keys'][0]['note_key'], golden['keys'][0]['jwk']))
+        keys = note.read_keys(vkey.encode('utf-8'))
+        self.assertEqual(keys, note.read_keys(json.dumps({'keys': [json.loads(jwk)]}).encode()))
+        audit = golden['logs'][0]
+        (checkpoint,) = self.blocks('vector: checkpoint')
+        self.assertEqual(checkpoint, audit['checkpoints'][3])
+        self.assertEqual(note.read_checkpoint(checkpoint.encode('utf-8'), keys).size, 3)
+        (header,) = self.blocks('vector: header')
+        self.assertEqual(tree_heads.read_heads(header), tree_heads.read_heads(golden['header']))
+        (inclusion,) = self.blocks('vector: inclusion')
+        self.assertIn(inclusion, [case['text'] for case in audit['inclusion']])
+        (consistency,) = self.blocks('vector: consistency')
+        self.assertIn(json.loads(consistency), audit['consistency'])
+
+    def test_its_attestation_is_the_signature_of_its_decision(self):
+        (decided,), (signature,) = self.blocks('vector: decision'), self.blocks('vector: attestation')
+        payload = jcs.canonicalize(attestation.statement(jcs.read(decided)))
+        self.assertIn(f'({len(payload)} bytes of payload)', self.page)
+        envelope = vectors('attestation.json')['cases'][0]['envelope']
+        self.assertEqual(envelope, {**envelope, 'payload': note.to_base64(payload), 'signatures': [json.loads(signature)]})
+        (vkey,) = self.blocks('vector: vkey')
+        attestation.verify(json.dumps(envelope).encode('ascii'), note.read_keys(vkey.encode('utf-8')))
+
+    def test_it_links_to_sections_that_are_there(self):
+        headings = {re.sub('[^a-z0-9 -]', '', heading.lower()).replace(' ', '-') for heading in re.findall('^#+ (.*)$', self.page, re.M)}
+        self.assertLessEqual(set(re.findall(r'\]\(#([^)]*)\)', self.page)), headings)
+
+    def section(self, heading):
+        return self.page.partition(f'\n## {heading}\n')[2].partition('\n## ')[0]
+
+    @unittest.skipUnless(shutil.which('jq') and shutil.which('openssl') and shutil.which('sh'), 'needs jq, openssl and sh')
+    def test_its_recipe_with_jq_and_openssl_works(self):
+        (recipe,) = self.blocks('recipe')
+        golden = vectors('decision.json')
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / 'decision.json'
+
+            def said(response, key):
+                path.write_text(json.dumps(response, ensure_ascii=False), 'utf-8')
+                environment = {'PATH': os.environ['PATH'], 'COUNTERSIGN_DECISION_KEY': key}
+                return subprocess.run(['sh', '-c', recipe], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+            for case in golden['cases']:
+                done = said(case['response'], case['decision_key_hex'])
+                self.assertEqual(done.returncode, 0 if case['D']['allowed'] else 1, done)
+                self.assertIn(case['D']['reason'].encode(), done.stdout)
+                self.assertNotIn(case['D']['reason'].encode(), said(case['response'], '0' * 64).stdout)
+                doctored = {**case['response'], 'allowed': True, 'message': 'doctored'}
+                done = said(doctored, case['decision_key_hex'])
+                self.assertEqual((done.returncode, done.stdout), (1, b''), done)
+            self.assertEqual(said({'error': 'unauthorized', 'issues': []}, '0' * 64).returncode, 1)
+            self.assertEqual(said({}, '').returncode, 1)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,238 @@
+"""Tests of the audit chain: whole ledgers, and every attack that a chain alone shows."""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import io
+import json
+import unittest
+
+import jcs
+import ledger
+import ndjson
+from golden import export, golden_lines, golden_rows, rehashed, vectors
+
+
+class WholeLedgers(unittest.TestCase):
+    def whole(self, data, tenant_id=None):
+        return ledger.verify(io.BytesIO(data), tenant_id)
+
+    def test_the_golden_chain_is_whole(self):
+        golden = vectors('audit-chain.json')
+        chain = self.whole(b'\n'.join(golden_lines()) + b'\n', golden['tenant_id'])
+        self.assertEqual((chain.entries, chain.tenant_id), (6, golden['tenant_id']))
+        self.assertEqual(chain.head, golden['entries'][-1]['row_hash'])
+
+    def test_spelling_does_not_matter(self):
+        again = []
+        for row in golden_rows():
+            again.append(json.dumps(dict(reversed(list(row.items()))), indent=None, separators=(' ,  ', ' : ')).encode('ascii'))
+        self.assertEqual(self.whole(b'\r\n'.join(again)).entries, 6)
+        canonical = b''.join(jcs.canonicalize(jcs.read(line.decode('utf-8'))) + b'\n' for line in golden_lines())
+        self.assertEqual(self.whole(canonical).entries, 6)
+
+    def test_an_empty_export_is_whole(self):
+        chain = self.whole(b'')
+        self.assertEqual((chain.entries, chain.head), (0, None))
+
+    def test_what_a_chain_alone_cannot_show_a_tail_cut_off(self):
+        # Said in README.md and docs/formats.md; checkpoints are for this. Here so that nobody believes otherwise.
+        self.assertEqual(self.whole(b'\n'.join(golden_lines()[:4])).entries, 4)
+
+
+class AttacksOnALedger(unittest.TestCase):
+    def broken(self, data, line, *codes, tenant_id=None):
+        with self.assertRaises(ledger.Broken) as found:
+            ledger.verify(io.BytesIO(data), tenant_id)
+        self.assertEqual(found.exception.line, line, str(found.exception))
+        self.assertEqual(tuple(code for code, _ in found.exception.problems), codes, str(found.exception))
+        return found.exception
+
+    def test_every_field_changed(self):
+        changes = {
+            'version': (2, ('unknown_version',)),
+            'tenant_id': ('3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f25', ('row_hash_mismatch', 'tenant_changes')),
+            'seq': (3, ('row_hash_mismatch', 'seq_gap')),
+            'id': ('a1f0c3d2-0002-4b6e-8d7a-2f4c6e8a0b1e', ('row_hash_mismatch',)),
+            'recorded_at': ('2026-11-20T09:30:00.124Z', ('row_hash_mismatch',)),
+            'recorded_by': ('operator', ('row_hash_mismatch',)),
+            'actor': ('ci:deploy-test', ('row_hash_mismatch',)),
+            'action': ('agent.demoted', ('row_hash_mismatch',)),
+            'subject': ('somebody else', ('row_hash_mismatch',)),
+            'rationale': (None, ('row_hash_mismatch',)),
+            'framework': ('', ('row_hash_mismatch',)),
+            'trace_id': ('run-2026-11-20/0043', ('row_hash_mismatch',)),
+            'agent_id': (None, ('row_hash_mismatch',)),
+            'retention_until': ('2027-12-31', ('row_hash_mismatch',)),
+            'metadata': ({'build': 4711, 'green': False}, ('row_hash_mismatch',)),
+            'prev_hash': ('0' * 64, ('row_hash_mismatch', 'prev_hash_mismatch')),
+            'row_hash': ('0' * 64, ('row_hash_mismatch',)),
+        }
+        self.assertEqual(set(changes), set(ledger.MEMBERS))
+        for name, (value, codes) in changes.items():
+            with self.subTest(name):
+                rows = golden_rows()
+                self.assertNotEqual(rows[1][name], value)
+                rows[1][name] = value
+                self.assertEqual(self.broken(export(rows), 2, *codes).seq, rows[1]['seq'])
+
+    def test_every_field_changed_and_its_own_hash_made_anew_breaks_the_next_link(self):
+        linked = ('version', 'tenant_id', 'seq', 'recorded_at', 'metadata', 'prev_hash', 'row_hash')
+        for name in set(ledger.MEMBERS) - set(linked):
+            with self.subTest(name):
+                rows = golden_rows()
+                rows[1][name] = 'changed'
+                rows[1]['row_hash'] = ledger.row_hash({key: value for key, value in rows[1].items() if key != 'row_hash'})
+                self.broken(export(rows), 3, 'prev_hash_mismatch')
+
+    def test_every_field_missing(self):
+        for name in ledger.MEMBERS:
+            with self.subTest(name):
+                rows = golden_rows()
+                del rows[2][name]
+                self.broken(export(rows), 3, 'missing_member')
+
+    def test_every_field_of_another_form_even_under_a_good_hash(self):
+        own = {'seq': [0, -1, '3'], 'recorded_at': ['yesterday', '2026-11-20T09:30:01Z', '2026-11-20T09:30:01.000+00:00'], 'metadata': ['x']}
+        own.update({'prev_hash': ['x', 'A' * 64], 'row_hash': ['x', 'A' * 64, None], 'actor': [None], 'tenant_id': [None]})
+        for name in ledger.MEMBERS:
+            for value in [7.5, True, [], *own.get(name, [])]:
+                with self.subTest(name, value=value):
+                    rows = golden_rows()
+                    rows[2][name] = value
+                    if name != 'row_hash':
+                        rows[2]['row_hash'] = ledger.row_hash({key: held for key, held in rows[2].items() if key != 'row_hash'})
+                    self.broken(export(rows), 3, 'unknown_version' if name == 'version' else 'wrong_form')
+
+    def test_a_row_removed(self):
+        for index in range(5):
+            lines = golden_lines()
+            del lines[index]
+            self.broken(b'\n'.join(lines), index + 1, 'seq_gap', 'prev_hash_mismatch')
+
+    def test_the_head_cut_off(self):
+        self.broken(b'\n'.join(golden_lines()[3:]), 1, 'seq_gap', 'prev_hash_mismatch')
+
+    def test_a_row_inserted(self):
+        lines = golden_lines()
+        lines.insert(3, lines[2])
+        self.broken(b'\n'.join(lines), 4, 'seq_gap', 'prev_hash_mismatch')
+        rows = golden_rows()
+        forged = {**rows[2], 'seq': 4, 'prev_hash': rows[2]['row_hash'], 'action': 'approval.granted'}
+        forged['row_hash'] = ledger.row_hash({name: value for name, value in forged.items() if name != 'row_hash'})
+        rows.insert(3, forged)
+        self.broken(export(rows), 5, 'seq_gap', 'prev_hash_mismatch')
+
+    def test_rows_swapped(self):
+        lines = golden_lines()
+        lines[2], lines[3] = lines[3], lines[2]
+        self.broken(b'\n'.join(lines), 3, 'seq_gap', 'prev_hash_mismatch')
+
+    def test_the_row_of_another_tenant(self):
+        rows = golden_rows()
+        rows[3]['tenant_id'] = '00000000-0000-4000-8000-000000000000'
+        self.broken(export(rehashed(rows)), 4, 'tenant_changes')
+
+    def test_the_whole_ledger_of_another_tenant(self):
+        self.broken(b'\n'.join(golden_lines()), 1, 'other_tenant', tenant_id='00000000-0000-4000-8000-000000000000')
+
+    def test_numbers_renewed_over_a_gap(self):
+        rows = golden_rows()
+        del rows[2]
+        for seq, row in enumerate(rows, 1):
+            row['seq'] = seq
+        self.broken(export(rows), 3, 'row_hash_mismatch', 'prev_hash_mismatch')
+
+    def test_an_extra_member_even_under_a_good_hash(self):
+        rows = golden_rows()
+        rows[4]['approved'] = True
+        self.broken(export(rows), 5, 'extra_member')
+        self.broken(export(rehashed(rows)), 5, 'extra_member')
+
+    def test_a_member_given_twice(self):
+        for doctored in (
+            lambda line: line[:-1] + b',"actor":"somebody else"}',
+            lambda line: b'{"actor":"somebody else",' + line[1:],
+            lambda line: b'{"\\u0061ctor":"somebody else",' + line[1:],
+            lambda line: line.replace(b'"metadata":{', b'"metadata":{"green":true,'),
+        ):
+            lines = golden_lines()
+            lines[1] = doctored(lines[1])
+            self.broken(b'\n'.join(lines), 2, 'duplicate_member')
+
+    def test_time_that_runs_backwards(self):
+        rows = golden_rows()
+        rows[3]['recorded_at'] = '2026-11-20T09:29:59.999Z'
+        self.broken(export(rehashed(rows)), 4, 'recorded_at_backwards')
+
+    def test_an_unknown_version(self):
+        for version in (2, 0, '1', True, 1.5, None):
+            rows = golden_rows()
+            rows[0]['version'] = version
+            rows[0]['new_member'] = 1
+            self.broken(export(rows), 1, 'unknown_version')
+
+    def test_numbers_that_do_not_say_what_is_hashed(self):
+        spelled = {
+            b'"zero":0': (b'"zero":-0', b'"zero":-0.0', b'"zero":1e-400'),
+            b'"tenth":0.1': (b'"tenth":0.1000000000000000000001', b'"tenth":0.10000000000000000555'),
+            b'"2^53":9007199254740992': (b'"2^53":9007199254740993',),
+            b'"1e21":1000000000000000000000': (b'"1e21":1000000000000000000001', b'"1e21":1e400'),
+        }
+        for original, others in spelled.items():
+            for other in others:
+                with self.subTest(other):
+                    lines = golden_lines()
+                    self.assertIn(original, lines[4])
+                    lines[4] = lines[4].replace(original, other)
+                    self.broken(b'\n'.join(lines), 5, 'inexact_number')
+
+    def test_another_spelling_of_the_same_number_is_no_attack(self):
+        lines = golden_lines()
+        lines[4] = lines[4].replace(b':1000000000000000000000,', b':1e21,').replace(b'"zero":0', b'"zero":0.0e9')
+        self.assertEqual(ledger.verify(io.BytesIO(b'\n'.join(lines))).entries, 6)
+
+    def test_lines_that_are_no_rows(self):
+        good = golden_lines()[0] + b'\n'
+        for line, code in (
+            (b'', 'bad_json'),
+            (b'   ', 'bad_json'),
+            (b'{', 'bad_json'),
+            (golden_lines()[1][:-1], 'bad_json'),
+            (golden_lines()[1] * 2, 'bad_json'),
+            (b'\xef\xbb\xbf' + golden_lines()[1], 'bad_json'),
+            (golden_lines()[1].replace(b'"build":4711', b'"build":NaN'), 'bad_json'),
+            (b'null', 'not_an_object'),
+            (b'[]', 'not_an_object'),
+            (b'"\xff"', 'bad_utf8'),
+            (b'"\xed\xa0\x80"', 'bad_utf8'),
+            (b'"\xc0\xaf"', 'bad_utf8'),
+            (golden_lines()[1].replace(b'"green"', b'"\\ud800"'), 'lone_surrogate'),
+            (b'[' * 200000, 'nested_too_deeply'),
+            (b'{"a":' * 200000, 'nested_too_deeply'),
+        ):
+            with self.subTest(line[:40]):
+                self.broken(good + line + b'\n', 2, code)
+
+    def test_a_line_without_end_is_not_read_to_its_end(self):
+        class Endless(io.RawIOBase):
+            given = 0
+
+            def readable(self):
+                return True
+
+            def readinto(self, buffer):
+                self.given += len(buffer)
+                buffer[:] = b' ' * len(buffer)
+                return len(buffer)
+
+        endless = Endless()
+        with self.assertRaises(ledger.Broken) as found:
+            ledger.verify(io.BufferedReader(endless))
+        self.assertEqual((found.exception.line, found.exception.problems[0][0]), (1, 'line_too_long'))
+        self.assertLess(endless.given, ndjson.LONGEST_LINE_BYTES + 1024 * 1024)
+
+
+if __name__ == '__main__':
+    unittest.main()

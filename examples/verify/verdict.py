@@ -1,0 +1,80 @@
+"""What a check says, and the bounded reading of what it is given."""
+
+import json
+import os
+import sys
+from collections import namedtuple
+
+WHOLE, BROKEN, UNUSABLE = 0, 1, 2  # the exit codes
+
+LARGEST_DOCUMENT_BYTES = 1024 * 1024
+
+# `line` is for people, `facts` for machines.
+Verdict = namedtuple('Verdict', 'exit_code line facts')
+
+
+class Invalid(Exception):
+    """Something signed or proved that must not be relied on. `problems` is a list of (code, message), the plainest first."""
+
+    def __init__(self, problems):
+        super().__init__('; '.join(message for _, message in problems))
+        self.problems = problems
+
+
+class Unusable(Exception):
+    """The question cannot be asked: a file that cannot be read, an argument that is not what it must be."""
+
+
+def invalid(error, what='invalid'):
+    return Verdict(BROKEN, f'{what}: {error}', {'problems': problems_of(error)})
+
+
+def unusable(message):
+    return Verdict(UNUSABLE, message, {'message': message})
+
+
+def problems_of(error):
+    return [{'code': code, 'message': message} for code, message in error.problems]
+
+
+def shown(value, longest=80):
+    """A value out of a file: ASCII and short, because what a file holds must not steer the terminal it is shown on."""
+    text = json.dumps(value) if not isinstance(value, (dict, list)) else type(value).__name__
+    return text if len(text) <= longest else text[: longest - 3] + '...'
+
+
+def count(number, one, many=None):
+    return f'1 {one}' if number == 1 else f'{number} {many or one + "s"}'
+
+
+def opened(path):
+    if path == '-':
+        if sys.stdin is None:
+            raise Unusable('standard input is closed')
+        return os.fdopen(os.dup(sys.stdin.fileno()), 'rb')
+    try:
+        return open(path, 'rb')
+    except (OSError, ValueError) as error:
+        raise Unusable(f'cannot read {ascii(path)}: {getattr(error, "strerror", None) or error}') from None
+
+
+def bounded(stream, limit):
+    """The stream to its end, or None when it is longer than the limit."""
+    data = stream.read(limit + 1)
+    return data if len(data) <= limit else None
+
+
+def document(path):
+    """The bytes of a file that holds one signed or proved thing."""
+    with opened(path) as stream:
+        data = bounded(stream, LARGEST_DOCUMENT_BYTES)
+    if data is None:
+        raise Invalid([('too_long', f'{ascii(path)} is longer than {LARGEST_DOCUMENT_BYTES} bytes')])
+    return data
+
+
+def text_of(data):
+    try:
+        return data.decode('utf-8')
+    except UnicodeDecodeError as error:
+        raise Invalid([('bad_utf8', f'not UTF-8, at byte {error.start + 1}')]) from None

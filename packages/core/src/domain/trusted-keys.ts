@@ -1,0 +1,42 @@
+import { toBase64Url } from './attestation.ts';
+import type { Sha256 } from './merkle-tree.ts';
+import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
+
+/**
+ * The keys that a reader kept: verifier keys one a line, or the JWKS of `/.well-known/jwks.json`, whose `note_key` members count.
+ * Undefined when there is none in it, or one of them has not its form: a key that is passed over would look like a wrong signature.
+ */
+export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
+  const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);
+  return keys.length > 0 && keys.every((key) => key !== undefined) ? keys : undefined;
+}
+
+const keysOfLines = (text: string, sha256: Sha256): (NoteKey | undefined)[] =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => parseNoteVerifierKey(line, sha256));
+
+function keysOfJwks(text: string, sha256: Sha256): (NoteKey | undefined)[] {
+  const keys = memberOf(parsed(text), 'keys');
+  if (!Array.isArray(keys)) return [];
+  return keys.filter((jwk) => memberOf(jwk, 'crv') === 'Ed25519').map((jwk) => keyOfJwk(jwk, sha256));
+}
+
+/** The note's key, if it is the very key of the JWK. */
+function keyOfJwk(jwk: unknown, sha256: Sha256): NoteKey | undefined {
+  const noteKey = memberOf(jwk, 'note_key');
+  const key = typeof noteKey === 'string' ? parseNoteVerifierKey(noteKey, sha256) : undefined;
+  return key !== undefined && toBase64Url(key.publicKey) === memberOf(jwk, 'x') ? key : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;

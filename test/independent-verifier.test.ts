@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const folder = fileURLToPath(new URL('../examples/verify/', import.meta.url));
+const python = (...args: string[]) => run('python3', ['-B', ...args], { cwd: folder });
+
+describe('the independent verifier', () => {
+  test('passes its own tests', async () => {
+    const { stderr } = await python('test_verify.py');
+    expect(stderr).toMatch(/^OK/m);
+    expect(Number(/^Ran (\d+) tests/m.exec(stderr)?.[1])).toBeGreaterThan(100);
+  }, 120_000);
+
+  test('makes the golden vectors that the code is held to, byte for byte', async () => {
+    await python('make_vectors.py', '--check');
+  }, 60_000);
+});
