@@ -108,7 +108,7 @@ export const VARIABLES = {
   readingBytesMax: variable(
     'COUNTERSIGN_READING_BYTES_MAX',
     String(128 * MIB),
-    'Bytes of bodies that may be in memory; beyond, 503.',
+    'Bytes of bodies that may be in memory; beyond, 503. At least twice the largest body.',
     whole(1, 4096 * MIB),
   ),
   rateLimitPerMinute: variable(
