@@ -1,12 +1,24 @@
-import { createHmac, createPublicKey, hash, hkdfSync, verify } from 'node:crypto';
+import { createHmac, createPublicKey, createSecretKey, hash, hkdfSync, type KeyObject, verify } from 'node:crypto';
 import { decisionKeyInfo } from '@countersign/core/domain/decision-signature';
 import type { Digests } from '@countersign/core/domain/digests';
 
 /** The domain's digests, by node:crypto. */
 export const digests: Digests = {
   sha256Hex: (text) => hash('sha256', text, 'hex'),
-  hmacSha256Hex: (key, text) => createHmac('sha256', key).update(text, 'utf8').digest('hex'),
+  hmacSha256Hex: (key, text) => createHmac('sha256', keyObject(key)).update(text, 'utf8').digest('hex'),
 };
+
+/** Made once for each key: making it costs more than the MAC of a decision. */
+function keyObject(key: Uint8Array): KeyObject {
+  let object = keyObjects.get(key);
+  if (object === undefined) {
+    object = createSecretKey(key);
+    keyObjects.set(key, object);
+  }
+  return object;
+}
+
+const keyObjects = new WeakMap<Uint8Array, KeyObject>();
 
 /** A tenant's decision key: HKDF-SHA256 of the master secret (RFC 5869, docs/formats.md "Decision signature"). 32 bytes. */
 export const deriveDecisionKey = (masterSecret: Uint8Array, tenantId: string, keyId: string): Uint8Array =>

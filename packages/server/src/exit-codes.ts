@@ -3,8 +3,11 @@
  * A stranger's script can tell what went wrong without reading the message.
  */
 export const EXIT_CODES = {
-  ok: { status: 0, meaning: 'Done. For `ledger verify`: the chain is whole.' },
-  broken: { status: 1, meaning: '`ledger verify`: the chain is broken; the first bad row is named.' },
+  ok: { status: 0, meaning: 'Done. For `ledger verify`: all of it is whole.' },
+  broken: {
+    status: 1,
+    meaning: '`ledger verify`: the log is broken; the first bad row, or the checkpoint that is not met, is named.',
+  },
   wrong_use: { status: 2, meaning: 'The command line is wrong: an unknown command or option, a missing or malformed argument.' },
   bad_configuration: { status: 3, meaning: 'An environment variable is wrong; the message names it.' },
   port_in_use: { status: 4, meaning: 'The port is in use, or may not be listened on.' },

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { type PublicJwk, publicJwk } from '@countersign/core/domain/attestation';
 import { noteKeyName } from '@countersign/core/domain/checkpoint';
-import { noteVerifierKey } from '@countersign/core/domain/signed-note';
+import { type NoteKey, noteVerifierKey } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { sha256 } from './digests.ts';
 import { ExitError } from './exit-codes.ts';
@@ -45,8 +45,13 @@ export async function openSigner(pool: Pool, instanceId: string, secrets: Secret
     }
     await insertSigningKey(pool, current.keyid, current.publicKey);
   }
-  return { instanceId, keys: isLive(previous) ? [current, previous!] : [current] };
+  // The same key under both names is a rotation that was cut off: it signs once.
+  const both = isLive(previous) && previous!.keyid !== current.keyid;
+  return { instanceId, keys: both ? [current, previous!] : [current] };
 }
+
+/** The id under which a private key's public half is listed: the thumbprint of its JWK. */
+export const signingKeyId = (key: KeyObject): string => publicJwk(rawPublicKey(key), sha256).kid;
 
 function signingKey(name: string, key: KeyObject): SigningKey {
   const publicKey = rawPublicKey(key);
@@ -73,3 +78,7 @@ export function publishedKey(instanceId: string, { publicKey, createdAt, retired
     ...(retiredAt === null ? {} : { retired_at: retiredAt }),
   };
 }
+
+/** The keys that may have signed the instance's notes: live ones and ended ones. */
+export const noteKeysOf = (instanceId: string, listed: readonly StoredSigningKey[]): NoteKey[] =>
+  listed.map(({ publicKey }) => ({ name: noteKeyName(instanceId), publicKey }));

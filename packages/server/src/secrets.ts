@@ -1,8 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import {
   closeSync,
-  constants,
-  copyFileSync,
   existsSync,
   fsyncSync,
   linkSync,
@@ -111,12 +109,15 @@ function keptBefore(dataDir: string, name: string): string | undefined {
 export function rotateSigningKeyFile(dataDir: string): void {
   const folder = join(dataDir, 'secrets');
   const [current, previous] = [join(folder, 'signing-key.pem'), join(folder, 'signing-key-previous.pem')];
-  if (existsSync(previous))
+  const key = readFileSync(current, 'utf8');
+  // The same key twice is a rotation that was cut off between the two files: it goes on.
+  if (existsSync(previous) && readFileSync(previous, 'utf8') !== key)
     throw new ExitError('refused', 'the key before the present one is still live; `signing-key retire` ends it');
-  copyFileSync(current, previous, constants.COPYFILE_EXCL);
-  const aside = `${current}.${process.pid}`;
+  writeOnce(previous, key); // on the disk before it has a successor: without it the database would take neither
+  const aside = `${current}.${randomBytes(6).toString('hex')}`;
   writeSynced(aside, newSigningKey());
   renameSync(aside, current);
+  syncFolder(folder);
 }
 
 /** Forgets the previous key's private half: from the next start on it signs nothing. */

@@ -263,7 +263,9 @@ describe('the command line itself', () => {
     for (const { status, meaning } of Object.values(EXIT_CODES)) expect(flat).toContain(`${status} ${meaning}`);
     for (const { name, meaning } of Object.values(VARIABLES)) expect(flat).toContain(`${name} ${meaning}`);
     const commands = `serve; migrate; workspace create; workspace list; keys mint; keys rotate; keys revoke; keys list;
-      ledger export; ledger verify; decision-key show; agents list; agents risk; approvals list; approvals approve;
+      tokens mint; tokens rotate; tokens revoke; tokens list; ledger export; ledger verify; ledger checkpoint; ledger prove;
+      decision-key show; decision-key list; decision-key rotate; decision-key retire;
+      signing-key show; signing-key rotate; signing-key retire; agents list; agents risk; approvals list; approvals approve;
       approvals reject; incidents open; incidents list; recertifications close`;
     for (const command of commands.split(/;\s+/)) {
       const help = await run(...command.split(' '), '--help');

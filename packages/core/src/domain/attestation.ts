@@ -125,4 +125,5 @@ export function publicJwk(publicKey: Uint8Array, sha256: Sha256): PublicJwk {
 }
 
 /** Base64url without padding (RFC 4648, section 5), as JSON Web Keys have it. */
-export const toBase64Url = (bytes: Uint8Array): string => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+export const toBase64Url = (bytes: Uint8Array): string =>
+  toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');

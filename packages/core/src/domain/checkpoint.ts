@@ -83,8 +83,8 @@ export function parseWitnessedHeads(text: string): Map<string, { size: number; r
 }
 
 function witnessed(parameters: readonly string[]): { size: number; root: Uint8Array } | undefined {
-  const valueOf = (name: string) => parameters.findLast((parameter) => parameter.startsWith(`${name}=`))?.slice(name.length + 1);
-  const [, encoded] = /^:([A-Za-z0-9+/]+=*):$/.exec(valueOf('root') ?? '') ?? [];
-  const head = parseCheckpointText(`-\n${valueOf('size') ?? ''}\n${encoded ?? ''}\n`);
+  const parameter = (name: string) => parameters.findLast((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
+  const [, encoded] = /^:([A-Za-z0-9+/]+=*):$/.exec(parameter('root') ?? '') ?? [];
+  const head = parseCheckpointText(`-\n${parameter('size') ?? ''}\n${encoded ?? ''}\n`);
   return head === undefined ? undefined : { size: head.size, root: head.root };
 }

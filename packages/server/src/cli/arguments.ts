@@ -1,12 +1,23 @@
 import { isScope, SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import { parseKeyPrefix } from '@countersign/core/domain/ingestion-key';
 import { parseDateTime } from '@countersign/core/domain/instant';
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { WrongInput } from '../workspace/wrong-input.ts';
 
 /** The options that many commands share, as `.option(...)` takes them. */
 export const JSON_OPTION = ['--json', 'machine-readable output; errors as JSON on stderr'] as const;
 export const WORKSPACE_OPTION = ['--workspace <name>', 'name (or id) of the workspace'] as const;
+
+/** Which of a workspace's logs; made anew for each command. */
+export const LOG_OPTION = (): Option =>
+  new Option('--log <log>', 'which log').choices(['audit', 'decisions', 'keys']).default('audit');
+
+/** Number of a row, from 1 on. */
+export function parseSeq(text: string): number {
+  const seq = Number(text);
+  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(seq)) throw new InvalidArgumentError('Give a whole number from 1 on.');
+  return seq;
+}
 
 /** `telemetry,audit`: names of scopes, each once, in the order of the contract. */
 export function parseScopes(text: string): Scope[] {
@@ -35,8 +46,10 @@ export function parseExpiry(text: string): string {
 export function parsePrefix(text: string): string {
   const prefix = parseKeyPrefix(text);
   if (prefix !== undefined) return prefix;
-  const remedy = text.includes('.') ? 'give only what stands before the dot, never the secret' : '`keys list` shows them';
-  throw new WrongInput(`a prefix is 12 lower-case hex digits, with or without aa_live_; ${remedy}`);
+  const remedy = text.includes('.')
+    ? 'give only what stands before the dot, never the secret'
+    : '`keys list` and `tokens list` show them';
+  throw new WrongInput(`a prefix is 12 lower-case hex digits, with or without aa_live_ (aa_read_); ${remedy}`);
 }
 
 /** A UUID, in lower case. */

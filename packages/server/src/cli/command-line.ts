@@ -5,10 +5,11 @@ import { addDecisionKey } from './decision-key.ts';
 import { failureOf, statusOf } from './failure.ts';
 import { epilogue } from './help.ts';
 import { addIncidents } from './incidents.ts';
-import { addKeys } from './keys.ts';
+import { addKeys, addTokens } from './keys.ts';
 import { addLedger } from './ledger.ts';
 import { addServe } from './serve.ts';
 import { OutputClosed, Session, type Terminal } from './session.ts';
+import { addSigningKey } from './signing-key.ts';
 import { addWorkspace } from './workspace.ts';
 
 /** The standard streams of this process. */
@@ -46,7 +47,18 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
       getErrHelpWidth: () => 100,
     })
     .addHelpText('after', ({ command }) => (command.parent === null ? epilogue() : ''));
-  const groups = [addServe, addWorkspace, addKeys, addDecisionKey, addAgents, addApprovals, addIncidents, addLedger];
+  const groups = [
+    addServe,
+    addWorkspace,
+    addKeys,
+    addTokens,
+    addDecisionKey,
+    addSigningKey,
+    addAgents,
+    addApprovals,
+    addIncidents,
+    addLedger,
+  ];
   for (const add of groups) add(program, session);
   return program;
 }

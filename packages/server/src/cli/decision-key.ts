@@ -1,27 +1,111 @@
 import type { Command } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { deriveDecisionKey } from '../digests.ts';
-import { findSigningKeyId } from '../storage/decisions.ts';
+import { findSigningKeyId, listDecisionKeys } from '../storage/decisions.ts';
+import { retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
+import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
+import { oneLine, shownTime } from './table.ts';
 
-/** `decision-key show`. */
+/** `decision-key show | list | rotate | retire`. */
 export function addDecisionKey(program: Command, session: Session): void {
-  program
+  const group = program
     .command('decision-key')
-    .description('Show the key that checks the signature of promotion decisions.')
+    .description('Show, rotate and retire the key that checks the signature of promotion decisions.');
+  addShow(group, session);
+  addList(group, session);
+  addRotate(group, session);
+  addRetire(group, session);
+}
+
+function addShow(group: Command, session: Session): void {
+  group
     .command('show')
     .description("Print the workspace's decision key: 64 hex digits, alone. Whoever has it can check decisions, and forge them.")
     .requiredOption(...WORKSPACE_OPTION)
+    .option('--key-id <id>', 'another than the one that signs now: the one that waits, or an ended one')
     .option(...JSON_OPTION)
-    .addHelpText('after', examples('decision-key show --workspace acme'))
-    .action(async ({ workspace }: { workspace: string }) => {
+    .addHelpText(
+      'after',
+      examples('decision-key show --workspace acme', 'decision-key show --workspace acme --key-id dk_1f2e3d4c5b6a'),
+    )
+    .action(async ({ workspace, keyId: asked }: { workspace: string; keyId?: string }) => {
       const { key, keyId } = await session.withWorkspace(workspace, async ({ pool, secrets }, tenant) => {
-        const keyId = await inTenantTransaction(pool, tenant.id, findSigningKeyId);
+        const [signing, keys] = await inTenantTransaction(pool, tenant.id, (tx) =>
+          Promise.all([findSigningKeyId(tx), listDecisionKeys(tx)]),
+        );
+        const keyId = asked ?? signing;
+        if (!keys.some((each) => each.keyId === keyId))
+          throw new Refusal(
+            `this workspace has no decision key ${oneLine(JSON.stringify(keyId))}; \`decision-key list\` shows those it has`,
+          );
         return { keyId, key: Buffer.from(deriveDecisionKey(secrets.masterSecret, tenant.id, keyId)).toString('hex') };
       });
       await session.answer({ key_id: keyId, decision_key: key }, key);
       session.say(`the key of decisions with key_id ${keyId}`);
+    });
+}
+
+function addList(group: Command, session: Session): void {
+  group
+    .command('list')
+    .description('List the decision keys of a workspace by their ids, oldest first, ended ones too. Never the keys themselves.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('decision-key list --workspace acme'))
+    .action(async ({ workspace }: { workspace: string }) => {
+      const keys = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        inTenantTransaction(pool, tenant.id, listDecisionKeys),
+      );
+      const signing = keys.find(({ retiredAt }) => retiredAt === null);
+      const rows = keys.map((key) => ({
+        key_id: key.keyId,
+        state: key.retiredAt !== null ? 'retired' : key === signing ? 'signs' : 'waits',
+        created_at: key.createdAt,
+        retired_at: key.retiredAt,
+      }));
+      await session.list(rows, 'no decision keys', [
+        ['KEY ID', ({ key_id }) => key_id],
+        ['STATE', ({ state }) => state],
+        ['CREATED', ({ created_at }) => shownTime(created_at)],
+        ['RETIRED', ({ retired_at }) => shownTime(retired_at)],
+      ]);
+    });
+}
+
+function addRotate(group: Command, session: Session): void {
+  group
+    .command('rotate')
+    .description(
+      'Add a second live decision key and print its id. It waits until the older one is retired: give it to all gates first.',
+    )
+    .requiredOption(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('decision-key rotate --workspace acme'))
+    .action(async ({ workspace }: { workspace: string }) => {
+      const keyId = await session.withWorkspace(workspace, ({ pool }, tenant) => rotateDecisionKey(pool, tenant.id, 'operator'));
+      await session.answer({ key_id: keyId, state: 'waits' }, keyId);
+      session.say(
+        `next: \`decision-key show --key-id ${keyId}\`, give it to every gate beside the old one, then \`decision-key retire\` the old one`,
+      );
+    });
+}
+
+function addRetire(group: Command, session: Session): void {
+  group
+    .command('retire')
+    .description('End a decision key, never the last live one. What it signed stays valid; the other one signs from now on.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .argument('<key-id>', 'id of the key, as `decision-key list` shows it')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('decision-key retire --workspace acme dk_1f2e3d4c5b6a'))
+    .action(async (keyId: string, { workspace }: { workspace: string }) => {
+      const signing = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        retireDecisionKey(pool, tenant.id, keyId, 'operator'),
+      );
+      await session.answer({ key_id: keyId, state: 'retired', signing }, '');
+      session.say(`decision key ${keyId} is retired; ${signing} signs from now on`);
     });
 }

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { isDatabaseAway } from '../database/pool.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../exit-codes.ts';
+import { LogRewrittenError } from '../ledger/log-tree.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 import { oneLine } from './table.ts';
@@ -15,6 +16,8 @@ export interface Failure {
 export function failureOf(error: unknown): Failure {
   if (error instanceof ExitError) return { reason: error.reason, message: oneLine(error.message) };
   if (error instanceof Refusal) return { reason: 'refused', message: oneLine(error.message) };
+  if (error instanceof LogRewrittenError)
+    return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };
   if (error instanceof WrongInput) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof CommanderError) return { reason: 'wrong_use', message: oneLine(error.message.replace(/^error: /, '')) };
   const said = error instanceof Error ? error.message || error.name : String(error);

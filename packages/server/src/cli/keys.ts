@@ -1,25 +1,38 @@
-import type { Scope } from '@countersign/core/contract/scopes';
+import type { KeyKind, Scope } from '@countersign/core/contract/scopes';
 import type { Command } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { type ListedKey, listKeys } from '../storage/ingestion-keys.ts';
-import { mintKey, revokeKey, rotateKey } from '../workspace/ingestion-keys.ts';
+import { mintKey, type NewKey, revokeKey, rotateKey } from '../workspace/ingestion-keys.ts';
 import { JSON_OPTION, parseExpiry, parsePrefix, parseScopes, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
 
-const SHOWN_ONCE = 'this key is shown this once; keep it in a secrets manager';
+const SHOWN_ONCE = 'it is shown this once; keep it in a secrets manager';
+
+/** The two kinds of keys, each with a group of its own: the commands do the same, the words differ. */
+const KINDS = {
+  live: { group: 'keys', one: 'key', prefix: 'aa_live_' },
+  read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },
+} as const;
 
 /** `keys mint | rotate | revoke | list`. */
 export function addKeys(program: Command, session: Session): void {
   const group = program.command('keys').description('Mint, rotate, revoke and list ingestion keys.');
-  addMint(group, session);
-  addRotate(group, session);
-  addRevoke(group, session);
-  addList(group, session);
+  addMintKey(group, session);
+  addChanges(group, session, 'live');
 }
 
-function addMint(group: Command, session: Session): void {
+/** `tokens mint | rotate | revoke | list`. */
+export function addTokens(program: Command, session: Session): void {
+  const group = program
+    .command('tokens')
+    .description('Mint, rotate, revoke and list read tokens: they read the ledger with its proofs, and write nothing.');
+  addMintToken(group, session);
+  addChanges(group, session, 'read');
+}
+
+function addMintKey(group: Command, session: Session): void {
   group
     .command('mint')
     .description('Make a key. Prints it, alone, this once: only a hash of its secret is stored.')
@@ -29,59 +42,90 @@ function addMint(group: Command, session: Session): void {
     .option('--expires <date-time>', 'when it ends, as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('keys mint --workspace acme --name ci --scopes telemetry,evaluations,audit,governance'))
-    .action(async (asked: { workspace: string; name: string; scopes: Scope[]; expires?: string }) => {
-      const { workspace, name, scopes, expires = null } = asked;
-      const key = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        mintKey(pool, tenant.id, { name, scopes, expiresAt: expires }, 'operator'),
-      );
-      await session.answer({ key, prefix: prefixOf(key), name, scopes, expires_at: expires }, key);
-      session.say(SHOWN_ONCE);
-    });
+    .action((asked: Minting & { scopes: Scope[] }) => mint(session, asked, asked.scopes));
 }
 
-function addRotate(group: Command, session: Session): void {
+function addMintToken(group: Command, session: Session): void {
+  group
+    .command('mint')
+    .description('Make a read token for GET /api/ledger/... Prints it, alone, this once: only a hash of its secret is stored.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--name <name>', 'who reads with it')
+    .option('--expires <date-time>', 'when it ends, as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('tokens mint --workspace acme --name auditor --expires 2027-01-01T00:00:00Z'))
+    .action((asked: Minting) => mint(session, asked, ['read']));
+}
+
+interface Minting {
+  workspace: string;
+  name: string;
+  expires?: string | null;
+}
+
+async function mint(session: Session, { workspace, name, expires = null }: Minting, scopes: NewKey['scopes']) {
+  const key = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+    mintKey(pool, tenant.id, { name, scopes, expiresAt: expires }, 'operator'),
+  );
+  await session.answer({ key, prefix: prefixOf(key), name, scopes, expires_at: expires }, key);
+  session.say(SHOWN_ONCE);
+}
+
+/** What is done to keys of either kind. */
+function addChanges(group: Command, session: Session, kind: KeyKind): void {
+  addRotate(group, session, kind);
+  addRevoke(group, session, kind);
+  addList(group, session, kind);
+}
+
+function addRotate(group: Command, session: Session, kind: KeyKind): void {
+  const { group: name, one, prefix: before } = KINDS[kind];
   group
     .command('rotate')
-    .description('Give a key a new secret. Prints the new key, alone; the old one is dead with the next request.')
+    .description(`Give a ${one} a new secret. Prints it, alone; the old one is dead with the next request.`)
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', "the key's prefix, with or without aa_live_", parsePrefix)
+    .argument('<prefix>', `its prefix, with or without ${before}`, parsePrefix)
     .option(...JSON_OPTION)
-    .addHelpText('after', examples('keys rotate --workspace acme aa_live_4f9a02c7d1e6'))
+    .addHelpText('after', examples(`${name} rotate --workspace acme ${before}4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {
-      const key = await session.withWorkspace(workspace, ({ pool }, tenant) => rotateKey(pool, tenant.id, prefix, 'operator'));
+      const key = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        rotateKey(pool, tenant.id, prefix, 'operator', kind),
+      );
       await session.answer({ key, prefix }, key);
       session.say(SHOWN_ONCE);
     });
 }
 
-function addRevoke(group: Command, session: Session): void {
+function addRevoke(group: Command, session: Session, kind: KeyKind): void {
+  const { group: name, one, prefix: before } = KINDS[kind];
   group
     .command('revoke')
-    .description('End a key for good, with the next request.')
+    .description(`End a ${one} for good, with the next request.`)
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', "the key's prefix, with or without aa_live_", parsePrefix)
+    .argument('<prefix>', `its prefix, with or without ${before}`, parsePrefix)
     .option(...JSON_OPTION)
-    .addHelpText('after', examples('keys revoke --workspace acme 4f9a02c7d1e6'))
+    .addHelpText('after', examples(`${name} revoke --workspace acme 4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {
-      await session.withWorkspace(workspace, ({ pool }, tenant) => revokeKey(pool, tenant.id, prefix, 'operator'));
+      await session.withWorkspace(workspace, ({ pool }, tenant) => revokeKey(pool, tenant.id, prefix, 'operator', kind));
       await session.answer({ prefix, revoked: true }, '');
-      session.say(`key aa_live_${prefix} is revoked`);
+      session.say(`${one} ${before}${prefix} is revoked`);
     });
 }
 
-function addList(group: Command, session: Session): void {
+function addList(group: Command, session: Session, kind: KeyKind): void {
+  const { group: name, one, prefix: before } = KINDS[kind];
   group
     .command('list')
-    .description('List the keys of a workspace, oldest first, revoked ones too. Never their secrets.')
+    .description(`List the ${one}s of a workspace, oldest first, revoked ones too. Never their secrets.`)
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
-    .addHelpText('after', examples('keys list --workspace acme'))
+    .addHelpText('after', examples(`${name} list --workspace acme`))
     .action(async ({ workspace }: { workspace: string }) => {
       const keys = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        inTenantTransaction(pool, tenant.id, (tx) => listKeys(tx, 'live')),
+        inTenantTransaction(pool, tenant.id, (tx) => listKeys(tx, kind)),
       );
-      await session.list(keys.map(listed), 'no keys yet; `keys mint` makes one', [
-        ['PREFIX', ({ prefix }) => `aa_live_${prefix}`],
+      await session.list(keys.map(listed), `no ${one}s yet; \`${name} mint\` makes one`, [
+        ['PREFIX', ({ prefix }) => before + prefix],
         ['NAME', ({ name }) => name],
         ['SCOPES', ({ scopes }) => scopes.join(',')],
         ['STATE', ({ state }) => state],
@@ -110,4 +154,4 @@ function stateOf({ revokedAt, expiresAt }: ListedKey): 'live' | 'revoked' | 'exp
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'live';
 }
 
-const prefixOf = (key: string): string => key.slice('aa_live_'.length, key.indexOf('.'));
+const prefixOf = (key: string): string => key.slice(KINDS.live.prefix.length, key.indexOf('.'));

@@ -1,37 +1,47 @@
 import { type Command, Option } from 'commander';
-import type { ChainReport } from '../ledger/chain-report.ts';
-import { exportLedger } from '../ledger/export.ts';
-import { verifyDatabase } from '../ledger/verify-database.ts';
-import { verifyExport } from '../ledger/verify-file.ts';
-import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
-import { readingFile, writingFile } from './files.ts';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { checkpointOf } from '../ledger/checkpoints.ts';
+import { exportDecisions, exportLedger } from '../ledger/export.ts';
+import type { OpenDatabase } from '../open-database.ts';
+import { openReader } from '../open-reader.ts';
+import type { LogName } from '../storage/ledger.ts';
+import type { StoredCheckpoint } from '../storage/tree.ts';
+import { Refusal } from '../workspace/refusal.ts';
+import { JSON_OPTION, LOG_OPTION, parseSeq, WORKSPACE_OPTION } from './arguments.ts';
+import { writingFile } from './files.ts';
 import { examples } from './help.ts';
+import { addVerify, entries } from './ledger-verify.ts';
 import type { Session } from './session.ts';
-import { shortLine } from './table.ts';
 
-/** `ledger export | verify`. */
+/** `ledger export | verify | checkpoint | prove`. */
 export function addLedger(program: Command, session: Session): void {
-  const group = program.command('ledger').description('Export the audit ledger and check that its chain is whole.');
+  const group = program
+    .command('ledger')
+    .description('Export the logs, sign checkpoints of them, prove rows, and check that all of it is whole.');
   addExport(group, session);
   addVerify(group, session);
+  addCheckpoint(group, session);
+  addProve(group, session);
 }
 
 function addExport(group: Command, session: Session): void {
   group
     .command('export')
-    .description('Write the audit ledger as NDJSON: one entry a line, all members of the format and row_hash.')
+    .description('Write the audit ledger, or the decisions, as NDJSON: one entry a line, as docs/formats.md has it.')
     .requiredOption(...WORKSPACE_OPTION)
+    .addOption(new Option('--log <log>', 'which log').choices(['audit', 'decisions']).default('audit'))
     .option('--output <file>', 'file to write instead of stdout; takes its name when it is complete')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
-      examples('ledger export --workspace acme --output acme.ndjson', 'ledger export --workspace acme | gzip'),
+      examples('ledger export --workspace acme --output acme.ndjson', 'ledger export --workspace acme --log decisions | gzip'),
     )
-    .action(async ({ workspace, output }: { workspace: string; output?: string }) => {
+    .action(async ({ workspace, log, output }: { workspace: string; log: 'audit' | 'decisions'; output?: string }) => {
       const made = await session.withWorkspace(workspace, async ({ pool }, tenant) => {
         const count = { entries: 0, head: null as string | null };
+        const pages = log === 'audit' ? exportLedger(pool, tenant.id) : exportDecisions(pool, tenant.id);
         const copy = async (write: (lines: string) => Promise<void>) => {
-          for await (const page of exportLedger(pool, tenant.id)) {
+          for await (const page of pages) {
             await write(page.lines);
             count.entries += page.entries;
             count.head = page.head;
@@ -46,39 +56,47 @@ function addExport(group: Command, session: Session): void {
     });
 }
 
-function addVerify(group: Command, session: Session): void {
+function addCheckpoint(group: Command, session: Session): void {
   group
-    .command('verify')
-    .description('Check a chain, in the database or in an export: exit 0 whole, 1 broken; the first bad row is named.')
-    .addOption(new Option(...WORKSPACE_OPTION).conflicts('file'))
-    .option('--file <file>', 'an export, - for stdin; no database is needed')
+    .command('checkpoint')
+    .description('Print the signed checkpoint over every row of a log there is now. Keep it where nobody here can write.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .addOption(LOG_OPTION())
+    .option('--output <file>', 'file to write instead of stdout; takes its name when it is complete')
     .option(...JSON_OPTION)
-    .addHelpText('after', examples('ledger verify --workspace acme', 'ledger verify --file acme.ndjson') + VERIFY_NOTE)
-    .action(async ({ workspace, file }: { workspace?: string; file?: string }, command: Command) => {
-      if (workspace === undefined && file === undefined) command.error('give --workspace NAME or --file FILE');
-      const report =
-        file === undefined
-          ? await session.withWorkspace(workspace!, ({ pool }, tenant) => verifyDatabase(pool, tenant.id))
-          : await readingFile(file, verifyExport);
-      // Set first: a reader who has gone away must not turn a broken chain into a good one.
-      session.ending = report.firstBad === undefined ? 'ok' : 'broken';
-      await session.answer(verdictOf(report), sentenceOf(report));
+    .addHelpText('after', examples('ledger checkpoint --workspace acme --output kept/acme.checkpoint'))
+    .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
+      const { size, root, note, signedAt } = await session.withWorkspace(workspace, (database, tenant) =>
+        freshCheckpoint(database, tenant.id, log),
+      );
+      if (output !== undefined) await writingFile(output, (write) => write(note));
+      const said = { log, size, root: Buffer.from(root).toString('base64'), signed_at: signedAt };
+      if (session.json)
+        await session.answer({ ...said, ...(output === undefined ? { checkpoint: note } : { file: output }) }, '');
+      else if (output === undefined) await session.write(note);
+      session.say(`a checkpoint of ${entries(size)} of the log ${log}`);
     });
 }
 
-const verdictOf = ({ tenantId, entries, head, firstBad }: ChainReport) =>
-  firstBad === undefined
-    ? { result: 'ok', tenant_id: tenantId ?? null, entries, head_row_hash: head }
-    : { result: 'broken', tenant_id: tenantId ?? null, first_bad: firstBad, entries_whole_before: entries };
-
-function sentenceOf({ entries: count, head, firstBad }: ChainReport): string {
-  if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
-  return head === null ? 'whole: 0 entries' : `whole: ${entries(count)}, head ${head}`;
+function addProve(group: Command, session: Session): void {
+  group
+    .command('prove')
+    .description('Print the proof that a row is in its log (C2SP tlog-proof), with the checkpoint that it leads to.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--seq <number>', 'number of the row', parseSeq)
+    .addOption(LOG_OPTION())
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('ledger prove --workspace acme --seq 17 >row-17.tlog-proof'))
+    .action(async ({ workspace, seq, log }: { workspace: string; seq: number; log: LogName }) => {
+      const proof = await session.withWorkspace(workspace, (database, tenant) => {
+        const fresh = (tenantId: string, of: LogName) => freshCheckpoint(database, tenantId, of);
+        return openReader(database, { fresh }).inclusionProof(tenant.id, log, seq);
+      });
+      if (proof === undefined) throw new Refusal(`the log ${log} of this workspace has no row ${seq}`);
+      if (session.json) await session.answer({ log, seq, proof }, '');
+      else await session.write(proof);
+    });
 }
 
-const entries = (count: number): string => (count === 1 ? '1 entry' : `${count} entries`);
-
-const VERIFY_NOTE = `
-A chain alone does not show that its newest rows are missing from an export, or that all of it was written anew: compare the
-head with a row_hash that you kept. In the database the head row tells where the ledger ends.
-`;
+const freshCheckpoint = (database: OpenDatabase, tenantId: string, log: LogName): Promise<StoredCheckpoint> =>
+  inTenantTransaction(database.pool, tenantId, (tx) => checkpointOf(tx, database.signer.keys, { log, youngerThanSeconds: 0 }));

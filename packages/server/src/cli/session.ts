@@ -45,6 +45,16 @@ export class Session {
     if (!this.json) this.#terminal.err.write(line + '\n');
   };
 
+  /** Whether people read stderr as it comes. */
+  get isTerminal(): boolean {
+    return (this.#terminal.err as { isTTY?: boolean }).isTTY === true;
+  }
+
+  /** A piece of a line on stderr, as it is. */
+  sayRaw(text: string): void {
+    this.#terminal.err.write(text);
+  }
+
   /** Data, on stdout. Resolves when it was taken, which is the back-pressure. */
   write(data: string | Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {

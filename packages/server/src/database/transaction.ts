@@ -1,6 +1,7 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 import { keepPlansFresh } from './fresh-plans.ts';
 import { OutcomeUnknownError } from './pool.ts';
+import { sendTogether } from './send-together.ts';
 
 /** A statement with a name: prepared once per connection, and found by its name in pg_stat_statements. */
 export interface Statement<Row> {
@@ -38,8 +39,6 @@ export class NotCommittedError extends Error {
 
 const IN_FAILED_TRANSACTION = '25P02';
 
-const SET_TENANT = sql('set_tenant', `SELECT set_config('countersign.tenant_id', $1, true)`);
-
 /**
  * The one way to run a transaction: it belongs to one tenant, row-level security included, and is committed when `work` returns.
  * On any error it is rolled back; a connection that broke is not used again.
@@ -76,8 +75,9 @@ class PipelinedTransaction implements Transaction {
 
   /** BEGIN and the tenant go out without waiting; if they fail, whatever follows fails with them. */
   begin(): void {
+    sendTogether(this.#client);
     keepPlansFresh(this.#client);
-    this.#opening = Promise.all([this.#client.query('BEGIN'), this.#send(SET_TENANT, [this.tenantId])]);
+    this.#opening = this.#client.query(`BEGIN; SET LOCAL countersign.tenant_id = ${pg.escapeLiteral(this.tenantId)}`);
     this.#opening.catch(() => undefined); // reported by commit(), or by the statement that follows
   }
 
@@ -105,11 +105,13 @@ class PipelinedTransaction implements Transaction {
 
   /** A COMMIT in a pipeline whose transaction failed answers ROLLBACK, without an error. */
   async #sendCommit(): Promise<void> {
+    sendTogether(this.#client);
     const { command } = await this.#client.query('COMMIT');
     if (command !== 'COMMIT') throw this.#firstFailure ?? new NotCommittedError(`COMMIT was answered with ${command}`);
   }
 
   async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+    sendTogether(this.#client);
     try {
       const { rows } = await this.#client.query({ name: statement.name, text: statement.text, values: values as unknown[] });
       return rows as Row[];

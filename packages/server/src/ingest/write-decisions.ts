@@ -20,7 +20,7 @@ import { requestApprovals } from '../storage/approvals.ts';
 import { type DecisionRow, findSigningKeyId, insertDecisions } from '../storage/decisions.ts';
 import { type EvidenceQuestion, findEvidence } from '../storage/evidence.ts';
 import type { LockedHead } from '../storage/ledger.ts';
-import { type Answered, answered } from './endpoint.ts';
+import type { Answered } from './endpoint.ts';
 
 /** A promotion check ready to be decided. */
 export interface PreparedCheck extends Item {
@@ -41,6 +41,8 @@ interface Decided {
   evidence: Evidence;
   verdict: Verdict;
   signed: Omit<PromotionDecision, keyof Signature> & Signature;
+  /** The text of `signed`, as it is kept and answered. */
+  json: string;
 }
 
 /**
@@ -69,7 +71,7 @@ export async function writeDecisions(
   const decided = outcomes.filter((outcome): outcome is Decided => !(outcome instanceof ApiError));
   const headers = await keep(tx, heads, decided);
   for (const { verdict } of decided) observe(verdict);
-  return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : answered(outcome.signed, headers)));
+  return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
 
 /**
@@ -127,10 +129,11 @@ function decide(check: PreparedCheck, evidence: Evidence, signing: { keyId: stri
     key_id: signing.keyId,
     timestamp: signing.now,
   };
-  return { check, agentLabel, evidence, verdict, signed: signDecision(decision, signing.key, digests) };
+  const signed = signDecision(decision, signing.key, digests);
+  return { check, agentLabel, evidence, verdict, signed, json: JSON.stringify(signed) };
 }
 
-const decisionRow = ({ check, signed }: Decided, seq: number): DecisionRow => ({
+const decisionRow = ({ check, signed, json }: Decided, seq: number): DecisionRow => ({
   seq,
   id: signed.decision_id,
   recordedAt: signed.timestamp,
@@ -141,7 +144,7 @@ const decisionRow = ({ check, signed }: Decided, seq: number): DecisionRow => ({
   reason: signed.reason,
   event: signed.event,
   responseSha256: signed.response_sha256,
-  document: JSON.stringify(signed),
+  document: json,
 });
 
 /** A check that stops at approval_required asks for an approval, once per evaluation. */

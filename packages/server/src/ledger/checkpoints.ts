@@ -5,12 +5,7 @@ import { sha256 } from '../digests.ts';
 import { type LogName, readHead } from '../storage/ledger.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
 import { lockLogs } from './advance.ts';
-import { openFrontier, storedRoot } from './log-tree.ts';
-
-/** The rows that a signed checkpoint covers are not those that stand there now: somebody has rewritten the log. Nothing more is signed. */
-export class LogRewrittenError extends Error {
-  override name = 'LogRewrittenError';
-}
+import { LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 
 /** A checkpoint over all rows of a log, or over fewer when the last one is young enough. */
 export interface CheckpointDemand {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { readDecisionsPage } from '../storage/decisions.ts';
-import { readHead, readLedgerExtent, type StoredEntry } from '../storage/ledger.ts';
+import { readAuditPage, readHead, readLogExtent, type StoredEntry } from '../storage/ledger.ts';
 import { storedPages } from './stored-pages.ts';
 
 /** Some rows of an export, in order. */
@@ -25,9 +25,9 @@ export async function* exportLedger(
   tenantId: string,
   { from = 1, to }: ExportRange = {},
 ): AsyncGenerator<ExportPage> {
-  const extent = await inTenantTransaction(pool, tenantId, readLedgerExtent);
+  const extent = await inTenantTransaction(pool, tenantId, (tx) => readLogExtent(tx, 'audit'));
   const rows = { ...extent, firstSeq: Math.max(from, extent.firstSeq), lastSeq: Math.min(to ?? extent.lastSeq, extent.lastSeq) };
-  for await (const page of storedPages(pool, tenantId, rows)) {
+  for await (const page of storedPages(pool, tenantId, { log: 'audit', read: readAuditPage, ...rows })) {
     yield { lines: page.map(exportLine).join(''), entries: page.length, head: page.at(-1)!.row_hash };
   }
 }

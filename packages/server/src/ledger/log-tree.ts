@@ -12,6 +12,11 @@ import { sha256 } from '../digests.ts';
 import type { LogName, StoredTree } from '../storage/ledger.ts';
 import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
 
+/** What is stored of a log is not what was appended and signed: somebody has changed it. Nothing more is signed or proved of it. */
+export class LogRewrittenError extends Error {
+  override name = 'LogRewrittenError';
+}
+
 /** What appending rows makes of a tree: the new head, and the complete subtrees to be stored. */
 export interface GrownTree extends StoredTree {
   nodes: TreeNode[];
@@ -48,7 +53,9 @@ export async function catchUp(tx: Transaction, log: LogName, tree: StoredTree, s
   while (grown.size < seq) {
     const rows = await readLeafData(tx, log, grown.size, Math.min(seq, grown.size + CATCH_UP_ROWS));
     if (rows.length === 0)
-      throw new Error(`log ${log} of tenant ${tx.tenantId} has no row ${grown.size + 1}, though its head says ${seq}`);
+      throw new LogRewrittenError(
+        `log ${log} of tenant ${tx.tenantId} has no row ${grown.size + 1}, though its head says ${seq}`,
+      );
     const next = growTree(grown, rows);
     grown = { ...next, nodes: [...grown.nodes, ...next.nodes] };
   }
@@ -85,7 +92,9 @@ async function nodeAt(tx: Transaction, log: LogName, place: NodePlace): Promise<
       ? (await readLeafData(tx, log, first, end)).map((data) => leafHash(data, sha256))
       : await readTreeNodes(tx, log, level, first, end);
   if (stored.length !== end - first)
-    throw new Error(`the tree of log ${log} of tenant ${tx.tenantId} lacks nodes ${first} to ${end} of level ${level}`);
+    throw new LogRewrittenError(
+      `the tree of log ${log} of tenant ${tx.tenantId} lacks nodes ${first} to ${end} of level ${level}`,
+    );
   return pairUp(stored, sha256);
 }
 

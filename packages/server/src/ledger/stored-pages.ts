@@ -1,21 +1,28 @@
 import type { Pool } from 'pg';
-import { inTenantTransaction } from '../database/transaction.ts';
-import { findNextSeq, type LedgerExtent, PAGE_ROWS, readAuditPage, type StoredEntry } from '../storage/ledger.ts';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { findNextSeq, type LogExtent, type LogName, PAGE_ROWS } from '../storage/ledger.ts';
+
+/** Which rows to read, and how: a page are those with the next PAGE_ROWS numbers behind `after`, up to `last`, in order. */
+export interface PagesAsked<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> {
+  log: LogName;
+  read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
+}
 
 /**
- * All rows that a ledger had when its extent was read, page by page in the order of seq. Rows are only ever appended, so that a
+ * All rows that a log had when its extent was read, page by page in the order of seq. Rows are only ever appended, so that a
  * transaction a page gives the same rows as one long snapshot, and a slow reader holds nothing open in the database.
  */
-export async function* storedPages(
+export async function* storedPages<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
-  { firstSeq, lastSeq }: LedgerExtent,
-): AsyncGenerator<StoredEntry[]> {
+  { log, read, firstSeq, lastSeq }: PagesAsked<Row>,
+): AsyncGenerator<Row[]> {
   for (let after = firstSeq - 1; after < lastSeq; ) {
-    const page = await inTenantTransaction(pool, tenantId, (tx) => readAuditPage(tx, after, lastSeq));
+    const page = await inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq));
     if (page.length > 0) yield page;
     // A gap of a whole page is there only when somebody has made it: leap to the row behind it.
-    const next = page.at(-1)?.seq ?? (await inTenantTransaction(pool, tenantId, (tx) => findNextSeq(tx, after + PAGE_ROWS))) - 1;
+    const next =
+      page.at(-1)?.seq ?? (await inTenantTransaction(pool, tenantId, (tx) => findNextSeq(tx, log, after + PAGE_ROWS))) - 1;
     if (next <= after) return;
     after = next;
   }

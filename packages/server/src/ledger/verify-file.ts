@@ -1,68 +1,91 @@
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
-import { inexactnessOf } from '@countersign/core/domain/exact-json';
-import { deeperThan } from '@countersign/core/domain/nesting';
+import { decisionDigest } from '@countersign/core/domain/decision-signature';
 import { digests } from '../digests.ts';
-import { type ChainReport, NESTING_MAX, reportOf } from './chain-report.ts';
+import type { ChainReport } from './chain-report.ts';
+import { parseLine } from './export-lines.ts';
+import { HeldTree, type KeptHead } from './held-tree.ts';
 import { boundedLines, LINE_BYTES_MAX } from './lines.ts';
 
-/** Walks the chain of an export, a line at a time. Every byte of it is taken as hostile. */
-export async function verifyExport(bytes: AsyncIterable<Uint8Array>): Promise<ChainReport> {
-  const verifier = new ChainVerifier(digests);
+/** What an export is held against besides itself. */
+export interface ExportDemand {
+  log?: 'audit' | 'decisions';
+  kept?: readonly KeptHead[];
+  /** Hears how many rows are read, now and then. */
+  progress?: ((rows: number) => void) | undefined;
+}
+
+/** One log's rows as an export has them. */
+interface Lines {
+  tenantId: string | undefined;
+  /** The last whole row's hash. */
+  head: string | null;
+  /** Takes the next row; what is wrong with it, or undefined. */
+  next(row: unknown, seq: number): string | undefined;
+}
+
+/** Walks an export, a line at a time, and holds it against what was kept. Every byte of it is taken as hostile. */
+export async function verifyExport(
+  bytes: AsyncIterable<Uint8Array>,
+  { log = 'audit', kept = [], progress }: ExportDemand = {},
+): Promise<ChainReport> {
+  const lines = log === 'audit' ? auditLines() : decisionLines();
+  const tree = new HeldTree(kept);
+  let entries = 0;
+  const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
+    return { tenantId: lines.tenantId, entries, head: lines.head, ...more };
+  };
   for await (const line of boundedLines(bytes)) {
-    const seq = verifier.head.seq + 1;
-    const reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : lineFault(verifier, line);
-    if (reason !== undefined) return reportOf(verifier, { seq, reason });
+    const seq = entries + 1;
+    const reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, lines, seq);
+    if (reason !== undefined) return report({ firstBad: { seq, reason } });
+    // Two more hashes a row, which nobody needs who kept nothing.
+    if (kept.length > 0) tree.append(Buffer.from(lines.head!, 'hex'));
+    entries = seq;
+    progress?.(seq);
   }
-  return reportOf(verifier);
+  return report({ firstBad: undefined, contradiction: tree.end(log, lines.tenantId) });
 }
 
-function lineFault(verifier: ChainVerifier, line: Uint8Array): string | undefined {
-  const text = decoded(line);
-  if (text === undefined) return 'the line is not UTF-8';
-  if (bracketsDeeperThan(text, NESTING_MAX)) return `the line is nested deeper than ${NESTING_MAX}`;
-  const parsed = parse(text);
-  if ('fault' in parsed) return parsed.fault;
-  if (deeperThan(parsed.row, NESTING_MAX)) return `the line is nested deeper than ${NESTING_MAX}`;
-  // A reader may take the other one of two members, or show the number that was rounded away: one hash, two meanings.
-  const [inexact] = inexactnessOf(text);
-  if (inexact !== undefined) return inexact.path === '' ? inexact.message : `${inexact.message} (at ${inexact.path})`;
-  return verifier.next(parsed.row)?.reason;
+function faultOf(line: Uint8Array, lines: Lines, seq: number): string | undefined {
+  const parsed = parseLine(line);
+  return 'fault' in parsed ? parsed.fault : lines.next(parsed.row, seq);
 }
 
-/** A byte order mark is kept, and is then no JSON. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decoded(line: Uint8Array): string | undefined {
-  try {
-    return UTF8.decode(line);
-  } catch {
-    return undefined;
-  }
+function auditLines(): Lines {
+  const verifier = new ChainVerifier(digests);
+  return {
+    get tenantId() {
+      return verifier.tenantId;
+    },
+    get head() {
+      return verifier.head.rowHash;
+    },
+    next: (row) => verifier.next(row)?.reason,
+  };
 }
 
-function parse(text: string): { row: unknown } | { fault: string } {
-  if (text.trim() === '') return { fault: 'the line is empty' };
-  try {
-    return { row: JSON.parse(text) };
-  } catch (error) {
-    return { fault: `the line is not JSON: ${(error as Error).message}` };
-  }
+/** `{"seq":n,"decision":{…}}`: the digest is computed, and is the leaf. The signature needs the tenant's key, which no export brings. */
+function decisionLines(): Lines {
+  const lines: Lines = {
+    tenantId: undefined,
+    head: null,
+    next: (row, expected) => {
+      const { seq, decision, ...more } = (isObject(row) ? row : {}) as Record<string, unknown>;
+      if (!isObject(decision) || seq === undefined || Object.keys(more).length > 0)
+        return 'the line is not {"seq":…,"decision":{…}}';
+      if (seq !== expected)
+        return `seq is ${JSON.stringify(seq)}, expected ${expected}: a decision is missing, repeated or moved`;
+      const computed = decisionDigest(decision, digests);
+      if (decision.response_sha256 !== computed) {
+        const said = JSON.stringify(decision.response_sha256);
+        return `response_sha256 is ${said}, but the decision hashes to ${computed}: the decision was altered`;
+      }
+      lines.head = computed;
+      return undefined;
+    },
+  };
+  return lines;
 }
 
-/** Before the text is parsed: a line of brackets alone would become millions of objects. */
-function bracketsDeeperThan(text: string, max: number): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charCodeAt(at);
-    if (inString) {
-      if (char === 0x5c) at += 1;
-      else if (char === 0x22) inString = false;
-    } else if (char === 0x22) inString = true;
-    else if (char === 0x7b || char === 0x5b) {
-      depth += 1;
-      if (depth > max) return true;
-    } else if (char === 0x7d || char === 0x5d) depth -= 1;
-  }
-  return false;
-}
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

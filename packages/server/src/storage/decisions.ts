@@ -62,6 +62,33 @@ const INSERT_KEY = sql('insert_decision_key', `INSERT INTO countersign.decision_
 /** Adds a decision key. */
 export const insertDecisionKey = (tx: Transaction, keyId: string): Promise<unknown> => tx.run(INSERT_KEY, [tx.tenantId, keyId]);
 
+/** A decision key as its workspace sees it. The key itself is derived, never stored. */
+export interface ListedDecisionKey {
+  keyId: string;
+  createdAt: string;
+  retiredAt: string | null;
+}
+
+const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const LIST_KEYS = sql<ListedDecisionKey>(
+  'list_decision_keys',
+  `SELECT key_id AS "keyId", ${iso('created_at')} AS "createdAt", ${iso('retired_at')} AS "retiredAt"
+     FROM countersign.decision_keys WHERE tenant_id = $1 ORDER BY decision_keys.created_at, key_id`,
+);
+
+/** The tenant's decision keys, oldest first, ended ones too. The first live one signs. */
+export const listDecisionKeys = (tx: Transaction): Promise<ListedDecisionKey[]> => tx.run(LIST_KEYS, [tx.tenantId]);
+
+const RETIRE_KEY = sql(
+  'retire_decision_key',
+  `UPDATE countersign.decision_keys SET retired_at = clock_timestamp() WHERE tenant_id = $1 AND key_id = $2 AND retired_at IS NULL`,
+);
+
+/** Ends a decision key: it signs nothing from now on. */
+export const markDecisionKeyRetired = (tx: Transaction, keyId: string): Promise<unknown> =>
+  tx.run(RETIRE_KEY, [tx.tenantId, keyId]);
+
 const FIND = sql<{ document: string }>(
   'find_decision',
   `SELECT document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
@@ -87,3 +114,30 @@ const READ_PAGE = sql<StoredDecision>(
 /** The decisions with the next 1,000 numbers behind `after`, up to `last`, in order. */
 export const readDecisionsPage = (tx: Transaction, after: number, last: number): Promise<StoredDecision[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
+
+/** A stored decision with the columns that repeat what its document says. */
+export interface DecisionColumns {
+  seq: number;
+  id: string;
+  /** With microseconds, which are always zero unless somebody changed the column. */
+  recorded_at: string;
+  agent_id: string | null;
+  evaluation_id: string | null;
+  allowed: boolean;
+  reason: string;
+  event: string;
+  response_sha256: string;
+  document: string;
+}
+
+// The range of seq bounds the rows, and no LIMIT: see READ_PAGE in ledger.ts.
+const READ_COLUMNS = sql<DecisionColumns>(
+  'read_decision_columns_page',
+  `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, agent_id, evaluation_id, allowed,
+          reason, event, encode(response_sha256, 'hex') AS response_sha256, document
+     FROM countersign.decisions WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
+);
+
+/** The decisions with the next 1,000 numbers behind `after`, up to `last`, in order, with their columns. */
+export const readDecisionColumns = (tx: Transaction, after: number, last: number): Promise<DecisionColumns[]> =>
+  tx.run(READ_COLUMNS, [tx.tenantId, after, last]);

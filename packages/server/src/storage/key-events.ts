@@ -1,4 +1,5 @@
 import { sql, type Transaction } from '../database/transaction.ts';
+import { EVENT_HASH } from './tree.ts';
 
 /** What can happen to a key (specification 3.3). */
 export type KeyAction = 'minted' | 'rotated' | 'revoked' | 'scopes_changed';
@@ -35,3 +36,27 @@ export const insertKeyEvent = (tx: Transaction, row: KeyEventRow): Promise<unkno
     row.eventHash,
     row.document,
   ]);
+
+/** A stored event with the columns that repeat what its document says. */
+export interface StoredKeyEvent {
+  seq: number;
+  id: string;
+  /** With microseconds, which are always zero unless somebody changed the column. */
+  recorded_at: string;
+  recorded_by: string;
+  action: string;
+  key_id: string;
+  event_hash: string;
+  document: string;
+}
+
+const READ_PAGE = sql<StoredKeyEvent>(
+  'read_key_events_page',
+  `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, recorded_by, action, key_id,
+          encode(${EVENT_HASH}, 'hex') AS event_hash, document
+     FROM countersign.key_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
+);
+
+/** The events with the next 1,000 numbers behind `after`, up to `last`, in order. */
+export const readKeyEvents = (tx: Transaction, after: number, last: number): Promise<StoredKeyEvent[]> =>
+  tx.run(READ_PAGE, [tx.tenantId, after, last]);

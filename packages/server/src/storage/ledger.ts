@@ -126,35 +126,61 @@ const READ_PAGE = sql<StoredEntry>(
 export const readAuditPage = (tx: Transaction, after: number, last: number): Promise<StoredEntry[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
-const NEXT_SEQ = sql<{ seq: number | null }>(
-  'find_next_seq',
-  `SELECT min(seq) AS seq FROM countersign.audit_entries WHERE tenant_id = $1 AND seq > $2`,
-);
+const nextSeqOf = (log: LogName, table: string) =>
+  sql<{ seq: number | null }>(
+    `find_next_seq_of_${log}`,
+    `SELECT min(seq) AS seq FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2`,
+  );
 
-/** The number of the first row behind `after`; 0 when there is none. */
-export const findNextSeq = async (tx: Transaction, after: number): Promise<number> =>
-  (await tx.run(NEXT_SEQ, [tx.tenantId, after]))[0]?.seq ?? 0;
+const NEXT_SEQ = {
+  audit: nextSeqOf('audit', 'audit_entries'),
+  decisions: nextSeqOf('decisions', 'decisions'),
+  keys: nextSeqOf('keys', 'key_events'),
+} as const;
 
-/** How far the ledger goes: what its head says, and what its rows say. */
-export interface LedgerExtent {
+/** The number of a log's first row behind `after`; 0 when there is none. */
+export const findNextSeq = async (tx: Transaction, log: LogName, after: number): Promise<number> =>
+  (await tx.run(NEXT_SEQ[log], [tx.tenantId, after]))[0]?.seq ?? 0;
+
+/** How far a log goes: what its head says, and what its rows say. */
+export interface LogExtent {
   /** Undefined when the head's row is gone. */
-  head: ChainHead | undefined;
+  head: (ChainHead & { tree: StoredTree }) | undefined;
   /** The lowest and the highest seq stored; 1 and 0 without rows. */
   firstSeq: number;
   lastSeq: number;
 }
 
-const READ_EXTENT = sql<{ seq: number | null; row_hash: string | null; first_seq: number | null; last_seq: number | null }>(
-  'read_audit_extent',
-  `SELECT min(seq) AS first_seq, max(seq) AS last_seq,
-          (SELECT seq FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit') AS seq,
-          (SELECT encode(row_hash, 'hex') FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit') AS row_hash
-     FROM countersign.audit_entries WHERE tenant_id = $1`,
-);
+interface ExtentRow {
+  seq: number | null;
+  row_hash: string | null;
+  tree_size: number | null;
+  frontier: Buffer | null;
+  first_seq: number | null;
+  last_seq: number | null;
+}
+
+const readExtentOf = (log: LogName, table: string) =>
+  sql<ExtentRow>(
+    `read_extent_of_${log}`,
+    `SELECT head.seq, encode(head.row_hash, 'hex') AS row_hash, head.tree_size, head.frontier, rows.first_seq, rows.last_seq
+       FROM (SELECT min(seq) AS first_seq, max(seq) AS last_seq FROM countersign.${table} WHERE tenant_id = $1) AS rows
+       LEFT JOIN countersign.log_heads AS head ON head.tenant_id = $1 AND head.log = '${log}'`,
+  );
+
+const READ_EXTENT = {
+  audit: readExtentOf('audit', 'audit_entries'),
+  decisions: readExtentOf('decisions', 'decisions'),
+  keys: readExtentOf('keys', 'key_events'),
+} as const;
 
 /** Both read in one statement, so of one moment: an append between the two would look like tampering. */
-export async function readLedgerExtent(tx: Transaction): Promise<LedgerExtent> {
-  const [row] = await tx.run(READ_EXTENT, [tx.tenantId]);
-  const { seq = null, row_hash: rowHash = null, first_seq: firstSeq = null, last_seq: lastSeq = null } = row ?? {};
-  return { head: seq === null ? undefined : { seq, rowHash }, firstSeq: firstSeq ?? 1, lastSeq: lastSeq ?? 0 };
+export async function readLogExtent(tx: Transaction, log: LogName): Promise<LogExtent> {
+  const [row] = await tx.run(READ_EXTENT[log], [tx.tenantId]);
+  const { first_seq: firstSeq, last_seq: lastSeq } = row!;
+  const head =
+    row!.seq === null
+      ? undefined
+      : { seq: row!.seq, rowHash: row!.row_hash, tree: { size: row!.tree_size!, frontier: row!.frontier! } };
+  return { head, firstSeq: firstSeq ?? 1, lastSeq: lastSeq ?? 0 };
 }

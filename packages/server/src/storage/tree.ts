@@ -47,11 +47,17 @@ const readLeavesOf = (log: LogName, column: string, table: string) =>
     `SELECT ${column} AS data FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq`,
   );
 
+/**
+ * An event's hash. Those that were written before there were trees have none beside them; their documents are the same, so it is made
+ * of them as hashKeyEvent does (docs/formats.md, "Key event").
+ */
+export const EVENT_HASH = `coalesce(event_hash, sha256(convert_to(E'countersign/key-event/v1\\n' || document, 'UTF8')))`;
+
 /** Where the leaf data of each log stands (docs/formats.md, "Checkpoints"). */
 const READ_LEAVES = {
   audit: readLeavesOf('audit', 'row_hash', 'audit_entries'),
   decisions: readLeavesOf('decisions', 'response_sha256', 'decisions'),
-  keys: readLeavesOf('keys', 'event_hash', 'key_events'),
+  keys: readLeavesOf('keys', EVENT_HASH, 'key_events'),
 } as const;
 
 /** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order. */
@@ -94,14 +100,18 @@ const FIND_CHECKPOINT = sql<{ note: string }>(
 export const findCheckpoint = async (tx: Transaction, log: LogName, size: number): Promise<{ note: string } | undefined> =>
   (await tx.run(FIND_CHECKPOINT, [tx.tenantId, log, size]))[0];
 
-const LIST_CHECKPOINTS = sql<{ size: number; root: Buffer; note: string }>(
-  'list_checkpoints',
-  `SELECT size, root, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size`,
+const READ_CHECKPOINTS = sql<{ size: number; root: Buffer; note: string }>(
+  'read_checkpoints_page',
+  `SELECT size, root, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 AND size > $3 AND size <= $4 ORDER BY size LIMIT 1000`,
 );
 
-/** All checkpoints of a log, by size. */
-export const listCheckpoints = (tx: Transaction, log: LogName): Promise<{ size: number; root: Buffer; note: string }[]> =>
-  tx.run(LIST_CHECKPOINTS, [tx.tenantId, log]);
+/** The next 1,000 checkpoints of a log beyond a size, up to another, by size. */
+export const readCheckpointsPage = (
+  tx: Transaction,
+  log: LogName,
+  after: number,
+  last: number,
+): Promise<{ size: number; root: Buffer; note: string }[]> => tx.run(READ_CHECKPOINTS, [tx.tenantId, log, after, last]);
 
 const INSERT_CHECKPOINT = sql<{ note: string }>(
   'insert_checkpoint',

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { insertDecisionKey } from '../storage/decisions.ts';
 import { insertLogHeads, insertTenant } from '../storage/tenants.ts';
+import { newDecisionKeyId } from './decision-keys.ts';
 import { Refusal } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
 
@@ -16,6 +16,3 @@ export async function createWorkspace(pool: Pool, name: string): Promise<string>
     return tx.commit(Promise.all([insertLogHeads(tx), insertDecisionKey(tx, newDecisionKeyId())]).then(() => tx.tenantId));
   });
 }
-
-/** A decision key's id: says nothing about the key, which is derived. */
-const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex')}`;

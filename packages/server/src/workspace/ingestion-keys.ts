@@ -38,9 +38,9 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
 }
 
 /** Gives a key a new secret and returns the new text; the old secret is dead with the next request. */
-export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: ActingPerson): Promise<string> {
+export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: ActingPerson, kind?: KeyKind): Promise<string> {
   return keyAct(pool, tenantId, by, async (tx, record) => {
-    const key = await liveKey(tx, prefix);
+    const key = await liveKey(tx, prefix, kind);
     const { secret, secretSha256 } = newSecret();
     await replaceSecret(tx, prefix, secretSha256);
     await record('rotated', key);
@@ -49,18 +49,21 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
 }
 
 /** Ends a key for good, with the next request. */
-export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: ActingPerson): Promise<void> {
+export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: ActingPerson, kind?: KeyKind): Promise<void> {
   return keyAct(pool, tenantId, by, async (tx, record) => {
-    const key = await liveKey(tx, prefix);
+    const key = await liveKey(tx, prefix, kind);
     await markRevoked(tx, prefix);
     await record('revoked', key);
   });
 }
 
-async function liveKey(tx: Transaction, prefix: string): Promise<ListedKey> {
+/** A key that may still be changed, of a kind where one is asked for: `tokens` ends no ingestion key, `keys` no read token. */
+async function liveKey(tx: Transaction, prefix: string, kind?: KeyKind): Promise<ListedKey> {
   const key = await lockKey(tx, prefix);
   if (key === undefined)
     throw new Refusal(`this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show those it has`);
+  if (kind !== undefined && key.kind !== kind)
+    throw new Refusal(`${prefix} is of ${key.kind === 'read' ? 'a read token: use `tokens`' : 'an ingestion key: use `keys`'}`);
   if (key.revokedAt !== null) throw new Refusal(`key aa_${key.kind}_${prefix} was revoked on ${key.revokedAt}; mint a new one`);
   return key;
 }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { SCOPES, type Scope } from '@countersign/core/contract/scopes';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { afterAll } from 'vitest';
 import { type Config, readConfig } from '../../src/config.ts';
 import { openPool } from '../../src/database/pool.ts';
@@ -38,14 +38,16 @@ const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: gen
 
 /**
  * Starts a server for a test file and stops it after the last test.
- * @param settings overrides of the configuration, and a database to share with another server.
+ * @param settings overrides of the configuration, a database to share with another server, and a log to listen to.
  */
-export async function testServer(settings: Partial<Config> & { database?: TestDatabase } = {}): Promise<TestServer> {
-  const { database: shared, ...overrides } = settings;
+export async function testServer(
+  settings: Partial<Config> & { database?: TestDatabase; log?: Logger } = {},
+): Promise<TestServer> {
+  const { database: shared, log = pino({ level: 'silent' }), ...overrides } = settings;
   const database = shared ?? (await cloneDatabase());
   const config: Config = { ...readConfig({}), port: 0, ...overrides };
   const open = await openTestDatabase(database, config);
-  const running: Running = await start(config, open, pino({ level: 'silent' }));
+  const running: Running = await start(config, open, log);
   const url = `http://127.0.0.1:${running.address.port}`;
   let stopped: Promise<void> | undefined;
   const stop = async () => {

@@ -1,0 +1,80 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { openCheckpoint, parseWitnessedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
+import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
+import { trustedKeys } from '@countersign/core/domain/trusted-keys';
+import { sha256, verifyEd25519 } from '../digests.ts';
+import { ExitError } from '../exit-codes.ts';
+import type { Contradiction } from '../ledger/chain-report.ts';
+import type { KeptHead } from '../ledger/held-tree.ts';
+import { WrongInput } from '../workspace/wrong-input.ts';
+
+/** What somebody kept of a log, as the options name it. */
+export interface KeptOptions {
+  checkpoint?: string[];
+  head?: string[];
+  key?: string[];
+}
+
+/** Most bytes that are read of a checkpoint or of a file of keys: a wrong file must not fill the memory. */
+const FILE_BYTES_MAX = 1024 * 1024;
+
+/** Collects a repeatable option. */
+export const collected = (value: string, before: string[] = []): string[] => [...before, value];
+
+/** The keys that --key gives: verifier keys themselves, or files of them or of a JWKS. Undefined when none is given. */
+export function keysGiven({ key: given = [] }: KeptOptions): NoteKey[] | undefined {
+  return given.length === 0 ? undefined : given.flatMap(keysOf);
+}
+
+function keysOf(given: string): NoteKey[] {
+  const key = parseNoteVerifierKey(given, sha256);
+  if (key !== undefined) return [key];
+  const keys = trustedKeys(readSmall(given, 'a verifier key (name+id+base64), nor a file that can be read'), sha256);
+  if (keys === undefined)
+    throw new WrongInput(`${JSON.stringify(given)} holds no verifier keys, one a line, and no JWKS with note_key members`);
+  return keys;
+}
+
+/** The heads that --checkpoint and --head give for a log; or the first checkpoint that is not to be believed. */
+export function keptHeads(
+  { checkpoint = [], head = [] }: KeptOptions,
+  keys: readonly NoteKey[] | undefined,
+  log: TreeLog,
+): { heads: KeptHead[] } | { contradiction: Contradiction } {
+  if (checkpoint.length > 0 && keys === undefined)
+    throw new WrongInput('--checkpoint needs --key: the public key that you kept says whose checkpoint it is');
+  const heads = head.map((text) => headGiven(text, log));
+  for (const path of checkpoint) {
+    const opened = openCheckpoint(readSmall(path, 'a file that can be read'), keys!, verifyEd25519, sha256);
+    if ('fault' in opened) return { contradiction: { source: path, size: 0, reason: opened.fault } };
+    heads.push({ source: path, ...opened.head });
+  }
+  return { heads };
+}
+
+function headGiven(text: string, log: TreeLog): KeptHead {
+  const heads = parseWitnessedHeads(text);
+  if (heads === undefined)
+    throw new WrongInput('--head must be a Countersign-Checkpoint header, such as audit;size=6;root=:IDJ0...FpY=:');
+  const head = heads.get(log);
+  if (head === undefined) throw new WrongInput(`--head says nothing of the log ${log}; it has ${[...heads.keys()].join(', ')}`);
+  return { source: `the kept head of size ${head.size}`, ...head };
+}
+
+/** A file's text; empty, which is no checkpoint and no key, when it is longer than any of them. */
+function readSmall(path: string, what: string): string {
+  try {
+    const file = openSync(path, 'r');
+    try {
+      const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
+      let length = 0;
+      for (let read = -1; read !== 0 && length < bytes.length; length += read)
+        read = readSync(file, bytes, length, bytes.length - length, null);
+      return length > FILE_BYTES_MAX ? '' : bytes.toString('utf8', 0, length);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    throw new ExitError('wrong_use', `${JSON.stringify(path)} is not ${what}: ${(error as Error).message}`, { cause: error });
+  }
+}

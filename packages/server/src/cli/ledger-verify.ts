@@ -1,0 +1,112 @@
+import { type Command, Option } from 'commander';
+import { deriveDecisionKey } from '../digests.ts';
+import { noteKeysOf } from '../instance-signer.ts';
+import type { ChainReport } from '../ledger/chain-report.ts';
+import { verifyDatabase } from '../ledger/verify-database.ts';
+import { verifyDecisions } from '../ledger/verify-decisions.ts';
+import { verifyExport } from '../ledger/verify-file.ts';
+import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
+import type { WalkDemand } from '../ledger/walk-log.ts';
+import type { OpenDatabase } from '../open-database.ts';
+import type { LogName } from '../storage/ledger.ts';
+import { listSigningKeys } from '../storage/signing-keys.ts';
+import { JSON_OPTION, LOG_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { readingFile } from './files.ts';
+import { examples } from './help.ts';
+import { collected, type KeptOptions, keptHeads, keysGiven } from './kept.ts';
+import { type Progress, progressOn } from './progress.ts';
+import type { Session } from './session.ts';
+import { shortLine } from './table.ts';
+
+interface Asked extends KeptOptions {
+  workspace?: string;
+  file?: string;
+  log: LogName;
+  progress?: boolean;
+}
+
+/** `ledger verify`. */
+export function addVerify(group: Command, session: Session): void {
+  group
+    .command('verify')
+    .description('Check a log, in the database or in an export: exit 0 whole, 1 broken; what is wrong first is named.')
+    .addOption(new Option(...WORKSPACE_OPTION).conflicts('file'))
+    .option('--file <file>', 'an export, - for stdin; no database is needed')
+    .addOption(LOG_OPTION())
+    .option('--checkpoint <file>', 'a checkpoint that somebody kept; may be given often', collected)
+    .option('--head <header>', 'a kept Countersign-Checkpoint header; may be given often', collected)
+    .option('--key <key>', 'the public key: a verifier key, or a file of them or of a JWKS; may be given often', collected)
+    .option('--progress', 'say how far it is, on stderr; on a terminal it does so anyway')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples(...EXAMPLES) + VERIFY_NOTE)
+    .action(async (asked: Asked, command: Command) => {
+      if (asked.workspace === undefined && asked.file === undefined) command.error('give --workspace NAME or --file FILE');
+      if (asked.file !== undefined && asked.log === 'keys')
+        command.error('the key audit trail has no export; check it with --workspace NAME --log keys');
+      const progress = progressOn(session, asked.progress === true);
+      const report = await reportOn(session, asked, progress).finally(progress.done);
+      // Set first: a reader who has gone away must not turn a broken chain into a good one.
+      session.ending = isWhole(report) ? 'ok' : 'broken';
+      const met = (asked.checkpoint ?? []).length + (asked.head ?? []).length;
+      await session.answer(verdictOf(report, met), sentenceOf(report, met));
+    });
+}
+
+async function reportOn(session: Session, asked: Asked, { heard }: Progress): Promise<ChainReport> {
+  const { workspace, file, log } = asked;
+  const keys = keysGiven(asked);
+  const kept = keptHeads(asked, keys, log);
+  if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
+  const demand = { kept: kept.heads, progress: heard };
+  if (file !== undefined && log !== 'keys') return readingFile(file, (bytes) => verifyExport(bytes, { log, ...demand }));
+  return session.withWorkspace(workspace!, async (database, tenant) => {
+    const { signer, lookupPool } = database;
+    const listed = keys ?? noteKeysOf(signer.instanceId, await listSigningKeys(lookupPool));
+    return walk(database, tenant.id, log, { keys: listed, ...demand });
+  });
+}
+
+function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, demand: WalkDemand): Promise<ChainReport> {
+  switch (log) {
+    case 'audit':
+      return verifyDatabase(pool, tenantId, demand);
+    case 'decisions':
+      return verifyDecisions(pool, tenantId, (tenant, keyId) => deriveDecisionKey(secrets.masterSecret, tenant, keyId), demand);
+    case 'keys':
+      return verifyKeyEvents(pool, tenantId, demand);
+  }
+}
+
+const isWhole = ({ firstBad, contradiction }: ChainReport): boolean => firstBad === undefined && contradiction === undefined;
+
+function verdictOf({ tenantId, entries: count, head, firstBad, contradiction }: ChainReport, met: number) {
+  const of = { tenant_id: tenantId ?? null };
+  if (firstBad !== undefined) return { result: 'broken', ...of, first_bad: firstBad, entries_whole_before: count };
+  if (contradiction !== undefined)
+    return { result: 'broken', ...of, not_met: contradiction, entries: count, head_row_hash: head };
+  return { result: 'ok', ...of, entries: count, head_row_hash: head, ...(met === 0 ? {} : { heads_met: met }) };
+}
+
+function sentenceOf({ entries: count, head, firstBad, contradiction }: ChainReport, met: number): string {
+  if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
+  if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
+  const asKept = met === 0 ? '' : `, as ${met === 1 ? 'the kept head says' : `all ${met} kept heads say`}`;
+  return `whole: ${entries(count)}${head === null ? '' : `, head ${head}`}${asKept}`;
+}
+
+/** A number of entries, in words. */
+export const entries = (count: number): string => (count === 1 ? '1 entry' : `${count} entries`);
+
+const EXAMPLES = [
+  'ledger verify --workspace acme',
+  'ledger verify --workspace acme --log decisions',
+  'ledger verify --file acme.ndjson --checkpoint kept/acme.checkpoint --key instance.vkey',
+  "ledger verify --file acme.ndjson --head 'audit;size=6;root=:IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=:'",
+];
+
+const VERIFY_NOTE = `
+Rows alone do not show that the newest are missing, or that all of them were written anew. Keep checkpoints where the server's
+operator cannot write ("ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, the header of promotion checks in a CI log) and give them here, with
+the public key ("signing-key show") that you kept too. An export of decisions is checked without their HMAC, which needs the
+workspace's key; with --workspace it is checked as well.
+`;

@@ -1,0 +1,106 @@
+import type { Command } from 'commander';
+import { ExitError } from '../exit-codes.ts';
+import { publishedKey, signingKeyId } from '../instance-signer.ts';
+import type { OpenDatabase } from '../open-database.ts';
+import { forgetPreviousSigningKeyFile, rotateSigningKeyFile } from '../secrets.ts';
+import { listSigningKeys, markSigningKeyRetired } from '../storage/signing-keys.ts';
+import { Refusal } from '../workspace/refusal.ts';
+import { JSON_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+import { oneLine } from './table.ts';
+
+/** `signing-key show | rotate | retire`: the instance's Ed25519 key, of all workspaces. */
+export function addSigningKey(program: Command, session: Session): void {
+  const group = program
+    .command('signing-key')
+    .description("Show, rotate and retire the instance's Ed25519 key, which signs checkpoints and attestations.");
+  addShow(group, session);
+  addRotate(group, session);
+  addRetire(group, session);
+}
+
+function addShow(group: Command, session: Session): void {
+  group
+    .command('show')
+    .description('Print the public keys, ended ones too, as a JWKS: what readers keep to check checkpoints and attestations.')
+    .option('--vkey', 'as verifier keys for signed notes, one a line, instead')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('signing-key show >jwks.json', 'signing-key show --vkey >instance.vkey'))
+    .action(async ({ vkey = false }: { vkey?: boolean }) => {
+      const keys = await session.withDatabase(published);
+      const lines = keys.map(({ note_key }) => note_key);
+      await session.answer(vkey ? lines : { keys }, vkey ? lines.join('\n') : JSON.stringify({ keys }, null, 2));
+    });
+}
+
+function addRotate(group: Command, session: Session): void {
+  group
+    .command('rotate')
+    .description(
+      'Make a new signing key beside the present one; both sign until the older one is retired. Embedded database only.',
+    )
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('signing-key rotate') + ROTATE_NOTE)
+    .action(async () => {
+      const { databaseUrl, signingKey, dataDir } = session.config;
+      if (databaseUrl !== undefined || signingKey !== undefined) throw new ExitError('refused', BY_ENVIRONMENT);
+      // Opened before and after: the key to follow must be there and known, and its successor be listed at once.
+      await session.withDatabase(async () => undefined);
+      rotateSigningKeyFile(dataDir);
+      const { kid, note_key } = await session.withDatabase(async (database) => {
+        const keys = await published(database);
+        return keys.find((key) => key.kid === database.signer.keys[0]!.keyid)!;
+      });
+      await session.answer({ kid, note_key }, kid);
+      session.say(`${AT_NEXT_START}; give readers the new public key, then \`signing-key retire\` the old one`);
+    });
+}
+
+function addRetire(group: Command, session: Session): void {
+  group
+    .command('retire')
+    .description('End the older of two live signing keys. It stays listed with its end, so that what it signed can be checked.')
+    .argument('<kid>', 'id of the key, as `signing-key show` has it')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('signing-key retire kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'))
+    .action(async (kid: string) => {
+      const { databaseUrl, dataDir, previousSigningKey } = session.config;
+      const isAtHand = await session.withDatabase((database) => retire(database, kid));
+      if (isAtHand && databaseUrl === undefined) forgetPreviousSigningKeyFile(dataDir);
+      await session.answer({ kid, retired: true }, '');
+      const unset = previousSigningKey === undefined ? '' : '; unset COUNTERSIGN_SIGNING_KEY_PREVIOUS';
+      session.say(`signing key ${kid} is retired${unset}; a running server signs with it until its next start`);
+    });
+}
+
+/**
+ * Ends a key; returns whether its private half is at hand as the previous one.
+ * Retiring again what was retired is no error then: the command may have been cut off before the file was forgotten.
+ */
+async function retire({ lookupPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
+  if (signer.keys[0]!.keyid === kid)
+    throw new Refusal(`${kid} is the signing key in use; \`signing-key rotate\` makes the next one first`);
+  const key = (await listSigningKeys(lookupPool)).find((each) => each.kid === kid);
+  if (key === undefined)
+    throw new Refusal(`there is no signing key ${oneLine(JSON.stringify(kid))}; \`signing-key show\` has those there are`);
+  const isAtHand = secrets.previousSigningKey !== undefined && signingKeyId(secrets.previousSigningKey) === kid;
+  if (key.retiredAt !== null && !isAtHand) throw new Refusal(`signing key ${kid} was retired on ${key.retiredAt} already`);
+  await markSigningKeyRetired(lookupPool, kid);
+  return isAtHand;
+}
+
+const published = async ({ lookupPool, signer }: OpenDatabase) =>
+  (await listSigningKeys(lookupPool)).map((key) => publishedKey(signer.instanceId, key));
+
+const AT_NEXT_START = 'a running server takes the new key at its next start';
+
+const BY_ENVIRONMENT =
+  'the signing key comes from the environment: make a new one (`openssl genpkey -algorithm ed25519`), give the present one as ' +
+  'COUNTERSIGN_SIGNING_KEY_PREVIOUS and the new one as COUNTERSIGN_SIGNING_KEY to every server, and start them again';
+
+const ROTATE_NOTE = `
+With DATABASE_URL or COUNTERSIGN_SIGNING_KEY the key comes from the environment: give the present one as COUNTERSIGN_SIGNING_KEY_PREVIOUS
+and a new one as COUNTERSIGN_SIGNING_KEY (or their _FILE) to every server, start them again, and \`signing-key retire\` the old one.
+A running server takes a new key at its next start; checkpoints and attestations bear both signatures while two keys are live.
+`;

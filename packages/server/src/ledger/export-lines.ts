@@ -1,0 +1,55 @@
+import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { deeperThan } from '@countersign/core/domain/nesting';
+import { NESTING_MAX } from './chain-report.ts';
+
+/** The JSON value of an export's line, or what is wrong with the line. Every byte of it is taken as hostile. */
+export function parseLine(line: Uint8Array): { row: unknown } | { fault: string } {
+  const text = decoded(line);
+  if (text === undefined) return { fault: 'the line is not UTF-8' };
+  if (bracketsDeeperThan(text, NESTING_MAX)) return { fault: `the line is nested deeper than ${NESTING_MAX}` };
+  const parsed = parse(text);
+  if ('fault' in parsed) return parsed;
+  if (deeperThan(parsed.row, NESTING_MAX)) return { fault: `the line is nested deeper than ${NESTING_MAX}` };
+  // A reader may take the other one of two members, or show the number that was rounded away: one hash, two meanings.
+  const [inexact] = inexactnessOf(text);
+  if (inexact === undefined) return parsed;
+  return { fault: inexact.path === '' ? inexact.message : `${inexact.message} (at ${inexact.path})` };
+}
+
+/** A byte order mark is kept, and is then no JSON. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decoded(line: Uint8Array): string | undefined {
+  try {
+    return UTF8.decode(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(text: string): { row: unknown } | { fault: string } {
+  if (text.trim() === '') return { fault: 'the line is empty' };
+  try {
+    return { row: JSON.parse(text) };
+  } catch (error) {
+    return { fault: `the line is not JSON: ${(error as Error).message}` };
+  }
+}
+
+/** Before the text is parsed: a line of brackets alone would become millions of objects. */
+function bracketsDeeperThan(text: string, max: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (inString) {
+      if (char === 0x5c) at += 1;
+      else if (char === 0x22) inString = false;
+    } else if (char === 0x22) inString = true;
+    else if (char === 0x7b || char === 0x5b) {
+      depth += 1;
+      if (depth > max) return true;
+    } else if (char === 0x7d || char === 0x5d) depth -= 1;
+  }
+  return false;
+}

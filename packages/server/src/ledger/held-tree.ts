@@ -1,0 +1,121 @@
+import { originOf, type TreeLog } from '@countersign/core/domain/checkpoint';
+import { Frontier, type TreeNode } from '@countersign/core/domain/merkle-tree';
+import { sameBytes, toBase64 } from '@countersign/core/domain/signed-note';
+import { sha256 } from '../digests.ts';
+import type { Contradiction } from './chain-report.ts';
+
+/** A tree head that the rows are held against: a checkpoint or a header that somebody kept, or what the database stores. */
+export interface KeptHead {
+  /** Names it to people. */
+  source: string;
+  /** Undefined for an unsigned head, which names no tenant. */
+  origin?: string | undefined;
+  size: number;
+  /** 32 bytes. */
+  root: Uint8Array;
+}
+
+/** The tree of a log as its rows are read, held against every head at that head's size. Memory: the heads, and a frontier. */
+export class HeldTree {
+  readonly #tree = new Frontier(sha256);
+  /** Not reached yet, the smallest first. */
+  #ahead: KeptHead[] = [];
+  readonly #signedOrigins = new Map<string, string>();
+  #largestMet: KeptHead | undefined;
+  #first: Contradiction | undefined;
+
+  constructor(heads: readonly KeptHead[] = []) {
+    this.add(heads);
+    for (const { source, origin } of heads) if (origin !== undefined) this.#signedOrigins.set(source, origin);
+    this.#first ??= forkIn(heads);
+  }
+
+  get size(): number {
+    return this.#tree.size;
+  }
+
+  /** Adds heads whose sizes are not passed yet. */
+  add(heads: readonly KeptHead[]): void {
+    this.#ahead = [...this.#ahead, ...heads].sort((one, other) => one.size - other.size);
+    this.#compare();
+  }
+
+  /** Appends the leaf data of the next row. `completed` hears of each node above the leaves that this completes. */
+  append(leafData: Uint8Array, completed?: (node: TreeNode) => void): void {
+    this.#tree.append(leafData, completed);
+    this.#compare();
+  }
+
+  /** Says that something else than a head contradicts the rows. The first that is said counts. */
+  contradict(contradiction: Contradiction): void {
+    this.#first ??= contradiction;
+  }
+
+  /**
+   * What does not fit, once all rows are read.
+   * @param tenantId whose log it is; where the rows do not say, the first checkpoint of such a log does.
+   */
+  end(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
+    return this.#foreign(log, tenantId) ?? this.#first ?? this.#cutOff();
+  }
+
+  #compare(): void {
+    const size = this.#tree.size;
+    let head = this.#ahead[0];
+    if (head?.size !== size) return;
+    const root = this.#tree.root();
+    let met: KeptHead | undefined;
+    for (; head?.size === size; head = this.#ahead[0]) {
+      this.#ahead.shift();
+      if (sameBytes(root, head.root)) met = head;
+      else this.contradict({ source: head.source, size, reason: this.#notMet(head, root) });
+    }
+    this.#largestMet = met ?? this.#largestMet;
+  }
+
+  #notMet({ size, root: kept }: KeptHead, root: Uint8Array): string {
+    const met = this.#largestMet;
+    const good = met === undefined || met.size === 0 ? '' : `; the first ${met.size} are still as ${met.source} has them`;
+    return (
+      `the first ${size} rows make the root ${toBase64(root)}, it says ${toBase64(kept)}: ` +
+      `the log was rewritten, or this is the head of another log${good}`
+    );
+  }
+
+  #cutOff(): Contradiction | undefined {
+    const head = this.#ahead.at(-1);
+    if (head === undefined) return undefined;
+    const reason = `it covers ${head.size} rows, but the log ends after ${this.size}: its tail was cut off, or this is an older state of it`;
+    return { source: head.source, size: head.size, reason };
+  }
+
+  #foreign(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
+    const kind = log === 'audit' ? /^countersign\/[^/]+$/ : new RegExp(`^countersign/[^/]+/${log}$`);
+    const origins = [...this.#signedOrigins.values()];
+    const own = tenantId === undefined ? origins.find((origin) => kind.test(origin)) : originOf(tenantId, log);
+    for (const [source, origin] of this.#signedOrigins) {
+      if (origin === own) continue;
+      const reason = `it is of ${JSON.stringify(origin)}, not of ${own ?? `a log of the kind ${log}`}: it says nothing about this log`;
+      return { source, size: 0, reason };
+    }
+    return undefined;
+  }
+}
+
+/** Two signed heads of one log and size with different roots prove that two histories were told. */
+function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
+  for (const [place, { source, origin, size, root }] of heads.entries()) {
+    const other = heads
+      .slice(0, place)
+      .find((before) => before.origin === origin && before.size === size && !sameBytes(before.root, root));
+    if (other !== undefined) {
+      const signed = origin === undefined ? '' : '; both are signed, keep them as evidence';
+      return {
+        source,
+        size,
+        reason: `it and ${other.source} are of one size and have different roots: the log was forked${signed}`,
+      };
+    }
+  }
+  return undefined;
+}

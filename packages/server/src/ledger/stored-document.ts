@@ -1,0 +1,26 @@
+/** The object that a stored document is; undefined when it is none. */
+export function parsedDocument(document: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(document);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The first column that says otherwise than the document beside it, which is what was hashed or signed.
+ * @param names of columns that repeat members of the document; `recorded_at` has microseconds, which are zero as it was written.
+ */
+export function columnFault<Name extends string>(
+  document: Record<string, unknown>,
+  row: Readonly<Record<Name, unknown>>,
+  names: readonly Name[],
+): string | undefined {
+  for (const name of names) {
+    const hashed = name === 'recorded_at' ? String(document[name]).replace(/Z$/, '000Z') : document[name];
+    if (row[name] !== hashed)
+      return `the column ${name} says ${JSON.stringify(row[name])}, but the hashed document says ${JSON.stringify(hashed)}`;
+  }
+  return undefined;
+}

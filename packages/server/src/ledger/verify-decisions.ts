@@ -1,0 +1,65 @@
+import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
+import { decisionFault } from '@countersign/core/domain/decision-signature';
+import { deeperThan } from '@countersign/core/domain/nesting';
+import type { Pool } from 'pg';
+import { digests } from '../digests.ts';
+import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.ts';
+import { type ChainReport, NESTING_MAX } from './chain-report.ts';
+import { columnFault, parsedDocument } from './stored-document.ts';
+import { type WalkDemand, walkLog } from './walk-log.ts';
+
+/** Derives a tenant's decision key from the master secret. */
+export type DecisionKeyOf = (tenantId: string, keyId: string) => Uint8Array;
+
+/** Walks a tenant's decisions as the database holds them, allowed ones too: digest and signature of each, columns, gaps, head, tree and checkpoints. */
+export async function verifyDecisions(
+  pool: Pool,
+  tenantId: string,
+  keyOf: DecisionKeyOf,
+  demand: WalkDemand = {},
+): Promise<ChainReport> {
+  const keys = new Map<string, Uint8Array>();
+  const check = (row: DecisionColumns, seq: number) => {
+    const fault = rowFault(row, seq, (keyId) => {
+      if (!keys.has(keyId)) keys.set(keyId, keyOf(tenantId, keyId));
+      return keys.get(keyId)!;
+    });
+    return fault === undefined ? { hash: row.response_sha256 } : { fault };
+  };
+  return walkLog(pool, tenantId, { log: 'decisions', chained: false, read: readDecisionColumns, check }, demand);
+}
+
+function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => Uint8Array): string | undefined {
+  if (row.seq !== seq) return `seq is ${row.seq}, expected ${seq}: a decision is missing`;
+  const decision = parsedDocument(row.document);
+  if (decision === undefined) return 'the stored document is not a JSON object';
+  if (deeperThan(decision, NESTING_MAX)) return `the stored document is nested deeper than ${NESTING_MAX}`;
+  if (typeof decision.key_id !== 'string') return 'key_id is not a string';
+  const fault = signatureFault(decision, keyOf(decision.key_id));
+  if (fault !== undefined) return fault;
+  // The signature is of what the text says; a member given twice, or another spelling, comes to light here.
+  if (JSON.stringify(decision) !== row.document) return 'the stored document is not as it was written: its text was altered';
+  const { decision_id: id, timestamp } = decision;
+  return columnFault({ ...decision, id, recorded_at: timestamp }, row, COLUMNS);
+}
+
+function signatureFault(decision: Record<string, unknown>, key: Uint8Array): string | undefined {
+  try {
+    return decisionFault(decision, key, digests);
+  } catch (error) {
+    if (error instanceof NotCanonicalError) return `the decision has no canonical form: ${error.message}`;
+    throw error;
+  }
+}
+
+/** The columns that are searched by; people are shown what they say, so they must say what was signed. */
+const COLUMNS = [
+  'id',
+  'recorded_at',
+  'agent_id',
+  'evaluation_id',
+  'allowed',
+  'reason',
+  'event',
+  'response_sha256',
+] as const satisfies readonly (keyof DecisionColumns)[];

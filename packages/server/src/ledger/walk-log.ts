@@ -1,0 +1,122 @@
+import type { TreeNode } from '@countersign/core/domain/merkle-tree';
+import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
+import type { Pool } from 'pg';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { type LogExtent, type LogName, readLogExtent } from '../storage/ledger.ts';
+import { readTreeNodes, STORED_LEVEL_STEP } from '../storage/tree.ts';
+import type { ChainReport, FirstBad } from './chain-report.ts';
+import { HeldTree, type KeptHead } from './held-tree.ts';
+import { openFrontier } from './log-tree.ts';
+import { StoredHeads } from './stored-heads.ts';
+import { storedPages } from './stored-pages.ts';
+
+/** What a walk holds a log against besides what the database says of it. */
+export interface WalkDemand {
+  /** Who may have signed the stored checkpoints; when left out, their signatures are not checked. */
+  keys?: readonly NoteKey[] | undefined;
+  kept?: readonly KeptHead[];
+  /** Hears how many rows are read, now and then. */
+  progress?: ((rows: number) => void) | undefined;
+}
+
+/** How the rows of one log are read and checked. */
+export interface LogRows<Row> {
+  log: LogName;
+  /** Whether the head names the last row's hash: that of a log whose rows are chained to each other. */
+  chained: boolean;
+  read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
+  /** What is wrong with the row that should be number `seq`; or its hash, which is its leaf data. */
+  check(row: Row, seq: number): { fault: string } | { hash: string };
+}
+
+/**
+ * Walks a log as the database holds it: each row, the head, the tree over the rows against the stored one, every stored checkpoint and
+ * whatever was kept elsewhere. It checks what was there when it began and keeps no transaction open, so that it may run beside a busy server.
+ */
+export async function walkLog<Row extends { seq: number }>(
+  pool: Pool,
+  tenantId: string,
+  { log, chained, read, check }: LogRows<Row>,
+  { keys, kept = [], progress }: WalkDemand = {},
+): Promise<ChainReport> {
+  const stored = await StoredHeads.open(pool, { tenantId, log, keys });
+  const extent = await inTenantTransaction(pool, tenantId, (tx) => readLogExtent(tx, log));
+  const tree = new HeldTree(kept);
+  addFrontier(tree, extent);
+  const walked = { seq: 0, hash: null as string | null };
+  const found = (firstBad?: FirstBad): ChainReport => ({ tenantId, entries: walked.seq, head: walked.hash, firstBad });
+  for await (const page of storedPages(pool, tenantId, { log, read, ...extent })) {
+    await addStored(tree, stored, page.at(-1)!.seq);
+    const nodes: TreeNode[] = [];
+    for (const row of page) {
+      const checked = check(row, walked.seq + 1);
+      if ('fault' in checked) return found({ seq: walked.seq + 1, reason: checked.fault });
+      walked.seq += 1;
+      walked.hash = checked.hash;
+      tree.append(Buffer.from(checked.hash, 'hex'), (node) => nodes.push(node));
+    }
+    await compareNodes(pool, tenantId, { log, tree, nodes, size: extent.head?.tree.size ?? 0 });
+    progress?.(walked.seq);
+  }
+  const bad = headFault(walked, extent.head, chained);
+  if (bad !== undefined) return found(bad);
+  await addStored(tree, stored, Number.MAX_SAFE_INTEGER);
+  return { ...found(), contradiction: tree.end(log, tenantId) };
+}
+
+/** The tree that the head stores covers fewer rows than there are only after an upgrade from a version without trees. */
+function addFrontier(tree: HeldTree, { head }: LogExtent): void {
+  if (head === undefined) return;
+  const { size } = head.tree;
+  const source = `the stored tree of ${size} rows`;
+  try {
+    tree.add([{ source, size, root: openFrontier(head.tree).root() }]);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    tree.contradict({ source, size, reason: `its hashes are not those of a tree: ${error.message}` });
+  }
+}
+
+async function addStored(tree: HeldTree, stored: StoredHeads, size: number): Promise<void> {
+  const { heads, contradiction } = await stored.upTo(size);
+  tree.add(heads);
+  if (contradiction !== undefined) tree.contradict(contradiction);
+}
+
+/** The stored nodes are what proofs are made of: each must be that of the rows. */
+async function compareNodes(
+  pool: Pool,
+  tenantId: string,
+  { log, tree, nodes, size }: { log: LogName; tree: HeldTree; nodes: readonly TreeNode[]; size: number },
+): Promise<void> {
+  const due = nodes.filter(({ level, index }) => level % STORED_LEVEL_STEP === 0 && (index + 1) * 2 ** level <= size);
+  for (const { level, index, hash } of due) {
+    const [kept] = await inTenantTransaction(pool, tenantId, (tx) => readTreeNodes(tx, log, level, index, index + 1));
+    if (kept !== undefined && sameBytes(kept, hash)) continue;
+    const [first, last] = [index * 2 ** level + 1, (index + 1) * 2 ** level];
+    const reason = `${kept === undefined ? 'it is gone' : 'it is not that of the rows'}: proofs made from it do not hold`;
+    tree.contradict({ source: `the stored subtree of rows ${first} to ${last}`, size: last, reason });
+  }
+}
+
+/** Whether the head is where the rows end. */
+function headFault(
+  walked: { seq: number; hash: string | null },
+  head: LogExtent['head'],
+  chained: boolean,
+): FirstBad | undefined {
+  const seq = walked.seq + 1;
+  if (head === undefined) return { seq, reason: "the log's head row is gone" };
+  if (head.seq > walked.seq)
+    return { seq, reason: `the row is gone: the head says that the ledger has ${head.seq} rows, so its tail was cut off` };
+  if (head.seq < walked.seq) {
+    const reason = `the head says that the ledger ends at ${head.seq}, but rows go on: it was moved back, or they were put in`;
+    return { seq: head.seq + 1, reason };
+  }
+  if (chained && head.rowHash !== walked.hash)
+    return {
+      seq: walked.seq,
+      reason: `the head says that the last row has row_hash ${head.rowHash}, but it has ${walked.hash}`,
+    };
+  return undefined;
+}

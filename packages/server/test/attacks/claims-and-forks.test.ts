@@ -1,0 +1,157 @@
+import { writeFileSync } from 'node:fs';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { checkpointOf } from '../../src/ledger/checkpoints.ts';
+import { paths } from '../bed/test-server.ts';
+import { LedgerUnderAttack, ROWS } from './ledger-under-attack.ts';
+
+let world: LedgerUnderAttack;
+beforeAll(async () => {
+  world = await LedgerUnderAttack.make();
+});
+afterEach(() => world.insider.undo());
+
+const exported = async (name: string) => {
+  await world.run('ledger', 'export', '--workspace', 'victim', '--output', world.kept(name));
+  return world.kept(name);
+};
+
+describe('an entry that claims to be somebody else', () => {
+  test.each(['promotion-gate', 'system:promotion-gate', 'operator', 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'])(
+    'the gate, the operator or a person (%s): recorded_by names the key that wrote it, under the hash',
+    async (actor) => {
+      const body = { actor, action: 'promotion.allowed', subject: 'bot', recorded_by: actor, metadata: { recorded_by: actor } };
+      const claimed = await world.server.post(paths.audit, world.key, body);
+      const { recorded_by: _, ...allowed } = body;
+      // Either the member is refused, or it is left out: never is it taken.
+      const answer = claimed.status === 200 ? claimed : await world.server.post(paths.audit, world.key, allowed);
+      expect(answer.status).toBe(200);
+      const lines = (await world.run('ledger', 'export', '--workspace', 'victim')).said.split('\n');
+      const row = JSON.parse(lines.find((line) => line.includes(answer.body.row_hash))!);
+      expect(row).toMatchObject({ actor, recorded_by: `key:${world.key.slice(8, 20)}` });
+    },
+  );
+
+  test('with recorded_by changed in the database, hashed anew throughout: a kept checkpoint', async () => {
+    const entries = await world.insider.entries(world.tenantId);
+    await world.insider.rewriteLedger(
+      world.tenantId,
+      entries.map((entry, place) => (place === 99 ? { ...entry, recorded_by: 'system:promotion-gate' } : entry)),
+    );
+    await world.insider.forgetCheckpoints(world.tenantId);
+    const { workspace, workspaceWithKept, file, python } = await world.verdicts('audit');
+    expect(workspace.status).toBe(0);
+    for (const verdict of [workspaceWithKept, file!, python!])
+      expect(verdict).toMatchObject({ status: 1, said: expect.stringMatching(/first-audit.*(rewritten|not met)/) });
+  });
+});
+
+describe('a fork: one history for one reader, another for another', () => {
+  /** Takes the ledger back, lets it go on otherwise, and has the instance sign that: what a restored backup can do, too. */
+  const fork = async () => {
+    const entries = await world.insider.entries(world.tenantId);
+    await world.insider.rewriteLedger(world.tenantId, entries.slice(0, ROWS.second - 20));
+    await world.insider.forgetCheckpoints(world.tenantId);
+    await world.append(world.key, 20);
+    const { note } = await inTenantTransaction(world.server.open.pool, world.tenantId, (tx) =>
+      checkpointOf(tx, world.server.open.signer.keys, { log: 'audit', youngerThanSeconds: 0 }),
+    );
+    writeFileSync(world.kept('forked'), note);
+  };
+
+  test('the two readers compare: one size, two roots, both signed', async () => {
+    await fork();
+    const file = await exported('fork.ndjson');
+    const both = ['--checkpoint', world.kept('second-audit'), '--checkpoint', world.kept('forked'), '--key', world.kept('vkey')];
+    expect(await world.run('ledger', 'verify', '--file', file, ...both)).toEqual({
+      status: 1,
+      said: expect.stringMatching(
+        /forked: it and .*second-audit are of one size and have different roots: the log was forked; both are signed/,
+      ),
+    });
+    expect(world.python('ledger', file, ...both)).toMatchObject({ status: 1, said: expect.stringMatching(/forked/) });
+  });
+
+  test('each alone: the checkpoint of the other history is not met', async () => {
+    await fork();
+    const { workspace, file, python } = await world.verdicts('audit');
+    expect(workspace.status).toBe(0);
+    for (const verdict of [file!, python!])
+      expect(verdict).toMatchObject({ status: 1, said: expect.stringMatching(/second-audit.*the first 120 .*as/) });
+  });
+
+  test('two rows behind one: the database refuses it even with triggers off', async () => {
+    await expect(
+      world.insider.sql(
+        `INSERT INTO countersign.audit_entries SELECT tenant_id, 100000, gen_random_uuid(), recorded_at, recorded_by, actor, action, trace_id,
+                agent_id, prev_hash, sha256('x'), document FROM countersign.audit_entries WHERE $T AND seq = 100`,
+        world.tenantId,
+      ),
+    ).rejects.toThrow(/audit_entries_no_fork/);
+  });
+});
+
+describe("two tenants' heads swapped", () => {
+  const swap = (columns: string) =>
+    world.insider.sql(
+      `UPDATE countersign.log_heads AS mine SET (${columns}) = (SELECT ${columns} FROM countersign.log_heads AS theirs
+         WHERE theirs.log = mine.log AND theirs.tenant_id <> mine.tenant_id) WHERE log = 'audit'`,
+      world.tenantId,
+    );
+
+  test('number, hash and tree: the row hash of the head', async () => {
+    await swap('seq, row_hash, tree_size, frontier');
+    for (const workspace of ['victim', 'other'])
+      expect(await world.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
+        status: 1,
+        said: expect.stringMatching(/^broken at seq 330: the head says that the last row has row_hash/),
+      });
+  });
+
+  test('the tree alone: its root', async () => {
+    await swap('tree_size, frontier');
+    for (const workspace of ['victim', 'other'])
+      expect(await world.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
+        status: 1,
+        said: expect.stringMatching(/the stored tree of 330 rows: the first 330 rows make the root/),
+      });
+  });
+
+  test('whole ledgers, trees and checkpoints: tenant_id in each hashed row', async () => {
+    const aside = '00000000-0000-4000-8000-000000000000';
+    const move = async (from: string, to: string) => {
+      for (const table of ['audit_entries', 'tree_nodes', 'checkpoints', 'log_heads'])
+        await world.insider.sql(`UPDATE countersign.${table} SET tenant_id = '${to}' WHERE $T`, from);
+    };
+    await move(world.tenantId, aside);
+    await move(world.otherId, world.tenantId);
+    await move(aside, world.otherId);
+    const { workspace, file, python } = await world.verdicts('audit');
+    expect(workspace.said).toMatch(/^broken at seq 1: tenant_id is not .*: a row of another tenant/);
+    expect(file!.said).toMatch(/first-audit: it is of .*: it says nothing about this log/);
+    expect([file!.status, python!.status]).toEqual([1, 1]);
+  });
+});
+
+describe('a stored checkpoint', () => {
+  test("of another tenant put in the place of the tenant's own: its origin", async () => {
+    await world.run('ledger', 'checkpoint', '--workspace', 'other');
+    await world.insider.sql(
+      `UPDATE countersign.checkpoints AS mine SET (root, note) = (SELECT root, note FROM countersign.checkpoints
+         WHERE tenant_id = '${world.otherId}' AND log = 'audit') WHERE $T AND log = 'audit' AND size = ${ROWS.second}`,
+      world.tenantId,
+    );
+    expect(await world.run('ledger', 'verify', '--workspace', 'victim')).toEqual({
+      status: 1,
+      said: expect.stringMatching(new RegExp(`it is of "countersign/${world.otherId}": the checkpoint of another tenant`)),
+    });
+  });
+
+  test("of a log that the tree's frontier was spoilt of: a verdict, no stack", async () => {
+    await world.insider.sql(`UPDATE countersign.log_heads SET frontier = '\\x' WHERE $T AND log = 'audit'`, world.tenantId);
+    expect(await world.run('ledger', 'verify', '--workspace', 'victim')).toEqual({
+      status: 1,
+      said: expect.stringMatching(/^broken: the stored tree of 330 rows: its hashes are not those of a tree/),
+    });
+  });
+});

@@ -1,0 +1,261 @@
+import { writeFileSync } from 'node:fs';
+import { openAttestation, publicJwk } from '@countersign/core/domain/attestation';
+import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import { decisionDigest } from '@countersign/core/domain/decision-signature';
+import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { digests, sha256, verifyEd25519 } from '../../src/digests.ts';
+import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { LedgerUnderAttack, type Verdict } from './ledger-under-attack.ts';
+
+let world: LedgerUnderAttack;
+beforeAll(async () => {
+  world = await LedgerUnderAttack.make();
+});
+afterEach(() => world.insider.undo());
+
+const sql = <Row extends object>(statement: string, values: unknown[] = []) =>
+  world.insider.sql<Row & Record<string, unknown>>(statement, world.tenantId, values);
+const broken = (said: RegExp): Verdict => ({ status: 1, said: expect.stringMatching(said) });
+const whole = { status: 0, said: expect.stringMatching(/^whole/) };
+
+type Decision = Record<string, unknown> & { response_sha256: string };
+const decisionAt = async (seq: number, tenantId = world.tenantId): Promise<Decision> => {
+  const statement = `SELECT document FROM countersign.decisions WHERE $T AND seq = ${seq}`;
+  return JSON.parse((await world.insider.sql<{ document: string }>(statement, tenantId))[0]!.document);
+};
+
+/** Puts a decision in the place of another, columns and all. */
+const putDecision = (seq: number, decision: Decision) =>
+  sql(
+    `UPDATE countersign.decisions SET document = $1::text, id = (d ->> 'decision_id')::uuid, response_sha256 = decode(d ->> 'response_sha256', 'hex'),
+            allowed = (d ->> 'allowed')::boolean, reason = d ->> 'reason', event = d ->> 'event', agent_id = (d ->> 'agent_id')::uuid,
+            evaluation_id = (d ->> 'evaluation_id')::uuid, recorded_at = (d ->> 'timestamp')::timestamptz
+       FROM (SELECT $2::jsonb AS d) AS said WHERE $T AND seq = ${seq}`,
+    [JSON.stringify(decision), JSON.stringify(decision)],
+  );
+const digested = (decision: Decision): Decision => ({ ...decision, response_sha256: decisionDigest(decision, digests) });
+
+test('untouched, decisions and key events are whole by every means', async () => {
+  for (const log of ['decisions', 'keys'] as const)
+    for (const verdict of Object.values(await world.verdicts(log))) expect(verdict).toEqual(whole);
+});
+
+/** Every member that a decision has but its signature's, with another value. */
+const OTHER = {
+  allowed: true,
+  reason: 'all_conditions_met',
+  message: 'All good.',
+  event: 'promotion.allowed',
+  evaluation_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
+  agent_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
+  policy: 'none',
+  threshold: 1,
+  required_threshold: 1,
+  actual_threshold: 100,
+  evaluation_age: 0.5,
+  evaluation: null,
+  checks: [],
+  decision_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
+  key_id: 'dk_other',
+  timestamp: '2020-01-01T00:00:00.000Z',
+};
+
+describe('a decision altered', () => {
+  test('the list names every member of a decision', async () => {
+    const names = Object.keys(await decisionAt(2)).filter((name) => !/^(response_sha256|signature.*)$/.test(name));
+    expect(Object.keys(OTHER).sort()).toEqual(names.sort());
+  });
+
+  test.each(Object.keys(OTHER))('%s: the digest; hashed anew: its HMAC, and a kept checkpoint', async (member) => {
+    const altered = { ...(await decisionAt(2)), [member]: OTHER[member as keyof typeof OTHER] };
+    await putDecision(2, altered);
+    const first = await world.verdicts('decisions');
+    expect(first.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
+    expect(first.file).toEqual(broken(/^broken at seq 2: response_sha256 is .* the decision was altered/));
+    expect(first.python).toEqual(broken(/^broken at line 2/));
+    await putDecision(2, digested(altered));
+    const second = await world.verdicts('decisions');
+    expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
+    expect(second.file).toEqual(broken(/first-decisions: the first 6 rows make the root/));
+    expect(second.python).toEqual(broken(/first-decisions.*not met/));
+  });
+
+  test.each([
+    ['allowed', 'NOT allowed'],
+    ['reason', `'no_reason'`],
+    ['event', `'promotion.none'`],
+    ['agent_id', 'gen_random_uuid()'],
+    ['evaluation_id', 'gen_random_uuid()'],
+    ['id', 'gen_random_uuid()'],
+    ['recorded_at', `recorded_at - interval '1 day'`],
+    ['response_sha256', `sha256('x')`],
+  ])('only the column %s, which people are shown: the signed document beside it', async (column, value) => {
+    await sql(`UPDATE countersign.decisions SET ${column} = ${value} WHERE $T AND seq = 2`);
+    expect((await world.verdicts('decisions')).workspace).toEqual(
+      broken(new RegExp(`^broken at seq 2: the column ${column} says`)),
+    );
+  });
+
+  test('the text alone, a member given twice: it is not as it was written', async () => {
+    await sql(
+      `UPDATE countersign.decisions SET document = replace(document, '{"allowed"', '{"allowed":true,"allowed"') WHERE $T AND seq = 2`,
+    );
+    const { workspace, file, python } = await world.verdicts('decisions');
+    expect(workspace).toEqual(broken(/^broken at seq 2: .*its text was altered/));
+    expect(file).toEqual(broken(/^broken at seq 2: .*given twice/));
+    expect(python).toEqual(broken(/^broken at line 2/));
+  });
+
+  test.each([
+    ['no JSON', 'gone'],
+    ['nested deeply', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`],
+    ['no object', '[]'],
+    ['a lone surrogate', '{"key_id":"\\ud800","signature_alg":"HMAC-SHA256"}'],
+  ])('the text is %s: a verdict, no stack', async (_, text) => {
+    await sql('UPDATE countersign.decisions SET document = $1 WHERE $T AND seq = 2', [text]);
+    expect((await world.verdicts('decisions')).workspace).toEqual(broken(/^broken at seq 2: /));
+  });
+});
+
+describe('an allowed decision deleted', () => {
+  const remove = () => sql(`DELETE FROM countersign.decisions WHERE $T AND id = '${world.allowedId}'`);
+
+  test('alone: the gap in seq', async () => {
+    await remove();
+    const { workspace, file, python } = await world.verdicts('decisions');
+    expect(workspace).toEqual(broken(/^broken at seq 1: seq is 2, expected 1: a decision is missing/));
+    expect(file).toEqual(broken(/^broken at seq 1: seq is 2, expected 1/));
+    expect(python).toEqual(broken(/^broken/));
+  });
+
+  test('the others renumbered, head and tree made to fit: stored checkpoints; and when they are gone too, a kept one', async () => {
+    await remove();
+    await sql('UPDATE countersign.decisions SET seq = seq - 1 WHERE $T');
+    await world.insider.regrow(world.tenantId, 'decisions');
+    expect((await world.verdicts('decisions')).workspace).toEqual(broken(/the stored checkpoint of size \d+/));
+    await world.insider.forgetCheckpoints(world.tenantId);
+    const { workspace, workspaceWithKept, file, python } = await world.verdicts('decisions');
+    expect(workspace).toEqual(whole);
+    for (const verdict of [workspaceWithKept, file!]) expect(verdict).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
+    expect(python).toEqual(broken(/-decisions.*(not met|cut off)/));
+  });
+});
+
+describe("a signature from another tenant's key", () => {
+  test("a decision of another tenant in the place of one's own: the HMAC is not of this tenant's key", async () => {
+    await putDecision(2, await decisionAt(1, world.otherId));
+    const { workspace, file } = await world.verdicts('decisions');
+    expect(workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
+    expect(file).toEqual(broken(/first-decisions: the first 6 rows make the root/));
+  });
+
+  test("one's own decision signed by it: the same", async () => {
+    const [mine, theirs] = [await decisionAt(2), await decisionAt(1, world.otherId)];
+    await putDecision(2, { ...mine, signature: theirs.signature });
+    expect((await world.verdicts('decisions')).workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
+  });
+});
+
+describe('an attestation', () => {
+  const envelopes = async () => {
+    const asker = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
+    const token = await mintKey(world.server.open.pool, world.tenantId, asker, 'operator');
+    const get = async (path: string) =>
+      (await fetch(world.server.url + path, { headers: { authorization: `Bearer ${token}` } })).json();
+    const blocked = (await decisionAt(2)).decision_id;
+    return {
+      allowed: (await get(`/api/ledger/decisions/${world.allowedId}/attestation`)) as Envelope,
+      blocked: (await get(`/api/ledger/decisions/${blocked}/attestation`)) as Envelope,
+    };
+  };
+  interface Envelope {
+    payload: string;
+    signatures: { keyid: string; sig: string }[];
+  }
+  const open = (envelope: Envelope) => {
+    const keys = world.server.open.signer.keys.map(({ keyid, publicKey }) => ({ keyid, publicKey }));
+    return openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
+  };
+  const python = (envelope: Envelope) => {
+    writeFileSync(world.kept('envelope.json'), JSON.stringify(envelope));
+    return world.python('attestation', world.kept('envelope.json'), '--key', world.kept('vkey'));
+  };
+
+  test('with the payload of another swapped in, or one byte of it: the signature', async () => {
+    const { allowed, blocked } = await envelopes();
+    expect(open(blocked)).toHaveProperty('decision.allowed', false);
+    expect(python(blocked).status).toBe(0);
+    const forged = Buffer.from(blocked.payload, 'base64').toString().replace('"allowed":false', '"allowed":true');
+    for (const payload of [allowed.payload, Buffer.from(forged).toString('base64')]) {
+      expect(open({ ...blocked, payload })).toEqual({ fault: 'none of the known keys has signed it' });
+      expect(python({ ...blocked, payload }).status).toBe(1);
+    }
+  });
+
+  test('by another key that claims to be the known one: the signature', async () => {
+    const { allowed, blocked } = await envelopes();
+    const signatures = [{ ...blocked.signatures[0]!, sig: allowed.signatures[0]!.sig }];
+    expect(open({ ...blocked, signatures })).toHaveProperty('fault');
+    expect(python({ ...blocked, signatures }).status).toBe(1);
+    expect(publicJwk(world.server.open.signer.keys[0]!.publicKey, sha256).kid).toBe(blocked.signatures[0]!.keyid);
+  });
+
+  test('of a decision altered in the database is not made', async () => {
+    await putDecision(2, digested({ ...(await decisionAt(2)), allowed: true }));
+    const { blocked } = await envelopes();
+    expect(blocked).toMatchObject({ error: 'internal_error' });
+  });
+});
+
+describe('the key audit trail', () => {
+  const eventAt = async (seq: number) =>
+    JSON.parse(
+      (await sql<{ document: string }>(`SELECT document FROM countersign.key_events WHERE $T AND seq = ${seq}`))[0]!.document,
+    );
+
+  test.each([
+    ['recorded_by', 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'],
+    ['recorded_at', '2020-01-01T00:00:00.000Z'],
+    ['action', 'revoked'],
+    ['name', 'other'],
+    ['prefix', 'abcdefabcdef'],
+    ['scopes', ['read']],
+    ['expires_at', '2020-01-01T00:00:00.000Z'],
+    ['id', '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'],
+    ['key_id', '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'],
+  ])('an event altered in %s: its hash; hashed anew: the stored tree, and a kept checkpoint', async (member, value) => {
+    const event = { ...(await eventAt(2)), [member]: value } as KeyEvent;
+    const put = (hash: string) =>
+      sql(
+        `UPDATE countersign.key_events SET document = $1::text, event_hash = decode($2, 'hex'), id = $3, key_id = $4, recorded_by = $5,
+                recorded_at = $6::timestamptz, action = $7 WHERE $T AND seq = 2`,
+        [canonicalJson(event), hash, event.id, event.key_id, event.recorded_by, event.recorded_at, event.action],
+      );
+    await put(
+      (await sql<{ h: string }>(`SELECT encode(event_hash, 'hex') AS h FROM countersign.key_events WHERE $T AND seq = 2`))[0]!.h,
+    );
+    expect((await world.verdicts('keys')).workspace).toEqual(broken(/^broken at seq 2: event_hash is .* the event was altered/));
+    await put(hashKeyEvent(event, digests).hash);
+    await world.insider.forgetCheckpoints(world.tenantId);
+    expect((await world.verdicts('keys')).workspace).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
+    await world.insider.regrow(world.tenantId, 'keys');
+    expect((await world.verdicts('keys')).workspaceWithKept).toEqual(broken(/first-keys: .*rewritten/));
+  });
+
+  test('an event deleted: the gap; the others renumbered and made to fit: a kept checkpoint', async () => {
+    await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 2');
+    expect((await world.verdicts('keys')).workspace).toEqual(
+      broken(/^broken at seq 2: seq is 3, expected 2: an event is missing/),
+    );
+    await world.insider.undo();
+    await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 4');
+    expect((await world.verdicts('keys')).workspace).toEqual(broken(/^broken at seq 4: the row is gone/));
+    await world.insider.regrow(world.tenantId, 'keys');
+    expect((await world.verdicts('keys')).workspace).toEqual(broken(/the stored checkpoint of size 4: .*tail was cut off/));
+    await world.insider.forgetCheckpoints(world.tenantId);
+    const { workspace, workspaceWithKept } = await world.verdicts('keys');
+    expect(workspace).toEqual(whole);
+    expect(workspaceWithKept).toEqual(broken(/second-keys: it covers 4 rows, but the log ends after 3: its tail was cut off/));
+  });
+});

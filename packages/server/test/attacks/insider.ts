@@ -1,0 +1,98 @@
+import { type ChainedEntry, linkEntries, type UnlinkedEntry } from '@countersign/core/domain/audit-chain';
+import type pg from 'pg';
+import { inject } from 'vitest';
+import { openPool } from '../../src/database/pool.ts';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { digests } from '../../src/digests.ts';
+import { growTree } from '../../src/ledger/log-tree.ts';
+import { insertAuditEntries, type LogName, lockHeads, moveHead } from '../../src/storage/ledger.ts';
+import { insertTreeNodes, readLeafData } from '../../src/storage/tree.ts';
+import type { TestDatabase } from '../bed/test-database.ts';
+
+const TABLES = ['audit_entries', 'decisions', 'key_events', 'tree_nodes', 'checkpoints', 'log_heads', 'decision_keys'] as const;
+
+/** An entry before it is linked anew: everything that the document says but its place. */
+export type Forged = UnlinkedEntry;
+
+/**
+ * Somebody who owns the database: superuser, triggers and foreign keys off, and our own code at hand to make every hash right.
+ * Has no secret of the installation, and nothing of what others keep.
+ */
+export class Insider {
+  readonly #database: TestDatabase;
+  readonly pool: pg.Pool;
+
+  private constructor(database: TestDatabase) {
+    this.#database = database;
+    this.pool = openPool({ ...inject('cluster').superuser, database: database.server.database }, { size: 2, name: 'insider' });
+  }
+
+  /** Switches off whatever the database itself refuses, and remembers how everything stands. */
+  static async in(database: TestDatabase): Promise<Insider> {
+    await database.sql('CREATE SCHEMA before');
+    for (const table of TABLES) {
+      await database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
+      await database.sql(`CREATE TABLE before.${table} AS TABLE countersign.${table}`);
+    }
+    return new Insider(database);
+  }
+
+  /** Runs SQL; `$T` stands for the tenant's rows. */
+  sql<Row extends pg.QueryResultRow>(statement: string, tenantId: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#database.sql<Row>(statement.replaceAll('$T', `tenant_id = '${tenantId}'`), values);
+  }
+
+  /** Everything as it was, for the next attack. */
+  async undo(): Promise<void> {
+    for (const table of TABLES) {
+      await this.#database.sql(`DELETE FROM countersign.${table}`);
+      await this.#database.sql(`INSERT INTO countersign.${table} SELECT * FROM before.${table}`);
+    }
+  }
+
+  async leave(): Promise<void> {
+    await this.pool.end();
+  }
+
+  /** The entries of a ledger as they stand there. */
+  async entries(tenantId: string): Promise<Forged[]> {
+    const rows = await this.sql<{ document: string }>(
+      'SELECT document FROM countersign.audit_entries WHERE $T ORDER BY seq',
+      tenantId,
+    );
+    return rows.map(({ document }) => {
+      const { version: _version, seq: _seq, prev_hash: _prev, ...entry } = JSON.parse(document) as ChainedEntry;
+      return entry;
+    });
+  }
+
+  /** Writes the whole ledger anew: every hash, link, the head, the tree and its nodes are right afterwards. */
+  async rewriteLedger(tenantId: string, entries: readonly Forged[]): Promise<void> {
+    const rows = linkEntries({ seq: 0, rowHash: null }, entries, digests);
+    await this.sql('DELETE FROM countersign.audit_entries WHERE $T', tenantId);
+    await inTenantTransaction(this.pool, tenantId, (tx) => insertAuditEntries(tx, rows));
+    await this.sql(
+      `UPDATE countersign.log_heads SET seq = $1, row_hash = decode($2, 'hex') WHERE $T AND log = 'audit'`,
+      tenantId,
+      [rows.length, rows.at(-1)!.rowHash],
+    );
+    await this.regrow(tenantId, 'audit');
+  }
+
+  /** Makes the tree, its nodes and the head's number of a log those of the rows that stand there now. */
+  async regrow(tenantId: string, log: LogName): Promise<void> {
+    await this.sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = '${log}'`, tenantId);
+    await inTenantTransaction(this.pool, tenantId, async (tx) => {
+      const head = (await lockHeads(tx, [log])).get(log)!;
+      const leaves = await readLeafData(tx, log, 0, Number.MAX_SAFE_INTEGER);
+      const tree = growTree({ size: 0, frontier: new Uint8Array() }, leaves);
+      await insertTreeNodes(tx, log, tree.nodes);
+      await moveHead(tx, log, { ...head, seq: tree.size, tree: { size: tree.size, frontier: tree.frontier } });
+    });
+  }
+
+  /** Takes out what the database itself has kept against a rewrite. */
+  forgetCheckpoints(tenantId: string): Promise<unknown> {
+    return this.sql('DELETE FROM countersign.checkpoints WHERE $T', tenantId);
+  }
+}

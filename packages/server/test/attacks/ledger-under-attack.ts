@@ -1,0 +1,156 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+import type { LogName } from '../../src/storage/ledger.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { Insider } from './insider.ts';
+
+const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
+
+/** What one of the verifiers said. */
+export interface Verdict {
+  status: number;
+  said: string;
+}
+
+/** What each means of a user says of a log: in the database alone, with what was kept, an export with what was kept, and the Python verifier. */
+export interface Verdicts {
+  workspace: Verdict;
+  workspaceWithKept: Verdict;
+  /** Not of the key audit trail, which is not exported. */
+  file?: Verdict;
+  python?: Verdict;
+}
+
+/** Rows of the ledger when the first checkpoints were kept, and when the second. */
+export const ROWS = { first: 120, second: 330 } as const;
+
+/** A server with two workspaces, their ledgers, decisions and key events, and what an auditor has kept of the first one. */
+export class LedgerUnderAttack {
+  readonly server: TestServer;
+  readonly folder: string;
+  readonly environment: Record<string, string>;
+  tenantId = '';
+  otherId = '';
+  /** A decision that allowed and one that blocked. */
+  allowedId = '';
+  insider!: Insider;
+  key = '';
+
+  private constructor(server: TestServer, folder: string) {
+    this.server = server;
+    this.folder = folder;
+    this.environment = environmentOf(server);
+  }
+
+  /** Fills the workspaces and keeps two checkpoints of each log. */
+  static async make(): Promise<LedgerUnderAttack> {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-attack-'));
+    const world = new LedgerUnderAttack(await testServer({ checkpointSeconds: undefined }), folder);
+    afterAll(async () => {
+      await world.insider?.leave();
+      rmSync(folder, { recursive: true });
+    });
+    await world.#fill();
+    world.insider = await Insider.in(world.server.database);
+    return world;
+  }
+
+  async #fill(): Promise<void> {
+    const { server } = this;
+    [this.tenantId, this.otherId] = [await server.workspace('victim'), await server.workspace('other')];
+    [this.key] = [await server.key(this.tenantId), await server.key(this.tenantId), await server.key(this.tenantId)];
+    const other = await server.key(this.otherId);
+    await server.post(paths.evaluations, this.key, { name: 'nightly', agent_name: 'bot', pass_rate: 95 });
+    await this.append(this.key, ROWS.first - 3);
+    await this.#decide(this.key, 3);
+    await this.#keep('first');
+    await this.append(this.key, ROWS.second - ROWS.first - 3);
+    await this.#decide(this.key, 3);
+    await server.key(this.tenantId);
+    await this.#keep('second');
+    await this.append(other, ROWS.second - 2);
+    await this.#decide(other, 1);
+    writeFileSync(this.kept('vkey'), (await this.run('signing-key', 'show', '--vkey')).said);
+  }
+
+  /** Appends rows to a ledger, in a known order. */
+  async append(key: string, count: number): Promise<void> {
+    for (let done = 0; done < count; done += 10)
+      await Promise.all(
+        Array.from({ length: Math.min(10, count - done) }, async (_, place) => {
+          const { status } = await this.server.post(paths.audit, key, {
+            actor: 'ci:deploy',
+            action: 'agent.deployed',
+            subject: 'bot',
+            rationale: 'tests passed',
+            framework: 'EU AI Act',
+            trace_id: `run-${done + place}`,
+            retention_until: '2036-01-01',
+            metadata: { place: done + place, owner: 'ops' },
+          });
+          if (status !== 200) throw new Error(`an append was answered with ${status}`);
+        }),
+      );
+  }
+
+  /** Two decisions a time: one that allows, and one that blocks and so stands in the ledger too. */
+  async #decide(key: string, times: number): Promise<void> {
+    for (let time = 0; time < times; time += 1) {
+      const { body } = await this.server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 80 });
+      if (key === this.key) this.allowedId ||= body.decision_id;
+      await this.server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 99 });
+    }
+  }
+
+  async #keep(name: 'first' | 'second'): Promise<void> {
+    for (const log of ['audit', 'decisions', 'keys'])
+      writeFileSync(
+        this.kept(`${name}-${log}`),
+        (await this.run('ledger', 'checkpoint', '--workspace', 'victim', '--log', log)).said,
+      );
+  }
+
+  /** A file that the auditor has kept. */
+  kept(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** The options that give all that was kept of a log. */
+  keptOptions(log: LogName): string[] {
+    const files = [this.kept(`first-${log}`), this.kept(`second-${log}`)];
+    return [...files.flatMap((file) => ['--checkpoint', file]), '--key', this.kept('vkey')];
+  }
+
+  /** Runs a command; its output, whichever stream it went to. */
+  async run(...args: string[]): Promise<Verdict> {
+    const { status, out, err } = await runCommand(this.environment, ...args);
+    return { status, said: out || err };
+  }
+
+  /** Everything that a user of the first workspace has to find out what was done to a log. */
+  async verdicts(log: LogName): Promise<Verdicts> {
+    const verify = ['ledger', 'verify', '--log', log];
+    const workspace = await this.run(...verify, '--workspace', 'victim');
+    const workspaceWithKept = await this.run(...verify, '--workspace', 'victim', ...this.keptOptions(log));
+    if (log === 'keys') return { workspace, workspaceWithKept };
+    const file = this.kept(`${log}.ndjson`);
+    await this.run('ledger', 'export', '--workspace', 'victim', '--log', log, '--output', file);
+    return {
+      workspace,
+      workspaceWithKept,
+      file: await this.run(...verify, '--file', file, ...this.keptOptions(log)),
+      python: this.python(log === 'audit' ? 'ledger' : 'decisions', file, ...this.keptOptions(log)),
+    };
+  }
+
+  /** Asks the independent verifier. */
+  python(question: string, file: string, ...options: string[]): Verdict {
+    const { status, stdout, stderr } = spawnSync('python3', ['-S', VERIFIER, question, file, ...options], { encoding: 'utf8' });
+    return { status: status ?? -1, said: stdout || stderr };
+  }
+}

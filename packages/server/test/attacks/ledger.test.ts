@@ -1,0 +1,285 @@
+import { ENTRY_MEMBERS, rowHashOf } from '@countersign/core/domain/audit-chain';
+import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { digests } from '../../src/digests.ts';
+import { paths } from '../bed/test-server.ts';
+import type { Forged } from './insider.ts';
+import { LedgerUnderAttack, ROWS, type Verdicts } from './ledger-under-attack.ts';
+
+let world: LedgerUnderAttack;
+beforeAll(async () => {
+  world = await LedgerUnderAttack.make();
+});
+afterEach(() => world.insider.undo());
+
+const sql = (statement: string, values: unknown[] = []) => world.insider.sql(statement, world.tenantId, values);
+
+/** Every means of a user says `broken`, each for its reason; the database alone too, unless `workspace` says that it cannot. */
+async function expectEvident(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<Verdicts> {
+  const verdicts = await world.verdicts('audit');
+  const { workspace, kept = workspace, file = kept, python = /^broken/ } = expected;
+  expect(verdicts.workspace.said).toMatch(workspace);
+  expect(verdicts.workspaceWithKept.said).toMatch(kept);
+  expect(verdicts.file!.said).toMatch(file);
+  expect(verdicts.python!.said).toMatch(python);
+  for (const { status } of [verdicts.workspaceWithKept, verdicts.file!, verdicts.python!]) expect(status).toBe(1);
+  return verdicts;
+}
+
+/** Another value than the one that stands there, of the same kind. */
+const OTHER: Record<string, unknown> = {
+  version: 2,
+  tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
+  seq: 151,
+  id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
+  recorded_at: '2099-01-01T00:00:00.000Z',
+  recorded_by: 'operator',
+  actor: 'ci:other',
+  action: 'agent.blocked',
+  subject: 'another',
+  rationale: 'no reason',
+  framework: 'none',
+  trace_id: 'run-x',
+  agent_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
+  retention_until: '2026-01-01',
+  metadata: { place: 1 },
+  prev_hash: 'ab'.repeat(32),
+};
+
+/** Changes row 150 in its document and in every column that repeats it. */
+async function changeRow(change: object, rehash: boolean): Promise<void> {
+  const [found] = (await sql(
+    'SELECT document, encode(row_hash, $1) AS hash FROM countersign.audit_entries WHERE $T AND seq = 150',
+    ['hex'],
+  )) as unknown as [{ document: string; hash: string }];
+  const document = canonicalJson({ ...JSON.parse(found.document), ...change });
+  const hash = rehash ? rowHashOf(document, digests) : found.hash;
+  await sql(
+    `UPDATE countersign.audit_entries SET document = $1::text, row_hash = decode($2::text, 'hex'), id = (d ->> 'id')::uuid, actor = d ->> 'actor',
+            action = d ->> 'action', recorded_by = d ->> 'recorded_by', recorded_at = (d ->> 'recorded_at')::timestamptz,
+            trace_id = d ->> 'trace_id', agent_id = (d ->> 'agent_id')::uuid
+       FROM (SELECT $3::jsonb AS d) AS said WHERE $T AND seq = 150`,
+    [document, hash, document],
+  );
+}
+
+test('untouched, everything is whole by every means', async () => {
+  const verdicts = await world.verdicts('audit');
+  for (const verdict of Object.values(verdicts))
+    expect(verdict).toMatchObject({ status: 0, said: expect.stringMatching(/^whole/) });
+});
+
+describe('a field of a row changed', () => {
+  test('the list names every member of a row', () => expect(Object.keys(OTHER)).toEqual([...ENTRY_MEMBERS]));
+
+  test.each(ENTRY_MEMBERS.map((member) => [member]))(
+    '%s: the row hash, or its place in the chain, names the row',
+    async (member) => {
+      await changeRow({ [member]: OTHER[member] }, false);
+      await expectEvident({ workspace: /^broken at seq 150: /, python: /^broken at line 150 / });
+    },
+  );
+
+  test.each(
+    ENTRY_MEMBERS.filter((member) => !['version', 'tenant_id', 'seq', 'prev_hash'].includes(member)).map((member) => [member]),
+  )('%s, and the row hashed anew: the link of the next row names the place', async (member) => {
+    await changeRow({ [member]: OTHER[member] }, true);
+    await expectEvident({ workspace: /^broken at seq 151: /, python: /^broken at line 151 / });
+  });
+
+  test('row_hash: the content hashes to another', async () => {
+    await sql(`UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 150`);
+    await expectEvident({ workspace: /^broken at seq 150: .*the content hashes to/, python: /^broken at line 150 / });
+  });
+
+  test('the last row, hashed anew with head and row alike: the stored tree, and a kept checkpoint', async () => {
+    const entries = await world.insider.entries(world.tenantId);
+    await world.insider.rewriteLedger(world.tenantId, changed(entries, ROWS.second, { actor: 'ci:other' }));
+    await world.insider.forgetCheckpoints(world.tenantId);
+    await expectEvident({ workspace: /^whole/, kept: /second-audit.*the log was rewritten/ });
+  });
+});
+
+describe('rows moved about', () => {
+  const remove = (seq: number) => sql(`DELETE FROM countersign.audit_entries WHERE $T AND seq = ${seq}`);
+
+  test('one removed: the gap in seq', async () => {
+    await remove(150);
+    await expectEvident({ workspace: /^broken at seq 150: seq is 151, expected 150: a row is missing/, python: /line 150 / });
+  });
+
+  test('one removed and the others renumbered, documents too: their hashes', async () => {
+    await remove(150);
+    await sql(
+      `UPDATE countersign.audit_entries SET seq = seq - 1, document = replace(document, '"seq":' || seq || ',', '"seq":' || seq - 1 || ',')
+        WHERE $T AND seq > 150`,
+    );
+    await expectEvident({ workspace: /^broken at seq 150: prev_hash is .* the chain is cut here/, python: /line 150 / });
+  });
+
+  test('one inserted at the end, behind the head: the head, and what it makes is not signed', async () => {
+    await sql(
+      `INSERT INTO countersign.audit_entries SELECT tenant_id, ${ROWS.second + 1}, gen_random_uuid(), recorded_at, recorded_by, actor, action,
+              trace_id, agent_id, row_hash, sha256('x'), document FROM countersign.audit_entries WHERE $T AND seq = ${ROWS.second}`,
+    );
+    const verdict = (await world.verdicts('audit')).workspace;
+    expect(verdict).toEqual({ status: 1, said: expect.stringMatching(new RegExp(`^broken at seq ${ROWS.second + 1}: `)) });
+  });
+
+  test('one inserted in the middle, well formed, the others renumbered: the links', async () => {
+    const entries = await world.insider.entries(world.tenantId);
+    await world.insider.rewriteLedger(world.tenantId, [
+      ...entries.slice(0, 150),
+      { ...entries[150]!, id: OTHER.id as string },
+      ...entries.slice(150),
+    ]);
+    await world.insider.forgetCheckpoints(world.tenantId);
+    await expectEvident({ workspace: /^whole/, kept: /second-audit.*the log was rewritten.*the first 120 are still as/ });
+  });
+
+  test('two put in the place of each other: seq in the hashed text', async () => {
+    await sql('UPDATE countersign.audit_entries SET seq = 100000, prev_hash = sha256($1) WHERE $T AND seq = 150', ['x']);
+    await sql('UPDATE countersign.audit_entries SET seq = 150 WHERE $T AND seq = 151');
+    await sql('UPDATE countersign.audit_entries SET seq = 151 WHERE $T AND seq = 100000');
+    await expectEvident({ workspace: /^broken at seq 150: seq is 151, expected 150/, python: /line 150 / });
+  });
+
+  test('one moved to another tenant: tenant_id in the hashed text, and the gap it leaves', async () => {
+    await world.insider.sql('DELETE FROM countersign.audit_entries WHERE $T AND seq = 150', world.otherId);
+    await sql(`UPDATE countersign.audit_entries SET tenant_id = '${world.otherId}' WHERE $T AND seq = 150`);
+    await expectEvident({ workspace: /^broken at seq 150: seq is 151/, python: /line 150 / });
+    expect(await world.run('ledger', 'verify', '--workspace', 'other')).toEqual({
+      status: 1,
+      said: expect.stringMatching(/^broken at seq 150: tenant_id is not .*: a row of another tenant/),
+    });
+  });
+
+  test('one backdated, hashed anew: the link of the next row; the whole chain behind it made anew: a kept checkpoint', async () => {
+    await changeRow({ recorded_at: '2020-01-01T00:00:00.000Z' }, true);
+    await expectEvident({
+      workspace: /^broken at seq 150: recorded_at .* is before that of the row before/,
+      python: /line 150 /,
+    });
+    await world.insider.undo();
+    const entries = await world.insider.entries(world.tenantId);
+    await world.insider.rewriteLedger(
+      world.tenantId,
+      changed(entries, 150, { recorded_at: entries[148]!.recorded_at, actor: 'ci:earlier' }),
+    );
+    await expectEvident({ workspace: /the stored checkpoint of size 330: .*the log was rewritten/, kept: /second-audit/ });
+  });
+});
+
+describe('the tail cut off', () => {
+  const cut = (last: number) => sql(`DELETE FROM countersign.audit_entries WHERE $T AND seq > ${last}`);
+
+  test('rows alone: the head; and a kept checkpoint is larger than the export', async () => {
+    await cut(300);
+    await expectEvident({
+      workspace: /^broken at seq 301: the row is gone: the head says that the ledger has 330 rows/,
+      file: /second-audit: it covers 330 rows, but the log ends after 300: its tail was cut off/,
+      python: /tail was cut off/,
+    });
+  });
+
+  test('with head and tree moved back: the stored checkpoint; and when that is gone too, the kept one', async () => {
+    await cut(300);
+    await sql(
+      `UPDATE countersign.log_heads SET row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 300) WHERE $T AND log = 'audit'`,
+    );
+    await world.insider.regrow(world.tenantId, 'audit');
+    const kept = /second-audit: it covers 330 rows, but the log ends after 300: its tail was cut off/;
+    await expectEvident({
+      workspace: /the stored checkpoint of size 330: it covers 330 rows, but the log ends after 300/,
+      kept: /covers 330 rows, but the log ends after 300/,
+      file: kept,
+    });
+    await world.insider.forgetCheckpoints(world.tenantId);
+    await expectEvident({ workspace: /^whole: 300/, kept, python: /tail was cut off/ });
+  });
+
+  test('and grown again with other rows: the root at the size of the kept checkpoint', async () => {
+    const entries = await world.insider.entries(world.tenantId);
+    await world.insider.rewriteLedger(world.tenantId, entries.slice(0, 300));
+    await world.insider.forgetCheckpoints(world.tenantId);
+    await world.append(world.key, 40);
+    await expectEvident({ workspace: /^whole: 340/, kept: /second-audit: the first 330 rows make the root/, python: /not met/ });
+  });
+});
+
+const changed = (entries: readonly Forged[], seq: number, change: Partial<Forged>): Forged[] =>
+  entries.map((entry, place) => (place === seq - 1 ? { ...entry, ...change } : entry));
+
+describe('the whole chain rewritten with correct hashes, head, tree and nodes', () => {
+  const rewrite = async (seq: number, change: Partial<Forged> = { actor: 'ci:innocent' }) =>
+    world.insider.rewriteLedger(world.tenantId, changed(await world.insider.entries(world.tenantId), seq, change));
+
+  test('the stored checkpoints left: they are not met, and the largest one that is met says where to look', async () => {
+    await rewrite(200);
+    await expectEvident({
+      workspace: /the stored checkpoint of size 330: .*the first 120 are still as the stored checkpoint of size 120 has them/,
+      kept: /size 330|second-audit/,
+      file: /second-audit.*the first 120 are still as .*first-audit/,
+      python: /not met.*the first 120 rows are as they were kept/,
+    });
+  });
+
+  test('the stored checkpoints removed: whole by itself, and against any kept checkpoint it is not', async () => {
+    await rewrite(7);
+    await world.insider.forgetCheckpoints(world.tenantId);
+    await expectEvident({ workspace: /^whole/, kept: /first-audit: the first 120 rows make the root .*the log was rewritten/ });
+  });
+
+  test('the columns of the stored checkpoints made to fit: their signed notes say otherwise', async () => {
+    await rewrite(200);
+    await sql(`UPDATE countersign.checkpoints SET root = sha256('x') WHERE $T AND log = 'audit' AND size = 330`);
+    await expectEvident({
+      workspace: /the stored checkpoint of size 330: its columns say otherwise than its note/,
+      kept: /its columns say otherwise|second-audit/,
+      file: /second-audit/,
+    });
+  });
+
+  test('a stored node of the tree changed: proofs would be made from it', async () => {
+    await sql(`UPDATE countersign.tree_nodes SET hash = sha256('x') WHERE $T AND log = 'audit'`);
+    expect((await world.verdicts('audit')).workspace).toEqual({
+      status: 1,
+      said: expect.stringMatching(/the stored subtree of rows 1 to 256: it is not that of the rows/),
+    });
+    await sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = 'audit'`);
+    expect((await world.verdicts('audit')).workspace.said).toMatch(/the stored subtree of rows 1 to 256: it is gone/);
+  });
+
+  test("the stored notes written anew without the instance's key: their signatures", async () => {
+    await rewrite(200);
+    await sql(`UPDATE countersign.checkpoints SET note = replace(note, E'\\n330\\n', E'\\n331\\n') WHERE $T AND size = 330`);
+    await expectEvident({
+      workspace: /the stored checkpoint of size 330: .*signature of .* is wrong: somebody else than the instance/,
+      kept: /is wrong|second-audit/,
+      file: /second-audit/,
+    });
+  });
+
+  test('the server signs nothing that contradicts what it has signed: no checkpoint, no proof, 500 for who asks', async () => {
+    await rewrite(200);
+    await world.append(world.key, 1);
+    expect(await world.run('ledger', 'checkpoint', '--workspace', 'victim')).toEqual({
+      status: 1,
+      said: expect.stringMatching(/is not the one of its checkpoint of size 330; `ledger verify` says what is wrong/),
+    });
+  });
+
+  test('and a header that a CI log has kept, unsigned: it is not met either', async () => {
+    const { headers } = await world.server.post(paths.promotionCheck, world.key, { agent_name: 'bot' });
+    await rewrite(200);
+    await world.insider.forgetCheckpoints(world.tenantId);
+    const file = world.kept('rewritten.ndjson');
+    await world.run('ledger', 'export', '--workspace', 'victim', '--output', file);
+    const head = ['--head', headers.get('countersign-checkpoint')!];
+    expect(await world.run('ledger', 'verify', '--file', file, ...head)).toEqual({
+      status: 1,
+      said: expect.stringMatching(/^broken: the kept head of size 33\d: .*the log was rewritten/),
+    });
+    expect(world.python('ledger', file, ...head)).toMatchObject({ status: 1, said: expect.stringMatching(/not met/) });
+  });
+});

@@ -1,0 +1,263 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
+import { leafHash, nodeHash } from '@countersign/core/domain/merkle-tree';
+import { toBase64 } from '@countersign/core/domain/signed-note';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../src/database/transaction.ts';
+import { sha256, verifyEd25519 } from '../src/digests.ts';
+import { checkpointOf } from '../src/ledger/checkpoints.ts';
+import type { LogName } from '../src/storage/ledger.ts';
+import { mintKey } from '../src/workspace/ingestion-keys.ts';
+import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { environmentOf, runCommand } from './fixtures/run-command.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-checkpoints-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The root over all rows as RFC 6962 defines it, and none of our incremental code. */
+function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
+  if (leaves.length === 0) return sha256(new Uint8Array());
+  if (leaves.length === 1) return leafHash(leaves[0]!, sha256);
+  let split = 1;
+  while (split * 2 < leaves.length) split *= 2;
+  return nodeHash(naiveRoot(leaves.slice(0, split)), naiveRoot(leaves.slice(split)), sha256);
+}
+
+const LEAVES: Record<LogName, string> = {
+  audit: 'SELECT row_hash AS data FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
+  decisions: 'SELECT response_sha256 AS data FROM countersign.decisions WHERE tenant_id = $1 ORDER BY seq',
+  keys: `SELECT sha256(convert_to(E'countersign/key-event/v1\\n' || document, 'UTF8')) AS data FROM countersign.key_events WHERE tenant_id = $1 ORDER BY seq`,
+};
+
+/** What a server's world looks like from outside. */
+function world(server: TestServer) {
+  const { sql } = server.database;
+  const fresh = async (tenantId: string, log: LogName = 'audit') => {
+    const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
+      checkpointOf(tx, server.open.signer.keys, { log, youngerThanSeconds: 0 }),
+    );
+    const opened = openCheckpoint(note, server.open.signer.keys, verifyEd25519, sha256);
+    if ('fault' in opened) throw new Error(opened.fault);
+    return opened.head;
+  };
+  return {
+    fresh,
+    append: async (key: string, count: number) => {
+      const answers = await Promise.all(
+        Array.from({ length: count }, () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    },
+    sizes: async (tenantId: string, log: LogName = 'audit') =>
+      (
+        await sql<{ size: number }>('SELECT size FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size', [
+          tenantId,
+          log,
+        ])
+      ).map(({ size }) => Number(size)),
+    /** Expects the log's newest checkpoint to be the naive tree over all of its rows. */
+    expectRight: async (tenantId: string, log: LogName) => {
+      const leaves = (await sql<{ data: Buffer }>(LEAVES[log], [tenantId])).map(({ data }) => data);
+      const head = await fresh(tenantId, log);
+      expect(head).toMatchObject({ origin: originOf(tenantId, log), size: leaves.length });
+      expect(toBase64(head.root)).toBe(toBase64(naiveRoot(leaves)));
+    },
+    tamper: async (table: string, statement: string, tenantId: string) => {
+      await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
+      await sql(statement.replaceAll('$T', `tenant_id = '${tenantId}'`));
+      await sql(`ALTER TABLE countersign.${table} ENABLE TRIGGER ALL`);
+    },
+  };
+}
+
+const until = async (what: string, holds: () => unknown) => {
+  for (const deadline = Date.now() + 8_000; ; await sleep(50)) {
+    if (await holds()) return;
+    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
+  }
+};
+
+/** A log that can be read. */
+function listening(): { log: pino.Logger; lines: string[] } {
+  const lines: string[] = [];
+  return { log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }), lines };
+}
+
+describe('a checkpoint is made by the server', () => {
+  test('when rows came and the last one is old enough, and not when none came', async () => {
+    const server = await testServer({ checkpointSeconds: 1 });
+    const { append, sizes } = world(server);
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    await sleep(1_300);
+    expect(await sizes(tenantId)).toEqual([]);
+    await append(key, 3);
+    await until('the rows have a checkpoint', async () => (await sizes(tenantId)).length === 1);
+    await sleep(2_300);
+    expect([await sizes(tenantId), await sizes(tenantId, 'keys'), await sizes(tenantId, 'decisions')]).toEqual([[3], [1], []]);
+    await append(key, 2);
+    await until('the next rows have one too', async () => (await sizes(tenantId)).length === 2);
+    expect(await sizes(tenantId)).toEqual([3, 5]);
+    await server.stop();
+  });
+
+  test('and by none that is not to make any', async () => {
+    const server = await testServer({ checkpointSeconds: undefined });
+    const { append, sizes } = world(server);
+    const tenantId = await server.workspace();
+    await append(await server.key(tenantId), 1);
+    await sleep(1_300);
+    expect(await sizes(tenantId)).toEqual([]);
+    await server.stop();
+  });
+});
+
+describe('the folder outside', () => {
+  const file = (...parts: (string | number)[]) => {
+    const [place, tenantId, log, size] = parts;
+    return join(String(place), String(tenantId), String(log), `${String(size).padStart(16, '0')}.checkpoint`);
+  };
+
+  test('gets each checkpoint, byte for byte, and none of them twice', async () => {
+    const place = join(folder, 'sink');
+    const server = await testServer({ checkpointSeconds: 1, checkpointDir: place });
+    const { append, sizes } = world(server);
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    mkdirSync(join(place, tenantId, 'audit'), { recursive: true });
+    writeFileSync(file(place, tenantId, 'audit', 4), 'somebody else was here first');
+    await append(key, 2);
+    await until('the first is there', () => readdirSync(join(place, tenantId, 'audit')).length === 2);
+    await append(key, 2);
+    await until('the second is made', async () => (await sizes(tenantId)).length === 2);
+    await sleep(300);
+    expect(readdirSync(join(place, tenantId, 'audit'))).toEqual(['0000000000000002.checkpoint', '0000000000000004.checkpoint']);
+    expect(readFileSync(file(place, tenantId, 'audit', 4), 'utf8')).toBe('somebody else was here first');
+    const [kept] = await server.database.sql<{ note: string }>(
+      `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = 'audit' AND size = 2`,
+      [tenantId],
+    );
+    expect(readFileSync(file(place, tenantId, 'audit', 2), 'utf8')).toBe(kept!.note);
+    expect(readdirSync(join(place, tenantId)).sort()).toEqual(['audit', 'keys']);
+    await server.stop();
+  });
+
+  test('that cannot be written to is said in the log, stops nothing, and is tried again', async () => {
+    const place = join(folder, 'later');
+    writeFileSync(place, 'a file where the folder should be');
+    const { log, lines } = listening();
+    const server = await testServer({ checkpointSeconds: 1, checkpointDir: place, log });
+    const { append, sizes } = world(server);
+    const tenantId = await server.workspace();
+    await append(await server.key(tenantId), 2);
+    await until('it is said', () => lines.some((line) => line.includes('was not written to COUNTERSIGN_CHECKPOINT_DIR')));
+    expect(await sizes(tenantId)).toEqual([2]);
+    rmSync(place);
+    await until('it is there', () => {
+      try {
+        return readFileSync(file(place, tenantId, 'audit', 2), 'utf8').startsWith(originOf(tenantId, 'audit'));
+      } catch {
+        return false;
+      }
+    });
+    await server.stop();
+  });
+});
+
+describe('a log that was written before there were trees', () => {
+  const LOGS: readonly LogName[] = ['audit', 'decisions', 'keys'];
+  let server: TestServer;
+  let tenantId: string;
+  let key: string;
+  beforeAll(async () => {
+    server = await testServer({ checkpointSeconds: undefined });
+    tenantId = await server.workspace();
+    key = await server.key(tenantId);
+    await world(server).append(key, 600);
+    for (let time = 0; time < 5; time += 1) await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+  });
+  const withoutTrees = async () => {
+    const { tamper } = world(server);
+    await tamper('log_heads', `UPDATE countersign.log_heads SET tree_size = 0, frontier = '' WHERE $T`, tenantId);
+    await tamper('tree_nodes', 'DELETE FROM countersign.tree_nodes WHERE $T', tenantId);
+    await tamper('key_events', 'UPDATE countersign.key_events SET event_hash = NULL WHERE $T', tenantId);
+    await tamper('checkpoints', 'DELETE FROM countersign.checkpoints WHERE $T', tenantId);
+  };
+
+  test('gets its tree with the next append, and is whole before and after', async () => {
+    await withoutTrees();
+    const verify = (log: string) => runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', tenantId, '--log', log);
+    for (const log of LOGS) expect((await verify(log)).out).toMatch(/^whole/);
+    await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+    await mintKey(server.open.pool, tenantId, { name: 'x', scopes: ['read'], expiresAt: null }, 'operator');
+    for (const log of LOGS) await world(server).expectRight(tenantId, log);
+    for (const log of LOGS) expect((await verify(log)).out).toMatch(/^whole/);
+    expect((await runCommand(environmentOf(server), 'ledger', 'prove', '--workspace', tenantId, '--seq', '100')).status).toBe(0);
+  });
+
+  test('or with the next checkpoint', async () => {
+    await withoutTrees();
+    for (const log of LOGS) await world(server).expectRight(tenantId, log);
+    const [nodes] = await server.database.sql<{ n: string }>(
+      `SELECT count(*) AS n FROM countersign.tree_nodes WHERE tenant_id = $1 AND log = 'audit'`,
+      [tenantId],
+    );
+    expect(Number(nodes!.n)).toBe(2);
+  });
+});
+
+describe('a log that was rewritten', () => {
+  test('is never signed again: an error in the log, 500 for who asks, and no checkpoint', async () => {
+    const { log, lines } = listening();
+    const server = await testServer({ checkpointSeconds: 1, log });
+    const { append, sizes, tamper } = world(server);
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
+    await append(key, 5);
+    await until('there is one', async () => (await sizes(tenantId)).length === 1);
+    await tamper('audit_entries', `UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 2`, tenantId);
+    await append(key, 1);
+    await until('it is said', () =>
+      lines.some((line) => line.includes('no checkpoint was made') && line.includes('LogRewrittenError')),
+    );
+    for (const path of ['audit/checkpoint', 'audit/inclusion/1']) {
+      const answer = await fetch(`${server.url}/api/ledger/${path}`, { headers: { authorization: `Bearer ${token}` } });
+      expect([answer.status, await answer.json()], path).toEqual([500, expect.objectContaining({ error: 'internal_error' })]);
+    }
+    expect(await sizes(tenantId)).toEqual([5]);
+    expect((await sizes(tenantId, 'keys')).length).toBeGreaterThan(0);
+    await server.stop();
+  });
+});
+
+describe('two servers on one database', () => {
+  test('make one checkpoint of a size, and their appends keep the trees right', async () => {
+    const here = await testServer({ checkpointSeconds: 1 });
+    const other = await testServer({ checkpointSeconds: 1, database: here.database });
+    const tenantId = await here.workspace();
+    const key = await here.key(tenantId);
+    await Promise.all(
+      [here, other].flatMap((server) => [
+        world(server).append(key, 250),
+        ...Array.from({ length: 20 }, () => server.post(paths.promotionCheck, key, { agent_name: 'bot' })),
+        ...Array.from({ length: 5 }, () => server.key(tenantId)),
+      ]),
+    );
+    const heads = await Promise.all([here, other, here, other].map((server) => world(server).fresh(tenantId)));
+    expect(new Set(heads.map(({ size, root }) => `${size} ${toBase64(root)}`))).toEqual(
+      new Set([`540 ${toBase64(heads[0]!.root)}`]),
+    );
+    expect((await world(here).sizes(tenantId)).filter((size) => size === 540)).toEqual([540]);
+    for (const log of ['audit', 'decisions', 'keys'] as const) {
+      await world(other).expectRight(tenantId, log);
+      const { status, out } = await runCommand(environmentOf(here), 'ledger', 'verify', '--workspace', tenantId, '--log', log);
+      expect([status, out], log).toEqual([0, expect.stringMatching(/^whole/)]);
+    }
+    await other.stop();
+  });
+});
