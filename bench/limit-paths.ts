@@ -1,0 +1,9 @@
+/** Routes that only the measured server has (serve.ts), and never the product. */
+export const LIMIT_PATHS = {
+  /** Reads and validates a trace, and stores nothing. */
+  traceReadOnly: '/bench/trace-read-only',
+  /** Authenticates and answers. */
+  tiny: '/bench/tiny',
+  /** Appends to the ledger, one entry a transaction. */
+  auditSingly: '/bench/audit-singly',
+} as const;

@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util';
+
+/** Parts of the table, in its order. */
+export const PARTS = ['traces', 'telemetry', 'audit', 'promotion', 'latency', 'verify', 'stored', 'memory'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** What is measured, and for how long. */
+export interface Options {
+  only: readonly Part[];
+  rounds: number;
+  seconds: number;
+  /** Stored beforehand, for the row of the same name. */
+  rows: number;
+  verifyRows: number;
+  memorySeconds: number;
+  /** Whether the measured server writes CPU profiles beside the results. */
+  profile: boolean;
+}
+
+export const HELP = `npm run bench -- [options]
+  --only ${PARTS.join(',')}
+                        what to measure (all)
+  --rounds N            rounds of each pair, work and limit in turn (5)
+  --seconds N           seconds of each side of a round (4)
+  --rows N              rows stored beforehand for "stored" (1000000)
+  --verify-rows N       rows of the chain for "verify" (1000000)
+  --memory-seconds N    seconds of mixed load for "memory" (60)
+  --profile             write CPU profiles of the server into bench/results
+`;
+
+/** Reads the command line. Throws with one line that says what is wrong. */
+export function readOptions(args: string[]): Options | 'help' {
+  const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
+  const { values } = parseArgs({
+    args,
+    options: {
+      help: { type: 'boolean', short: 'h' },
+      only: text(PARTS.join(',')),
+      rounds: text('5'),
+      seconds: text('4'),
+      rows: text('1000000'),
+      'verify-rows': text('1000000'),
+      'memory-seconds': text('60'),
+      profile: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help === true) return 'help';
+  return {
+    only: values.only.split(',').map(part),
+    rounds: positive('--rounds', values.rounds),
+    seconds: positive('--seconds', values.seconds),
+    rows: positive('--rows', values.rows),
+    verifyRows: positive('--verify-rows', values['verify-rows']),
+    memorySeconds: positive('--memory-seconds', values['memory-seconds']),
+    profile: values.profile,
+  };
+}
+
+function part(name: string): Part {
+  const found = PARTS.find((each) => each === name);
+  if (found === undefined) throw new Error(`--only takes ${PARTS.join(', ')}; got ${JSON.stringify(name)}`);
+  return found;
+}
+
+function positive(name: string, text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) === 0)
+    throw new Error(`${name} must be a whole number above 0, got ${JSON.stringify(text)}`);
+  return Number(text);
+}

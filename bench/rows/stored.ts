@@ -1,0 +1,66 @@
+import { alternate, type Pace, type Row } from '../rounds.ts';
+import type { World } from '../world.ts';
+import { works } from './requests.ts';
+
+/** The same work on a database that holds much and on one that holds little, each with a server of its own, in turn. */
+export async function stored(few: World, many: World, rows: number, pace: Pace): Promise<Row[]> {
+  await fill(many, rows);
+  const [onFew, onMany] = [works(few), works(many)];
+  const table: Row[] = [];
+  for (const kind of ['traces', 'telemetry', 'audit', 'promotion'] as const) {
+    const title = {
+      work: `${kind}, ${rows} rows stored`,
+      limit: 'the same with few stored',
+      unit: '/s',
+      goal: { atLeast: 0.9, moonshot: 0.98 },
+    };
+    table.push(await alternate(title, pace, onMany[kind], onFew[kind]));
+  }
+  return table;
+}
+
+/**
+ * Fills the tables of the workspace, `rows` in each of those that grow by the event, a tenth where a record has ten of them.
+ * The hashes chain nothing: what is measured is the tables and their indexes.
+ */
+async function fill({ superuser, tenantId }: World, rows: number): Promise<void> {
+  for (const statement of FILLING) {
+    process.stderr.write(`filling: ${/INTO (\S+)/.exec(statement)?.[1] ?? statement.slice(0, 40)}\n`);
+    await superuser.query(statement.replaceAll('$tenant', `'${tenantId}'::uuid`).replaceAll('$rows', String(rows)));
+  }
+}
+
+const AGENT = `(SELECT id FROM countersign.agents WHERE tenant_id = $tenant AND name = 'careful-bot')`;
+const hash = (n: string): string => `sha256(('row ' || ${n})::bytea)`;
+const seqAfter = (log: string): string => `(SELECT seq FROM countersign.log_heads WHERE tenant_id = $tenant AND log = '${log}')`;
+
+const FILLING = [
+  // As the superuser, row-level security does not apply, and no trigger refuses an INSERT.
+  `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
+   SELECT $tenant, n, gen_random_uuid(), clock_timestamp(), 'key:000000000000', 'ci:deploy-prod', 'agent.promoted',
+     CASE WHEN n > 1 THEN ${hash('n - 1')} END, ${hash('n')}, repeat('x', 600)
+     FROM generate_series(${seqAfter('audit')} + 1, $rows) AS n`,
+  `UPDATE countersign.log_heads SET seq = $rows, row_hash = ${hash('$rows')} WHERE tenant_id = $tenant AND log = 'audit'`,
+  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, allowed, reason, event, response_sha256, document)
+   SELECT $tenant, n, gen_random_uuid(), clock_timestamp(), 'key:000000000000', ${AGENT}, true, 'all_conditions_met', 'promotion.allowed',
+     ${hash('n')}, repeat('x', 600) FROM generate_series(${seqAfter('decisions')} + 1, $rows) AS n`,
+  `UPDATE countersign.log_heads SET seq = $rows WHERE tenant_id = $tenant AND log = 'decisions'`,
+  `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
+   SELECT $tenant, gen_random_uuid(), clock_timestamp() - interval '1 day' - n * interval '1 second', 'key:000000000000', ${AGENT}, 'nightly',
+     'failing', 10, '{}' FROM generate_series(1, $rows / 10) AS n`,
+  `INSERT INTO countersign.traces (tenant_id, id, trace_id, agent_id, outcome, has_error, total_tokens, span_count, submission_count, received_at)
+   SELECT $tenant, md5('trace ' || n)::uuid, 'stored-' || n, ${AGENT}, 'success', false, 1000, 10, 1, clock_timestamp()
+     FROM generate_series(1, $rows / 10) AS n`,
+  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document)
+   SELECT $tenant, md5('trace ' || n)::uuid, 1, clock_timestamp(), 'key:000000000000', repeat('x', 1000) FROM generate_series(1, $rows / 10) AS n`,
+  `INSERT INTO countersign.spans (tenant_id, trace, span_id, submission, ordinal, kind, name, status, total_tokens)
+   SELECT $tenant, md5('trace ' || n / 10)::uuid, 'span-' || n % 10, 1, n % 10, 'llm', 'plan', 'success', 100
+     FROM generate_series(10, $rows + 9) AS n`,
+  `INSERT INTO countersign.telemetry_submissions (tenant_id, id, received_at, recorded_by, document)
+   SELECT $tenant, md5('batch ' || n)::uuid, clock_timestamp(), 'key:000000000000', repeat('x', 1000) FROM generate_series(1, $rows / 200) AS n`,
+  `INSERT INTO countersign.telemetry_events (tenant_id, submission, ordinal, trace_id, outcome, has_error, received_at)
+   SELECT $tenant, md5('batch ' || n / 200)::uuid, n % 200, 'stored-' || n, 'success', false, clock_timestamp()
+     FROM generate_series(200, $rows + 199) AS n`,
+  'VACUUM ANALYZE',
+  'CHECKPOINT',
+];

@@ -1,0 +1,51 @@
+import { fire } from '../load.ts';
+import { alternate, type Measure, type Pace, type Row } from '../rounds.ts';
+import type { World } from '../world.ts';
+import { CONNECTIONS, shotsOf, works } from './requests.ts';
+
+/** Events of one COPY. */
+const COPIED_EVENTS = 20_000;
+
+/**
+ * Telemetry against PostgreSQL copying the same events from a file of its own into a table made alike: the columns of
+ * telemetry_events with its primary key, and each event's own document beside them. No network, no parsing, no HTTP.
+ */
+export async function telemetry(world: World, pace: Pace): Promise<Row[]> {
+  const work = works(world).telemetry;
+  const copy = await copyOfTelemetry(world);
+  const title = {
+    work: 'telemetry, batches of 200',
+    limit: 'server-side COPY',
+    unit: 'events/s',
+    goal: { atLeast: 0.4, moonshot: 0.6 },
+  };
+  return [await alternate(title, pace, work, copy)];
+}
+
+/** Writes a file of events that came over HTTP, and gives back how fast PostgreSQL copies it in again. */
+async function copyOfTelemetry(world: World): Promise<Measure> {
+  const { superuser } = world;
+  await fire({ port: world.port, connections: CONNECTIONS, seconds: 2, shots: shotsOf(world).telemetry });
+  await superuser.query(`CREATE SCHEMA bench;
+    CREATE TABLE bench.telemetry (LIKE countersign.telemetry_events INCLUDING ALL, document text NOT NULL);
+    ALTER TABLE bench.telemetry ALTER COLUMN document SET STORAGE EXTERNAL`);
+  const { rows } = await superuser.query<{ file: string }>(
+    `SELECT current_setting('data_directory') || '/bench-telemetry' AS file`,
+  );
+  const file = `'${rows[0]!.file.replaceAll("'", "''")}'`;
+  await superuser.query(`COPY (
+    SELECT e.*, (s.document::json -> 'events' -> e.ordinal)::text
+      FROM (SELECT * FROM countersign.telemetry_events LIMIT ${COPIED_EVENTS}) AS e
+      JOIN countersign.telemetry_submissions AS s ON s.tenant_id = e.tenant_id AND s.id = e.submission) TO ${file}`);
+  return async (seconds) => {
+    let [events, milliseconds] = [0, 0];
+    while (milliseconds < seconds * 1000) {
+      await superuser.query('TRUNCATE bench.telemetry'); // of its own transaction: COPY then writes its WAL like any other
+      const startedAt = performance.now();
+      const { rowCount } = await superuser.query(`COPY bench.telemetry FROM ${file}`);
+      milliseconds += performance.now() - startedAt;
+      events += rowCount ?? 0;
+    }
+    return (events / milliseconds) * 1000;
+  };
+}

@@ -1,0 +1,47 @@
+import { alternate, type Pace, type Row } from '../rounds.ts';
+import type { World } from '../world.ts';
+import { requests, shotsOf, works } from './requests.ts';
+
+/** Traces of 10 spans and 16 KB against the same server reading and validating the same body and storing nothing. */
+export const traces = async (world: World, pace: Pace): Promise<Row[]> => [
+  await alternate(
+    { work: 'traces', limit: 'read and validated, not stored', unit: 'traces/s', goal: { atLeast: 0.4, moonshot: 0.6 } },
+    pace,
+    works(world).traces,
+    requests(world, shotsOf(world).tracesReadOnly),
+  ),
+];
+
+/** Audit appends to one ledger against an empty answer, and against one append a transaction. */
+export async function audit(world: World, pace: Pace): Promise<Row[]> {
+  const { tiny, auditSingly } = shotsOf(world);
+  return [
+    await alternate(
+      {
+        work: 'audit, one hot tenant',
+        limit: 'tiny POST, nothing stored',
+        unit: 'entries/s',
+        goal: { atLeast: 0.5, moonshot: 0.7 },
+      },
+      pace,
+      works(world).audit,
+      requests(world, tiny),
+    ),
+    await alternate(
+      { work: 'audit, one hot tenant', limit: 'one append a transaction', unit: 'entries/s', goal: { atLeast: 8, moonshot: 15 } },
+      pace,
+      works(world).audit,
+      requests(world, auditSingly),
+    ),
+  ];
+}
+
+/** Promotion checks, every other one blocked, against an empty answer. */
+export const promotion = async (world: World, pace: Pace): Promise<Row[]> => [
+  await alternate(
+    { work: 'promotion checks', limit: 'tiny POST, nothing stored', unit: 'checks/s', goal: { atLeast: 0.5, moonshot: 0.7 } },
+    pace,
+    works(world).promotion,
+    requests(world, shotsOf(world).tiny),
+  ),
+];

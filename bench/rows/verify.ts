@@ -1,0 +1,99 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ChainedRow } from '@countersign/core/domain/audit-chain';
+import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
+import { inTenantTransaction } from '../../packages/server/src/database/transaction.ts';
+import { digests } from '../../packages/server/src/digests.ts';
+import { appendEntries, entryOf } from '../../packages/server/src/ledger/append.ts';
+import type { ChainReport } from '../../packages/server/src/ledger/chain-report.ts';
+import { verifyDatabase } from '../../packages/server/src/ledger/verify-database.ts';
+import { verifyExport } from '../../packages/server/src/ledger/verify-file.ts';
+import { lockHeads } from '../../packages/server/src/storage/ledger.ts';
+import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
+import { auditBody } from '../bodies.ts';
+import { type Measure, type Row, rowOf } from '../rounds.ts';
+import type { World } from '../world.ts';
+
+/** Rows appended at once while the chain is made, and hashed at once where the limit is measured. */
+const SLICE = 10_000;
+
+/**
+ * Walking a chain (in memory, from an export's file, from the database) against SHA-256 over its rows' canonical bytes, row by row,
+ * when they are in memory already. The limit is measured on the last rows, before and after each walk.
+ */
+export async function verify({ database: { pool } }: World, rows: number): Promise<Row[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));
+  try {
+    const tenantId = await createWorkspace(pool, 'verify');
+    const path = join(folder, 'ledger.ndjson');
+    const file = await open(path, 'w');
+    let last: ChainedRow[] = [];
+    for (let made = 0; made < rows; made += SLICE) {
+      last = await inTenantTransaction(pool, tenantId, async (tx) => {
+        const head = (await lockHeads(tx, ['audit'])).get('audit')!;
+        const { rows: appended, sent } = appendEntries(
+          tx,
+          head,
+          Array.from({ length: SLICE }, (_, index) => entryNumber(made + index)),
+        );
+        return tx.commit(sent.then(() => appended));
+      });
+      await file.write(last.map(({ canonical, rowHash }) => `${canonical.slice(0, -1)},"row_hash":"${rowHash}"}\n`).join(''));
+    }
+    await file.close();
+    const hashing = hashingOf(last);
+    const whole = async (walk: () => Promise<ChainReport>): Promise<number> => {
+      const startedAt = performance.now();
+      const { entries, firstBad } = await walk();
+      if (firstBad !== undefined || entries < rows) throw new Error(`the chain does not verify: ${JSON.stringify(firstBad)}`);
+      return (entries / (performance.now() - startedAt)) * 1000;
+    };
+    return [
+      await beside(hashing, 'verifying rows in memory', () => rowsInMemory(last)),
+      await beside(hashing, `verifying an export of ${rows} rows`, () => whole(() => verifyExport(createReadStream(path)))),
+      await beside(hashing, `verifying ${rows} rows in the database`, () => whole(() => verifyDatabase(pool, tenantId))),
+    ];
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function entryNumber(number: number) {
+  const body = JSON.parse(auditBody().replaceAll('@@@@@@@@@@@@', String(number).padStart(12, '0')));
+  return entryOf({ recorded_by: 'key:000000000000', ...body });
+}
+
+async function beside(hashing: Measure, work: string, walk: () => Promise<number>): Promise<Row> {
+  const before = await hashing(1);
+  const rate = await walk();
+  const limitRate = (before + (await hashing(1))) / 2;
+  const title = { work, limit: 'SHA-256, row by row, in memory', unit: 'rows/s', goal: { atLeast: 0.1, moonshot: 0.3 } };
+  return rowOf(title, [{ rate, limitRate }]);
+}
+
+function hashingOf(rows: readonly ChainedRow[]): Measure {
+  const texts = rows.map(({ canonical }) => `countersign/audit-entry/v1\n${canonical}`);
+  return async (seconds) => {
+    const startedAt = performance.now();
+    let hashed = 0;
+    for (; performance.now() - startedAt < seconds * 1000; hashed += texts.length)
+      for (const text of texts) digests.sha256Hex(text);
+    return (hashed / (performance.now() - startedAt)) * 1000;
+  };
+}
+
+/** The verifier alone, on rows that are parsed already, for as long as a hashing. */
+async function rowsInMemory(rows: readonly ChainedRow[]): Promise<number> {
+  const parsed = rows.map(({ canonical, rowHash }) => ({ ...JSON.parse(canonical), row_hash: rowHash }));
+  const startedAt = performance.now();
+  let walked = 0;
+  for (; performance.now() - startedAt < 1000; walked += parsed.length) {
+    const verifier = new ChainVerifier(digests);
+    verifier.head = { seq: rows[0]!.entry.seq - 1, rowHash: rows[0]!.entry.prev_hash };
+    const fault = parsed.map((row) => verifier.next(row)).find((each) => each !== undefined);
+    if (fault !== undefined) throw new Error(`the chain does not verify: ${JSON.stringify(fault)}`);
+  }
+  return (walked / (performance.now() - startedAt)) * 1000;
+}

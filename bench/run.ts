@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { HELP, type Options, type Part, readOptions } from './options.ts';
+import { type Row, standing } from './rounds.ts';
+import { latency } from './rows/latency.ts';
+import { memory } from './rows/memory.ts';
+import { stored } from './rows/stored.ts';
+import { telemetry } from './rows/telemetry.ts';
+import { audit, promotion, traces } from './rows/throughput.ts';
+import { verify } from './rows/verify.ts';
+import { table } from './table.ts';
+import { makeWorld, type World } from './world.ts';
+
+/** `npm run bench`: measures the table of docs/performance.md, each row and its limit in turn, and writes it to bench/results. */
+const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
+
+type Measurement = (options: Options, world: World) => Promise<Row[]>;
+
+/** Each part has a world of its own: none finds the tables that another has filled, and memory is that of its own load. */
+const parts: Record<Part, Measurement> = {
+  traces: (pace, world) => traces(world, pace),
+  telemetry: (pace, world) => telemetry(world, pace),
+  audit: (pace, world) => audit(world, pace),
+  promotion: (pace, world) => promotion(world, pace),
+  latency: (pace, world) => latency(world, pace),
+  verify: ({ verifyRows }, world) => verify(world, verifyRows),
+  stored: (pace, few) => inWorld(pace, (many) => stored(few, many, pace.rows, pace)),
+  memory: ({ memorySeconds }, world) => memory(world, memorySeconds),
+};
+
+async function inWorld<T>(options: Options, measure: (world: World) => Promise<T>): Promise<T> {
+  const world = await makeWorld(options.profile ? RESULTS : undefined);
+  try {
+    return await measure(world);
+  } finally {
+    await world.end();
+  }
+}
+
+async function run(options: Options): Promise<void> {
+  await mkdir(RESULTS, { recursive: true });
+  const startedAt = new Date();
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  const machine = {
+    cores: availableParallelism(),
+    model: cpus()[0]?.model,
+    gib: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+  };
+  const rows: Row[] = [];
+  for (const part of options.only) {
+    process.stderr.write(`measuring ${part} ...\n`);
+    const measured = await inWorld(options, (world) => parts[part](options, world));
+    for (const row of measured) process.stderr.write(`${table([row]).split('\n').at(-1)} ${row.note ?? ''}\n`);
+    rows.push(...measured);
+  }
+  const result = { commit, startedAt, endedAt: new Date(), machine, loadAverage: loadavg(), options, rows };
+  const file = `${RESULTS}${startedAt.toISOString().replaceAll(/[:.]/g, '-')}.json`;
+  await writeFile(file, JSON.stringify(result, null, 2) + '\n');
+  const { cores, gib, node } = machine;
+  process.stdout.write(`${table(rows)}\n\ncommit ${commit}, ${cores} cores, ${gib} GiB, Node ${node}\n${file}\n`);
+  if (rows.some((row) => standing(row) === 'missed')) process.exitCode = 1;
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options === 'help') process.stdout.write(HELP);
+  else await run(options);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 2;
+}

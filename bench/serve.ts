@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { operations } from '@countersign/core/contract/operations';
+import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
+import { readConfig } from '../packages/server/src/config.ts';
+import { Admission } from '../packages/server/src/database/admission.ts';
+import { BatchWriter } from '../packages/server/src/database/batch-writer.ts';
+import { Slots } from '../packages/server/src/database/slots.ts';
+import { inTenantTransaction } from '../packages/server/src/database/transaction.ts';
+import type { PublicApi } from '../packages/server/src/http/public-api.ts';
+import { readBody } from '../packages/server/src/http/read-body.ts';
+import { bodyReader } from '../packages/server/src/http/validate-body.ts';
+import { appendAuditEntry } from '../packages/server/src/ingest/audit.ts';
+import type { Answered } from '../packages/server/src/ingest/endpoint.ts';
+import { type PreparedAudit, writeAudit } from '../packages/server/src/ingest/write-audit.ts';
+import { type OpenDatabase, openDatabase } from '../packages/server/src/open-database.ts';
+import { start } from '../packages/server/src/serve.ts';
+import { LIMIT_PATHS } from './limit-paths.ts';
+
+/** The server that is measured: the product's own, with the routes it is measured against. Started by world.ts, ends with it. */
+const config = readConfig();
+const database = await openDatabase(config, (line) => process.stderr.write(`${line}\n`));
+const running = await start(config, database, pino({ level: config.logLevel }), (app, api) => registerLimits(app, api, database));
+process.send?.({ ready: running.address.port });
+
+process.on('message', (ask) => {
+  if (ask === 'peak') process.send?.({ peakBytes: peakBytes() });
+});
+for (const end of ['SIGTERM', 'disconnect']) {
+  process.once(end, async () => {
+    await running.close();
+    await database.close();
+    process.exit(0);
+  });
+}
+
+/** Largest resident size since the start, as the kernel kept it; where it does not say, the size now. */
+function peakBytes(): number {
+  try {
+    const [, kib] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+    if (kib !== undefined) return Number(kib) * 1024;
+  } catch {
+    // Not Linux.
+  }
+  return process.memoryUsage().rss;
+}
+
+/** The limits of the table that need the same server: authenticate, read, and store nothing, or one entry a transaction. */
+function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenDatabase): void {
+  const slots = new Slots(config.databaseConnections);
+  const oneByOne = new BatchWriter<PreparedAudit, Answered>({
+    name: 'audit-singly',
+    itemsMax: 1,
+    inFlightMax: 1,
+    admission: new Admission(config.queueBytesMax),
+    slots,
+    write: (tenantId, items) => inTenantTransaction(pool, tenantId, (tx) => writeAudit(tx, items)),
+  });
+  const readTrace = bodyReader(operations.ingestTrace);
+  const readEntry = bodyReader(operations.appendAuditEntry);
+  const limits = {
+    [LIMIT_PATHS.traceReadOnly]: async (document: Buffer) => {
+      readTrace(document);
+      return { json: '{"ok":true}' };
+    },
+    [LIMIT_PATHS.tiny]: async () => ({ json: '{"ok":true}' }),
+    [LIMIT_PATHS.auditSingly]: async (document: Buffer, principal: Awaited<ReturnType<typeof api.authenticator.authenticate>>) =>
+      appendAuditEntry(
+        { ...api.house, audit: oneByOne },
+        { principal, document, idempotencyKey: undefined },
+        readEntry(document),
+      ),
+  };
+  for (const [path, answer] of Object.entries(limits)) {
+    app.post(path, async (request, reply) => {
+      const principal = await api.authenticator.authenticate(request.headers, 'audit');
+      const limits = { bytesMax: api.bytesMax.report, admission: api.reading, tenantId: principal.tenantId };
+      const { document, leave } = await readBody(request.raw, limits);
+      try {
+        const { json } = await answer(document, principal);
+        return await reply.header('content-type', 'application/json; charset=utf-8').send(json);
+      } finally {
+        leave();
+      }
+    });
+  }
+}

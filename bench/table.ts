@@ -1,0 +1,27 @@
+import { type Row, standing } from './rounds.ts';
+
+/** The rows as a Markdown table, which is what docs/performance.md keeps. */
+export function table(rows: readonly Row[]): string {
+  const head = ['work', 'rate', 'limit', "limit's rate", 'ratio', 'to reach', 'moonshot', ''];
+  const lines = rows.map((row) => {
+    const { work, limit, unit, rate, limitRate, ratio, goal } = row;
+    const mark = (value: number) => `${goal.lessIsBetter === true ? '≤ ' : ''}${value}`;
+    return [
+      work,
+      `${figure(rate)} ${unit}`,
+      limit,
+      figure(limitRate),
+      figure(ratio),
+      mark(goal.atLeast),
+      mark(goal.moonshot),
+      standing(row),
+    ];
+  });
+  const widths = head.map((_, column) => Math.max(...[head, ...lines].map((line) => line[column]!.length)));
+  const written = (line: string[]) => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  return [written(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...lines.map(written)].join('\n');
+}
+
+/** Three significant digits, or whole. */
+const figure = (value: number): string =>
+  value >= 1000 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));
