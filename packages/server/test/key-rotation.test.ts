@@ -112,6 +112,12 @@ describe('the signing key from the environment', () => {
     expect(signatures((await checkpoint(both, 'keys')).out)).toHaveLength(1);
     expect((await checkpoint(alone, 'keys')).status).toBe(0);
     expect(await checkpoint(old, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/was retired/) });
+    // A reader who knows the new key alone checks the ledger with it, though its first checkpoint is by the old one.
+    const kept = join(folder, 'kept-decisions');
+    writeFileSync(kept, (await checkpoint(alone, 'decisions')).out);
+    const known = ['--log', 'decisions', '--checkpoint', kept, '--key', second.note_key];
+    expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', ...known)).status).toBe(0);
+    expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', '--key', second.note_key)).status).toBe(0);
     for (const log of ['audit', 'decisions', 'keys'])
       expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', '--log', log)).status, log).toBe(0);
   });

@@ -53,7 +53,21 @@ function canonicalObject(object: Record<string, unknown>): string {
   let text = '{';
   for (const name of Object.keys(object).sort()) {
     if (text.length > 1) text += ',';
-    text += canonicalString(name) + ':' + canonicalJson(object[name]);
+    text += canonicalName(name) + canonicalJson(object[name]);
   }
   return text + '}';
 }
+
+/** What comes before a member's value. Most names come again and again, in every entry of a ledger; those of senders are bounded. */
+function canonicalName(name: string): string {
+  let text = names.get(name);
+  if (text === undefined) {
+    text = canonicalString(name) + ':';
+    if (names.size < NAMES_MAX && name.length <= NAME_LENGTH_MAX) names.set(name, text);
+  }
+  return text;
+}
+
+const names = new Map<string, string>();
+const NAMES_MAX = 1000;
+const NAME_LENGTH_MAX = 64;

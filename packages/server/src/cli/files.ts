@@ -4,7 +4,7 @@ import { ExitError } from '../exit-codes.ts';
 
 /** Reads a file as a stream, `-` for standard input, for the time of `work`. */
 export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {
-  const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1024 * 1024 });
+  const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 128 * 1024 });
   try {
     return await usable('read', path, work(stream as AsyncIterable<Uint8Array>));
   } finally {

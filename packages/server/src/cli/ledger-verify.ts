@@ -61,7 +61,8 @@ async function reportOn(session: Session, asked: Asked, { heard }: Progress): Pr
   if (file !== undefined && log !== 'keys') return readingFile(file, (bytes) => verifyExport(bytes, { log, ...demand }));
   return session.withWorkspace(workspace!, async (database, tenant) => {
     const { signer, lookupPool } = database;
-    const listed = keys ?? noteKeysOf(signer.instanceId, await listSigningKeys(lookupPool));
+    // Stored checkpoints are as old as the ledger: each is by one of the keys that the instance had. --key is for the kept ones.
+    const listed = noteKeysOf(signer.instanceId, await listSigningKeys(lookupPool));
     return walk(database, tenant.id, log, { keys: listed, ...demand });
   });
 }

@@ -95,13 +95,17 @@ export class BatchWriter<I extends Item, Answer> {
     const release = await this.#options.slots.take();
     // Taken only now: whatever arrived while this batch waited for a connection goes with it.
     const batch = this.#take(lane);
-    try {
-      if (batch.length > 0) await this.#settle(tenantId, batch);
-    } finally {
-      release();
-      lane.inFlight -= 1;
-      if (lane.queue.length > 0) this.#flushSoon(tenantId);
-      else if (lane.inFlight === 0) this.#lanes.delete(tenantId);
+    const tell = batch.length > 0 ? await this.#settle(tenantId, batch) : () => undefined;
+    release();
+    lane.inFlight -= 1;
+    if (lane.queue.length > 0) {
+      // The next batch is on its way before the answers of this one are made: the database works meanwhile.
+      lane.inFlight += 1;
+      void this.#flush(tenantId, lane);
+      setImmediate(tell);
+    } else {
+      if (lane.inFlight === 0) this.#lanes.delete(tenantId);
+      tell();
     }
   }
 
@@ -126,42 +130,45 @@ export class BatchWriter<I extends Item, Answer> {
     return batch;
   }
 
-  /** Writes a batch and settles every promise of it, whatever happens. */
-  async #settle(tenantId: string, batch: readonly Waiting<I, Answer>[], tries = TRIES): Promise<void> {
-    this.#options.observe?.(batch.length);
+  /** Writes a batch, whatever happens, and gives back what settles its promises. Never rejects. */
+  async #settle(tenantId: string, batch: readonly Waiting<I, Answer>[], tries = TRIES): Promise<() => void> {
     try {
+      this.#options.observe?.(batch.length);
       const outcomes = await this.#options.write(
         tenantId,
         batch.map(({ item }) => item),
       );
-      batch.forEach(({ resolve, reject }, index) => {
-        const outcome = outcomes[index]!;
-        if (outcome instanceof ApiError) reject(outcome);
-        else resolve(outcome);
-      });
+      return () => {
+        batch.forEach(({ resolve, reject }, index) => {
+          const outcome = outcomes[index]!;
+          if (outcome instanceof ApiError) reject(outcome);
+          else resolve(outcome);
+        });
+      };
     } catch (error) {
-      await this.#recover(tenantId, batch, error, tries);
+      return this.#recover(tenantId, batch, error, tries);
     }
   }
 
-  async #recover(tenantId: string, batch: readonly Waiting<I, Answer>[], error: unknown, tries: number): Promise<void> {
+  async #recover(tenantId: string, batch: readonly Waiting<I, Answer>[], error: unknown, tries: number): Promise<() => void> {
     if (error instanceof RefusedItems) {
       const rest = batch.filter(({ item, reject }) => {
         const refusal = error.refused.get(item);
         if (refusal !== undefined) reject(refusal);
         return refusal === undefined;
       });
-      if (rest.length > 0) await this.#settle(tenantId, rest, tries);
+      if (rest.length > 0) return this.#settle(tenantId, rest, tries);
     } else if (isWorthRetrying(error) && tries > 1) {
-      await this.#settle(tenantId, batch, tries - 1);
+      return this.#settle(tenantId, batch, tries - 1);
     } else if (isDatabaseAway(error)) {
       // Whether the COMMIT arrived is not known: nothing is acknowledged, and an Idempotency-Key makes trying again safe.
       for (const { reject } of batch) reject(unavailable(error));
     } else if (batch.length > 1) {
       // One bad item must not fail its neighbours.
-      for (const waiting of batch) await this.#settle(tenantId, [waiting], tries);
+      for (const waiting of batch) (await this.#settle(tenantId, [waiting], tries))();
     } else {
       batch[0]?.reject(error);
     }
+    return () => undefined;
   }
 }
