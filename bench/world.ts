@@ -76,8 +76,9 @@ async function build(made: AsyncDisposableStack, profileFolder: string | undefin
 }
 
 function startServer(environment: Record<string, string>, profileFolder: string | undefined): ChildProcess {
-  const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
-  return spawn(process.execPath, [...flags, fileURLToPath(new URL('serve.ts', import.meta.url))], {
+  const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
+  // With the flags of Node that this process was started with, by the same script as the server of `npm start`.
+  return spawn(process.execPath, [...process.execArgv, ...profiling, fileURLToPath(new URL('serve.ts', import.meta.url))], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
