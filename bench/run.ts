@@ -33,11 +33,17 @@ const parts: Record<Part, Measurement> = {
 async function inWorld<T>(options: Options, measure: (world: World) => Promise<T>): Promise<T> {
   const world = await makeWorld(options.profile ? RESULTS : undefined);
   try {
-    return await measure(world);
+    return await Promise.race([measure(world), stopped]);
   } finally {
     await world.end();
   }
 }
+
+/** Rejects when the bench is told to stop: what it has started is ended then, and its data removed. */
+const stopped = new Promise<never>((_, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
+});
+stopped.catch(() => undefined);
 
 async function run(options: Options): Promise<void> {
   await mkdir(RESULTS, { recursive: true });
