@@ -8,6 +8,10 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 /** A room, and what it must never import: folders of this repository, packages, or node's own modules. ARCHITECTURE.md shows the table. */
 const TABLE: { room: string; never: (RegExp | string)[] }[] = [
   { room: 'packages/core/src/contract', never: ['packages/core/src/domain', 'packages/server', /^(?!typebox$)/] },
+  {
+    room: 'packages/core/src/portal',
+    never: ['packages/core/src/domain', 'packages/server', 'packages/portal', /^(?!typebox$)/],
+  },
   { room: 'packages/core/src/domain', never: ['packages/server', /^(?!node:crypto$)/] },
   {
     room: 'packages/server/src/database',
@@ -45,6 +49,22 @@ const TABLE: { room: string; never: (RegExp | string)[] }[] = [
     ],
   },
   {
+    room: 'packages/server/src/people',
+    never: [
+      'packages/server/src/http',
+      'packages/server/src/ingest',
+      'packages/server/src/portal',
+      'packages/server/src/cli',
+      'packages/server/src/config.ts',
+      /^fastify/,
+      /^commander/,
+    ],
+  },
+  {
+    room: 'packages/server/src/portal',
+    never: ['packages/server/src/cli', 'packages/server/src/config.ts', /^commander/],
+  },
+  {
     room: 'packages/server/src/ingest',
     never: ['packages/server/src/http', 'packages/server/src/cli', 'packages/server/src/config.ts', /^fastify/, /^pg$/],
   },
@@ -56,6 +76,8 @@ const TYPE_ONLY_DRIVER = [
   'packages/server/src/storage',
   'packages/server/src/workspace',
   'packages/server/src/ledger',
+  'packages/server/src/people',
+  'packages/server/src/portal',
   'packages/server/src/http',
 ];
 

@@ -111,9 +111,29 @@ log_heads.row_hash bytea
 log_heads.last_recorded_at timestamp with time zone not null default '-infinity'::timestamp with time zone
 log_heads.tree_size bigint not null default 0
 log_heads.frontier bytea not null default '\x'::bytea
+memberships.tenant_id uuid not null
+memberships.person_id uuid not null
+memberships.role text not null
+memberships.joined_at timestamp with time zone not null default clock_timestamp()
 migrations.id integer not null default nextval('countersign.migrations_id_seq'::regclass)
 migrations.name character varying(255) not null
 migrations.run_on timestamp without time zone not null
+one_time_links.token_sha256 bytea not null
+one_time_links.id uuid not null
+one_time_links.purpose text not null
+one_time_links.tenant_id uuid
+one_time_links.person_id uuid
+one_time_links.email text
+one_time_links.role text
+one_time_links.made_by text not null
+one_time_links.created_at timestamp with time zone not null default clock_timestamp()
+one_time_links.expires_at timestamp with time zone not null
+people.id uuid not null
+people.email text not null
+people.name text not null
+people.password text
+people.created_at timestamp with time zone not null default clock_timestamp()
+people.password_changed_at timestamp with time zone
 recertifications.tenant_id uuid not null
 recertifications.incident_id uuid not null
 recertifications.agent_id uuid not null
@@ -122,6 +142,16 @@ recertifications.closed_at timestamp with time zone
 recertifications.closed_by text
 recertifications.rationale text
 recertifications.evaluation_id uuid
+sessions.token_sha256 bytea not null
+sessions.id uuid not null
+sessions.person_id uuid not null
+sessions.created_at timestamp with time zone not null default clock_timestamp()
+sessions.last_used_at timestamp with time zone not null default clock_timestamp()
+sessions.expires_at timestamp with time zone not null
+sessions.user_agent text
+sign_in_attempts.subject bytea not null
+sign_in_attempts.window_began_at timestamp with time zone not null default clock_timestamp()
+sign_in_attempts.attempts integer not null default 1
 signing_keys.kid text not null
 signing_keys.public_key bytea not null
 signing_keys.created_at timestamp with time zone not null default clock_timestamp()
@@ -279,12 +309,41 @@ countersign.log_heads log_heads_row_hash_check CHECK ((octet_length(row_hash) = 
 countersign.log_heads log_heads_seq_check CHECK ((seq >= 0))
 countersign.log_heads log_heads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.log_heads log_heads_tree_size_check CHECK ((tree_size >= 0))
+countersign.memberships memberships_person_id_fkey FOREIGN KEY (person_id) REFERENCES countersign.people(id)
+countersign.memberships memberships_pkey PRIMARY KEY (tenant_id, person_id)
+countersign.memberships memberships_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'approver'::text, 'admin'::text])))
+countersign.memberships memberships_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.migrations migrations_pkey PRIMARY KEY (id)
+countersign.one_time_links one_time_links_check CHECK (
+CASE purpose
+    WHEN 'set_up'::text THEN (person_id IS NULL)
+    WHEN 'invitation'::text THEN ((tenant_id IS NOT NULL) AND (email IS NOT NULL) AND (role IS NOT NULL))
+    ELSE (person_id IS NOT NULL)
+END)
+countersign.one_time_links one_time_links_id_key UNIQUE (id)
+countersign.one_time_links one_time_links_person_id_fkey FOREIGN KEY (person_id) REFERENCES countersign.people(id)
+countersign.one_time_links one_time_links_pkey PRIMARY KEY (token_sha256)
+countersign.one_time_links one_time_links_purpose_check CHECK ((purpose = ANY (ARRAY['set_up'::text, 'invitation'::text, 'password_reset'::text, 'sign_in'::text])))
+countersign.one_time_links one_time_links_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'approver'::text, 'admin'::text])))
+countersign.one_time_links one_time_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.one_time_links one_time_links_token_sha256_check CHECK ((octet_length(token_sha256) = 32))
+countersign.people people_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254)))
+countersign.people people_email_key UNIQUE (email)
+countersign.people people_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
+countersign.people people_password_check CHECK ((password ~~ '$argon2id$%'::text))
+countersign.people people_pkey PRIMARY KEY (id)
 countersign.recertifications recertifications_check CHECK ((((closed_at IS NULL) = (evaluation_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL)) AND ((closed_at IS NULL) = (rationale IS NULL))))
 countersign.recertifications recertifications_pkey PRIMARY KEY (tenant_id, incident_id)
 countersign.recertifications recertifications_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
 countersign.recertifications recertifications_tenant_id_evaluation_id_fkey FOREIGN KEY (tenant_id, evaluation_id) REFERENCES countersign.evaluations(tenant_id, id)
 countersign.recertifications recertifications_tenant_id_incident_id_fkey FOREIGN KEY (tenant_id, incident_id) REFERENCES countersign.incidents(tenant_id, id)
+countersign.sessions sessions_id_key UNIQUE (id)
+countersign.sessions sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES countersign.people(id)
+countersign.sessions sessions_pkey PRIMARY KEY (token_sha256)
+countersign.sessions sessions_token_sha256_check CHECK ((octet_length(token_sha256) = 32))
+countersign.sign_in_attempts sign_in_attempts_attempts_check CHECK ((attempts >= 0))
+countersign.sign_in_attempts sign_in_attempts_pkey PRIMARY KEY (subject)
+countersign.sign_in_attempts sign_in_attempts_subject_check CHECK ((octet_length(subject) = 32))
 countersign.signing_keys signing_keys_pkey PRIMARY KEY (kid)
 countersign.signing_keys signing_keys_public_key_check CHECK ((octet_length(public_key) = 32))
 countersign.spans spans_kind_check CHECK ((kind = ANY (ARRAY['agent'::text, 'llm'::text, 'tool'::text, 'retrieval'::text, 'guardrail'::text, 'other'::text])))
@@ -317,7 +376,14 @@ CREATE INDEX evaluations_latest_of_harness ON countersign.evaluations USING btre
 CREATE INDEX idempotency_keys_by_age ON countersign.idempotency_keys USING btree (tenant_id, created_at)
 CREATE INDEX incidents_of_agent ON countersign.incidents USING btree (tenant_id, agent_id, opened_at DESC)
 CREATE INDEX ingestion_keys_of_tenant ON countersign.ingestion_keys USING btree (tenant_id, created_at)
+CREATE INDEX memberships_of_person ON countersign.memberships USING btree (person_id, tenant_id)
+CREATE INDEX one_time_links_by_end ON countersign.one_time_links USING btree (expires_at)
+CREATE INDEX one_time_links_of_person ON countersign.one_time_links USING btree (person_id)
+CREATE INDEX one_time_links_of_tenant ON countersign.one_time_links USING btree (tenant_id, purpose, created_at)
 CREATE INDEX recertifications_open ON countersign.recertifications USING btree (tenant_id, agent_id) WHERE (closed_at IS NULL)
+CREATE INDEX sessions_by_end ON countersign.sessions USING btree (expires_at)
+CREATE INDEX sessions_of_person ON countersign.sessions USING btree (person_id, created_at)
+CREATE INDEX sign_in_attempts_by_age ON countersign.sign_in_attempts USING btree (window_began_at)
 CREATE UNIQUE INDEX agents_pkey ON countersign.agents USING btree (tenant_id, id)
 CREATE UNIQUE INDEX agents_tenant_id_name_key ON countersign.agents USING btree (tenant_id, name)
 CREATE UNIQUE INDEX approvals_pkey ON countersign.approvals USING btree (tenant_id, evaluation_id)
@@ -337,8 +403,16 @@ CREATE UNIQUE INDEX instance_pkey ON countersign.instance USING btree (only_row)
 CREATE UNIQUE INDEX key_events_pkey ON countersign.key_events USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX key_last_use_pkey ON countersign.key_last_use USING btree (tenant_id, key_id)
 CREATE UNIQUE INDEX log_heads_pkey ON countersign.log_heads USING btree (tenant_id, log)
+CREATE UNIQUE INDEX memberships_pkey ON countersign.memberships USING btree (tenant_id, person_id)
 CREATE UNIQUE INDEX migrations_pkey ON countersign.migrations USING btree (id)
+CREATE UNIQUE INDEX one_time_links_id_key ON countersign.one_time_links USING btree (id)
+CREATE UNIQUE INDEX one_time_links_pkey ON countersign.one_time_links USING btree (token_sha256)
+CREATE UNIQUE INDEX people_email_key ON countersign.people USING btree (email)
+CREATE UNIQUE INDEX people_pkey ON countersign.people USING btree (id)
 CREATE UNIQUE INDEX recertifications_pkey ON countersign.recertifications USING btree (tenant_id, incident_id)
+CREATE UNIQUE INDEX sessions_id_key ON countersign.sessions USING btree (id)
+CREATE UNIQUE INDEX sessions_pkey ON countersign.sessions USING btree (token_sha256)
+CREATE UNIQUE INDEX sign_in_attempts_pkey ON countersign.sign_in_attempts USING btree (subject)
 CREATE UNIQUE INDEX signing_keys_pkey ON countersign.signing_keys USING btree (kid)
 CREATE UNIQUE INDEX spans_pkey ON countersign.spans USING btree (tenant_id, trace, span_id)
 CREATE UNIQUE INDEX telemetry_events_pkey ON countersign.telemetry_events USING btree (tenant_id, submission, ordinal)
@@ -374,8 +448,14 @@ instance enabled f forced f using  check
 key_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 key_last_use enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 log_heads enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+memberships enabled t forced t using (person_id = (NULLIF(current_setting('countersign.person_id'::text, true), ''::text))::uuid) check 
+memberships enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 migrations enabled f forced f using  check 
+one_time_links enabled f forced f using  check 
+people enabled f forced f using  check 
 recertifications enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+sessions enabled f forced f using  check 
+sign_in_attempts enabled f forced f using  check 
 signing_keys enabled f forced f using  check 
 spans enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 telemetry_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -400,8 +480,13 @@ instance INSERT, SELECT
 key_events INSERT, SELECT
 key_last_use INSERT, SELECT
 log_heads INSERT, SELECT
+memberships DELETE, INSERT, SELECT
 migrations SELECT
+one_time_links DELETE, INSERT, SELECT
+people INSERT, SELECT
 recertifications INSERT, SELECT, UPDATE
+sessions DELETE, INSERT, SELECT
+sign_in_attempts DELETE, INSERT, SELECT, UPDATE
 signing_keys INSERT, SELECT
 spans INSERT, SELECT, UPDATE
 telemetry_events INSERT, SELECT
@@ -417,4 +502,7 @@ decision_keys retired_at
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
 key_last_use last_used_at
 log_heads frontier, last_recorded_at, row_hash, seq, tree_size
+memberships role
+people name, password, password_changed_at
+sessions last_used_at
 signing_keys retired_at

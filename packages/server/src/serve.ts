@@ -16,7 +16,9 @@ import type { PublicApi } from './http/public-api.ts';
 import { RateLimit } from './http/rate-limit.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { openHouse } from './open-house.ts';
+import { openPortal } from './open-portal.ts';
 import { openReader } from './open-reader.ts';
+import { registerPortalApi } from './portal/portal-api.ts';
 import { welcome } from './welcome.ts';
 
 /** How long requests under way may take to end once the server is told to stop. */
@@ -100,6 +102,7 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
   });
   const app = buildApp({
     api,
+    portal: (into) => registerPortalApi(into, openPortal(config, database, reading)),
     ledger: { reader: openReader(database, checkpoints), authenticator: api.authenticator, rateLimit: api.rateLimit },
     metrics,
     log,

@@ -40,7 +40,7 @@ async function schemaText(): Promise<string> {
       'row-level security',
       `SELECT format('%s enabled %s forced %s using %s check %s', c.relname, c.relrowsecurity, c.relforcerowsecurity, p.qual, p.with_check) AS line
          FROM pg_class c LEFT JOIN pg_policies p ON p.schemaname = 'countersign' AND p.tablename = c.relname
-        WHERE c.relnamespace = 'countersign'::regnamespace AND c.relkind = 'r' ORDER BY c.relname`,
+        WHERE c.relnamespace = 'countersign'::regnamespace AND c.relkind = 'r' ORDER BY c.relname, p.policyname`,
     ),
     await lines(
       "rights of the server's role",
@@ -71,12 +71,26 @@ describe('the schema', () => {
         WHERE c.relnamespace = 'countersign'::regnamespace AND k.contype IN ('p', 'f')
           AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')`,
     );
-    const wrong = tables.filter(({ definition }) => !/^(PRIMARY|FOREIGN) KEY \(tenant_id[,)]/.test(definition));
-    // Looked up across tenants by its prefix, before the tenant is known.
-    expect(wrong.map(({ table }) => table)).toEqual(['ingestion_keys']);
+    // People belong to the instance, as tenants do: what refers to them does so by their own id.
+    const wrong = tables.filter(
+      ({ definition }) =>
+        !/^(PRIMARY|FOREIGN) KEY \(tenant_id[,)]|^FOREIGN KEY \(person_id\) REFERENCES countersign\.people/.test(definition),
+    );
+    // Looked up across tenants by the prefix, or by the hash of the link, before the tenant is known.
+    expect(wrong.map(({ table }) => table).sort()).toEqual(['ingestion_keys', 'one_time_links']);
     const open = await database.sql<{ table: string }>(
       `SELECT relname AS table FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1`,
     );
-    expect(open.map(({ table }) => table)).toEqual(['ingestion_keys', 'instance', 'migrations', 'signing_keys', 'tenants']);
+    expect(open.map(({ table }) => table)).toEqual([
+      'ingestion_keys',
+      'instance',
+      'migrations',
+      'one_time_links',
+      'people',
+      'sessions',
+      'sign_in_attempts',
+      'signing_keys',
+      'tenants',
+    ]);
   });
 });

@@ -12,8 +12,23 @@ export const ERRORS = {
     when: 'The key is missing, malformed, unknown, revoked, expired, or its secret is wrong: one and the same answer.',
   },
   insufficient_scope: { status: 401, when: 'The key is good, but the scope that the endpoint needs is missing.' },
+  not_signed_in: { status: 401, when: 'Portal: there is no session, or it has ended.' },
+  sign_in_failed: {
+    status: 401,
+    when: 'Portal: the e-mail address and the password do not belong together, whether or not there is such an account.',
+  },
+  forbidden: { status: 403, when: "Portal: the person's role in the workspace does not allow this." },
+  cross_origin: {
+    status: 403,
+    when: 'Portal: a change was asked for by a page of another origin, or by no page (Origin, Sec-Fetch-Site).',
+  },
   not_found: { status: 404, when: 'There is nothing at this path.' },
   method_not_allowed: { status: 405, when: 'The path takes another method; `Allow` names it.' },
+  refused: { status: 409, when: 'Portal: the rules or the state of the workspace refuse the act; the issue says why.' },
+  link_not_valid: {
+    status: 410,
+    when: 'Portal: the one-time link is unknown, was used or withdrawn, or has expired: one and the same answer.',
+  },
   payload_too_large: { status: 413, when: 'The body, decompressed, is larger than the limit of the endpoint.' },
   unsupported_media_type: {
     status: 415,
@@ -27,7 +42,7 @@ export const ERRORS = {
   idempotency_key_reused: { status: 422, when: 'The Idempotency-Key was used with another body within 24 hours.' },
   rate_limited: {
     status: 429,
-    when: 'The key sent more requests in this minute than are configured; `Retry-After` says when to try again.',
+    when: 'The key sent more requests in this minute than are configured, or there were too many tries to sign in; `Retry-After` says when to try again.',
   },
   bad_request: { status: 400, when: 'What arrived is not HTTP that can be read.' },
   request_timeout: { status: 408, when: 'The request did not arrive in time.' },

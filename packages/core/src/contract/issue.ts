@@ -31,6 +31,7 @@ export const ISSUE_CODES = {
   other_body: 'The Idempotency-Key was used with another body within the last 24 hours.',
   missing_scope: 'The key does not have the scope that this endpoint needs.',
   size_limit: 'The body is larger than the limit of this endpoint, in bytes.',
+  refused: 'The rules or the state of the workspace refuse the act; the message says why and what would help.',
   media_type: 'The body is not application/json, or its content encoding is not supported.',
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;

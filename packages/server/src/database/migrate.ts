@@ -91,6 +91,11 @@ const CHANGEABLE: Record<string, string> = {
   spans: 'UPDATE',
   approvals: 'UPDATE',
   recertifications: 'UPDATE',
+  people: 'UPDATE (name, password, password_changed_at)',
+  memberships: 'UPDATE (role), DELETE',
+  sessions: 'UPDATE (last_used_at), DELETE',
+  one_time_links: 'DELETE',
+  sign_in_attempts: 'UPDATE, DELETE',
 };
 
 async function grantServerRole(client: pg.Client, role: string): Promise<void> {

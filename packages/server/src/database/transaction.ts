@@ -14,13 +14,22 @@ export interface Statement<Row> {
 /** Names a statement. One function of `storage/` per statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
 
-/** What the storage functions run on: one transaction of one tenant. */
-export interface Transaction {
-  readonly tenantId: string;
+/** What statements are sent on: a transaction, whoever it belongs to. */
+export interface Statements {
   /** Sends a statement. Statements of one transaction travel in a pipeline: send those that do not need each other's rows together. */
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
   /** Sends COMMIT right behind what was sent last, waits for all of it, and gives back what `last` gives. */
   commit<T>(last: Promise<T>): Promise<T>;
+}
+
+/** What the storage functions run on: one transaction of one tenant. */
+export interface Transaction extends Statements {
+  readonly tenantId: string;
+}
+
+/** One transaction of one person, who sees where they belong, and of no tenant. */
+export interface PersonTransaction extends Statements {
+  readonly personId: string;
 }
 
 /**
@@ -43,9 +52,22 @@ const IN_FAILED_TRANSACTION = '25P02';
  * The one way to run a transaction: it belongs to one tenant, row-level security included, and is committed when `work` returns.
  * On any error it is rolled back; a connection that broke is not used again.
  */
-export async function inTenantTransaction<T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+  inTransaction(pool, { tenantId, personId: '' }, work);
+
+/** The same for what a person does with their own account: no tenant's rows are seen but the person's memberships. */
+export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: PersonTransaction) => Promise<T>): Promise<T> =>
+  inTransaction(pool, { tenantId: '', personId }, work);
+
+/** Whom a transaction belongs to: a tenant or a person, the other one empty. */
+interface Scope {
+  tenantId: string;
+  personId: string;
+}
+
+async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  const tx = new PipelinedTransaction(client, tenantId);
+  const tx = new PipelinedTransaction(client, scope);
   try {
     tx.begin();
     const result = await work(tx);
@@ -61,23 +83,26 @@ export async function inTenantTransaction<T>(pool: Pool, tenantId: string, work:
   }
 }
 
-class PipelinedTransaction implements Transaction {
+class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly tenantId: string;
+  readonly personId: string;
   readonly #client: PoolClient;
   #committed: Promise<void> | undefined;
   #firstFailure: unknown;
   #opening: Promise<unknown> = Promise.resolve();
 
-  constructor(client: PoolClient, tenantId: string) {
+  constructor(client: PoolClient, { tenantId, personId }: Scope) {
     this.#client = client;
     this.tenantId = tenantId;
+    this.personId = personId;
   }
 
-  /** BEGIN and the tenant go out without waiting; if they fail, whatever follows fails with them. */
+  /** BEGIN and whom it belongs to go out without waiting; if they fail, whatever follows fails with them. */
   begin(): void {
     sendTogether(this.#client);
     keepPlansFresh(this.#client);
-    this.#opening = this.#client.query(`BEGIN; SET LOCAL countersign.tenant_id = ${pg.escapeLiteral(this.tenantId)}`);
+    const [setting, value] = this.personId === '' ? ['tenant_id', this.tenantId] : ['person_id', this.personId];
+    this.#opening = this.#client.query(`BEGIN; SET LOCAL countersign.${setting} = ${pg.escapeLiteral(value)}`);
     this.#opening.catch(() => undefined); // reported by commit(), or by the statement that follows
   }
 

@@ -16,6 +16,8 @@ export interface AppParts {
   metrics: Metrics;
   log: FastifyBaseLogger;
   tls: { cert: string; key: string } | undefined;
+  /** Registers the portal: its API and its pages. */
+  portal: (app: FastifyInstance) => void;
   /** Why the server is not ready, or undefined when it is. */
   notReady: () => Promise<string | undefined>;
 }
@@ -27,7 +29,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const NODE_SETTINGS = { requireHostHeader: false };
 
 /** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
-export function buildApp({ api, ledger, metrics, log, tls, notReady }: AppParts): FastifyInstance {
+export function buildApp({ api, ledger, portal, metrics, log, tls, notReady }: AppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -69,6 +71,7 @@ export function buildApp({ api, ledger, metrics, log, tls, notReady }: AppParts)
 
   registerPublicApi(app, api);
   registerLedgerApi(app, ledger);
+  portal(app);
   registerOperations(app, metrics, notReady);
   registerDocs(app);
   return app;

@@ -19,7 +19,10 @@ export function explain(error: ErrorObject, member: string, known: readonly stri
         message: `${member} must be ${bounds(schema)}, got ${shown(data)}`,
       };
     case 'minLength':
-      return { code: 'too_short', message: `${member} must not be empty` };
+      return {
+        code: 'too_short',
+        message: params.limit === 1 ? `${member} must not be empty` : `${member} must hold at least ${params.limit} characters`,
+      };
     case 'maxLength':
       return {
         code: 'too_long',
@@ -46,6 +49,8 @@ export function explain(error: ErrorObject, member: string, known: readonly stri
 const FORMAT_REMEDIES: Record<string, string> = {
   uuid: 'must be a UUID in its 36-character form, for example 0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f',
   'date-time': 'must be an RFC 3339 date-time that exists, for example 2026-11-20T09:30:00.123Z',
+  email: 'must be an e-mail address, for example ada@example.com',
+  password: 'must hold at most 1024 bytes of whole characters',
   date: 'must be a date that exists, for example 2033-12-31',
 };
 

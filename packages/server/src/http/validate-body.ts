@@ -12,8 +12,12 @@ import { explain } from './explain-issue.ts';
 import { parseJson } from './parse-json.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const EMAIL = /[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+/;
+const HOLDS_EMAIL = /[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+/;
 const TELEPHONE = /^\s*\+(?:[\s().\-/]*\d){6,}[\s().\-/]*$/;
+/** What is surely an address: one @ with something before it and a domain behind it, no spaces. Whether it exists, mail alone can tell. */
+const WHOLE_EMAIL = /^\s*[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]+\.[^\s@<>"(),:;[\]\\.]+\s*$/;
+/** Hashing is work: what is longer is no password. */
+const PASSWORD_BYTES_MAX = 1024;
 /** A longer text is too long as a label, which is said elsewhere: on megabytes these two would run for hours, or out of stack. */
 const OPAQUE_ID_UNITS_MAX = 2 * LABEL_LENGTH_MAX;
 
@@ -22,7 +26,9 @@ const formats = {
   uuid: UUID,
   'date-time': isDateTime,
   date: isCalendarDate,
-  'opaque-user-id': (text: string) => text.length > OPAQUE_ID_UNITS_MAX || (!EMAIL.test(text) && !TELEPHONE.test(text)),
+  email: (text: string) => text.length <= OPAQUE_ID_UNITS_MAX && text.isWellFormed() && WHOLE_EMAIL.test(text),
+  password: (text: string) => text.isWellFormed() && Buffer.byteLength(text) <= PASSWORD_BYTES_MAX,
+  'opaque-user-id': (text: string) => text.length > OPAQUE_ID_UNITS_MAX || (!HOLDS_EMAIL.test(text) && !TELEPHONE.test(text)),
 };
 
 // No coercion, no defaults, no removal: what is validated is what came.
@@ -50,6 +56,12 @@ export function bodyReader<Body>(operation: Operation<Body, unknown>): (document
     if (issues.length > 0) throw new ApiError('validation_failed', issues.slice(0, ISSUES_MAX));
     return value as Body;
   };
+}
+
+/** A function that lists all that is wrong with a value by a schema, up to 100 issues; none when the value fits. Compiled once. */
+export function issueFinder(schema: TSchema): (value: unknown) => Issue[] {
+  const fits = firstOnly.compile(schema);
+  return (value) => (fits(value) ? [] : collectIssues(schema, value, []).slice(0, ISSUES_MAX));
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -1,0 +1,91 @@
+import { type Static, Type } from 'typebox';
+import { dateTime, flag, label, nullable, uuid } from '../contract/scalars.ts';
+import { emailAddress, OneTimeLink, personName, role } from './identity-fields.ts';
+import type { PortalRoute } from './route.ts';
+
+/** Somebody who belongs to the workspace. */
+const Member = Type.Object({
+  person_id: uuid({ description: 'Identifier of the person; ledger entries name them as `user:<id>`.' }),
+  email: emailAddress(),
+  name: personName(),
+  role: role(),
+  joined_at: dateTime({ description: 'Since when.' }),
+});
+export type Member = Static<typeof Member>;
+
+/** An invitation that nobody has accepted yet. Its link was shown once and is not in here. */
+const Invitation = Type.Object({
+  id: uuid({ description: 'Identifier of the invitation.' }),
+  email: emailAddress(),
+  role: role(),
+  invited_by: nullable(label({ description: '`operator`, or `user:<id>`.' })),
+  created_at: dateTime({ description: 'When it was made.' }),
+  expires_at: dateTime({ description: 'Until when it can be accepted.' }),
+});
+export type Invitation = Static<typeof Invitation>;
+
+const Done = Type.Object({ ok: flag({ description: 'Committed.' }) });
+const WORKSPACE = '/api/portal/workspaces/:workspace';
+
+/** Who belongs to a workspace, in which role, and who is invited. */
+export const memberRoutes = {
+  'members.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/members`,
+    access: 'viewer',
+    summary: 'The members, by name',
+    answer: Type.Object({ items: Type.Array(Member) }),
+  },
+  'members.change_role': {
+    method: 'PATCH',
+    path: `${WORKSPACE}/members/:person`,
+    access: 'admin',
+    summary: "Change a member's role; the last admin stays admin",
+    body: Type.Object({ role: role() }, { additionalProperties: false }),
+    answer: Done,
+  },
+  'members.remove': {
+    method: 'DELETE',
+    path: `${WORKSPACE}/members/:person`,
+    access: 'admin',
+    summary: 'Remove a member; the last admin stays',
+    answer: Done,
+  },
+  'members.leave': {
+    method: 'DELETE',
+    path: `${WORKSPACE}/membership`,
+    access: 'viewer',
+    summary: 'Leave the workspace; the last admin stays',
+    answer: Done,
+  },
+  'members.reset_password': {
+    method: 'POST',
+    path: `${WORKSPACE}/members/:person/password-reset`,
+    access: 'admin',
+    summary:
+      'Make a one-time link by which a member sets a new password; for members who belong nowhere that the caller is not admin of',
+    answer: OneTimeLink,
+  },
+  'invitations.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/invitations`,
+    access: 'admin',
+    summary: 'The invitations that wait, newest first',
+    answer: Type.Object({ items: Type.Array(Invitation) }),
+  },
+  'invitations.create': {
+    method: 'POST',
+    path: `${WORKSPACE}/invitations`,
+    access: 'admin',
+    summary: 'Invite somebody by a one-time link; one that waited for the same address is void',
+    body: Type.Object({ email: emailAddress(), role: role() }, { additionalProperties: false }),
+    answer: OneTimeLink,
+  },
+  'invitations.withdraw': {
+    method: 'DELETE',
+    path: `${WORKSPACE}/invitations/:invitation`,
+    access: 'admin',
+    summary: 'Withdraw an invitation: its link is dead',
+    answer: Done,
+  },
+} as const satisfies Record<string, PortalRoute>;

@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox';
+import { dateTime, flag, nullable, text, uuid } from '../contract/scalars.ts';
+import {
+  emailAddress,
+  newPassword,
+  personName,
+  Session as SessionSchema,
+  SignedIn as SignedInSchema,
+  typedPassword,
+} from './identity-fields.ts';
+import type { PortalRoute } from './route.ts';
+
+export type Session = Static<typeof SessionSchema>;
+export type SignedIn = Static<typeof SignedInSchema>;
+
+/** One of a person's sessions, as they see it. */
+const ListedSession = Type.Object({
+  id: uuid({ description: 'Identifier of the session; it is no secret.' }),
+  current: flag({ description: 'Whether it is the one that asks.' }),
+  created_at: dateTime({ description: 'When it began.' }),
+  last_used_at: dateTime({ description: 'When it was last used, to a minute.' }),
+  expires_at: dateTime({ description: 'When it ends by itself.' }),
+  user_agent: nullable(text({ description: 'What the browser calls itself.' })),
+});
+
+/** Nothing to say but that it is done. */
+const Done = Type.Object({ ok: flag({ description: 'Committed.' }) });
+
+/** Signing in and out, and what a person does with their own account. */
+export const sessionRoutes = {
+  'session.sign_in': {
+    method: 'POST',
+    path: '/api/portal/session',
+    access: 'anyone',
+    summary: 'Sign in with e-mail address and password',
+    body: Type.Object({ email: emailAddress(), password: typedPassword() }, { additionalProperties: false }),
+    answer: SignedInSchema,
+  },
+  'session.show': {
+    method: 'GET',
+    path: '/api/portal/session',
+    access: 'person',
+    summary: 'Who is signed in, and the workspaces they belong to',
+    answer: SessionSchema,
+  },
+  'session.sign_out': {
+    method: 'DELETE',
+    path: '/api/portal/session',
+    access: 'person',
+    summary: 'Sign out: end this session',
+    answer: Done,
+  },
+  'sessions.list': {
+    method: 'GET',
+    path: '/api/portal/account/sessions',
+    access: 'person',
+    summary: 'The own sessions, newest first',
+    answer: Type.Object({ items: Type.Array(ListedSession) }),
+  },
+  'sessions.end': {
+    method: 'DELETE',
+    path: '/api/portal/account/sessions/:session',
+    access: 'person',
+    summary: 'End one of the own sessions',
+    answer: Done,
+  },
+  'account.rename': {
+    method: 'PATCH',
+    path: '/api/portal/account',
+    access: 'person',
+    summary: 'Change the own name',
+    body: Type.Object({ name: personName() }, { additionalProperties: false }),
+    answer: SessionSchema,
+  },
+  'account.change_password': {
+    method: 'POST',
+    path: '/api/portal/account/password',
+    access: 'person',
+    summary: 'Change the own password: every session ends, and the caller gets a new one',
+    body: Type.Object({ current_password: typedPassword(), new_password: newPassword() }, { additionalProperties: false }),
+    answer: SignedInSchema,
+  },
+} as const satisfies Record<string, PortalRoute>;

@@ -1,0 +1,22 @@
+import type { Config } from './config.ts';
+import type { Admission } from './database/admission.ts';
+import type { OpenDatabase } from './open-database.ts';
+import type { PortalParts } from './portal/portal-parts.ts';
+import { sameOrigin } from './portal/same-origin.ts';
+import { SessionCookie } from './portal/session-cookie.ts';
+
+/** Makes what the portal stands on. */
+export function openPortal(config: Config, { pool, lookupPool }: OpenDatabase, reading: Admission): PortalParts {
+  const { behindProxy } = config;
+  // Whether the browser's side of the way is TLS: the server's own, or that of the proxy in front of it.
+  const secure = config.tls !== undefined || behindProxy;
+  return {
+    pool,
+    readPool: lookupPool,
+    cookie: new SessionCookie(secure),
+    sameOrigin: sameOrigin({ secure, behindProxy }),
+    behindProxy,
+    reading,
+    bytesMax: config.recordBytesMax,
+  };
+}

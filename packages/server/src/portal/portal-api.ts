@@ -1,0 +1,103 @@
+import type { PortalRoute } from '@countersign/core/portal/route';
+import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../api-error.ts';
+import { asPortalError } from './act-errors.ts';
+import { type Caller, type Handler, Reply } from './handler.ts';
+import { memberHandlers } from './member-handlers.ts';
+import type { PortalParts } from './portal-parts.ts';
+import { inputReader } from './read-input.ts';
+import { sessionHandlers } from './session-handlers.ts';
+import { whoAsks } from './signed-in.ts';
+
+/** Every route has a handler and every handler a route: else this does not compile. */
+const HANDLERS: { [N in RouteName]: Handler<N> } = {
+  ...sessionHandlers,
+  ...memberHandlers,
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: each handler takes what its own route describes; the table above ties the two by name.
+type AnyHandler = (asked: any) => Promise<unknown>;
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The portal's own API, made of the table of its routes. The order of the checks is the same for all: session, membership and role,
+ * origin (of whatever is no GET), query and body, and then the handler.
+ */
+export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
+  const names = Object.keys(PORTAL_ROUTES) as RouteName[];
+  checkTable(names);
+  for (const name of names) registerRoute(app, parts, name, PORTAL_ROUTES[name], HANDLERS[name]);
+  refuseOtherMethods(app, names);
+}
+
+/** Said again when the server starts, for whoever runs it without the compiler. */
+function checkTable(names: readonly RouteName[]): void {
+  const handled = new Set(Object.keys(HANDLERS));
+  const wrong = [...names.filter((name) => !handled.delete(name)), ...handled];
+  if (wrong.length > 0) throw new Error(`portal routes without a handler, or handlers without a route: ${wrong.join(', ')}`);
+}
+
+function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName, route: PortalRoute, handler: AnyHandler): void {
+  const readInput = inputReader(route, parts);
+  app.route({
+    method: route.method,
+    url: route.path,
+    config: { endpoint: `portal:${name}` },
+    handler: async (request, reply) => {
+      try {
+        const params = paramsOf(request);
+        const who = await whoAsks(parts, route.access, request.headers, params);
+        if (route.method !== 'GET') parts.sameOrigin.require(request.headers);
+        const { query, body } = await readInput(request, who);
+        return send(reply, await handler({ ...who, params, query, body, caller: callerOf(request, parts), parts }));
+      } catch (error) {
+        throw asPortalError(error);
+      }
+    },
+  });
+}
+
+/** Every parameter is an id; what is none names nothing. */
+function paramsOf({ params }: FastifyRequest): Record<string, string> {
+  const ids = Object.entries(params as Record<string, string>).map(([name, id]) => [name, id.toLowerCase()] as const);
+  if (ids.some(([, id]) => !UUID.test(id))) throw new ApiError('not_found');
+  return Object.fromEntries(ids);
+}
+
+/** Behind a proxy the last address in X-Forwarded-For is the one that the proxy saw; those before it are what the client says. */
+function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts): Caller {
+  const forwarded = behindProxy ? headers['x-forwarded-for'] : undefined;
+  const last = String(forwarded ?? '')
+    .split(',')
+    .at(-1)!
+    .trim();
+  return { address: last === '' ? ip : last, userAgent: headers['user-agent'] ?? null };
+}
+
+function send(reply: FastifyReply, answer: unknown): FastifyReply {
+  const { body, headers, isJson } = answer instanceof Reply ? answer : Reply.json(answer, {});
+  void reply.headers(headers);
+  if (!isJson) return reply.send(body);
+  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** A path of the table asked by a method that it does not take is a 405, not a page. */
+function refuseOtherMethods(app: FastifyInstance, names: readonly RouteName[]): void {
+  const allowed = new Map<string, Set<string>>();
+  for (const name of names) {
+    const { path, method } = PORTAL_ROUTES[name];
+    allowed.set(path, (allowed.get(path) ?? new Set()).add(method));
+  }
+  for (const [url, methods] of allowed) {
+    const Allow = [...methods].join(', ');
+    app.route({
+      method: app.supportedMethods.filter((method) => !methods.has(method)),
+      url,
+      handler: async () => {
+        throw new ApiError('method_not_allowed', [], { Allow });
+      },
+    });
+  }
+}

@@ -1,0 +1,20 @@
+import type { Pool } from 'pg';
+import type { Admission } from '../database/admission.ts';
+import type { SameOrigin } from './same-origin.ts';
+import type { SessionCookie } from './session-cookie.ts';
+
+/** What the portal stands on; made in serve.ts and handed to every handler. */
+export interface PortalParts {
+  /** For acts. */
+  pool: Pool;
+  /** For looking up and reading, so that it does not wait behind the writers. */
+  readPool: Pool;
+  cookie: SessionCookie;
+  sameOrigin: SameOrigin;
+  /** Whether addresses are those that a proxy says (X-Forwarded-For). */
+  behindProxy: boolean;
+  /** Bounds the bodies that are in memory. */
+  reading: Admission;
+  /** Largest body, in bytes. */
+  bytesMax: number;
+}

@@ -1,0 +1,37 @@
+import type { Session, SignedIn } from '@countersign/core/portal/session-routes';
+import { ApiError } from '../api-error.ts';
+import { inPersonTransaction } from '../database/transaction.ts';
+import { hashOfToken } from '../people/secret-token.ts';
+import { membershipsOf } from '../storage/memberships.ts';
+import { findSession, type LiveSession } from '../storage/sessions.ts';
+import { Reply } from './handler.ts';
+import type { PortalParts } from './portal-parts.ts';
+
+/** The answer to whatever has signed somebody in: who they are, where they belong, and the cookie. */
+export async function signedInBy(parts: PortalParts, token: string, workspaceId: string | null = null): Promise<Reply<SignedIn>> {
+  const session = await findSession(parts.pool, hashOfToken(token)!);
+  if (session === undefined) throw new ApiError('not_signed_in'); // ended again before it was answered
+  return Reply.json({ ...(await sessionAnswer(parts, session)), workspace_id: workspaceId }, parts.cookie.keep(token));
+}
+
+/** Who is signed in, and where they belong. */
+export async function sessionAnswer(
+  parts: PortalParts,
+  {
+    personId,
+    email,
+    name,
+    hasPassword,
+    expiresAt,
+  }: Pick<LiveSession, 'personId' | 'email' | 'name' | 'hasPassword' | 'expiresAt'>,
+): Promise<Session> {
+  const memberships = await inPersonTransaction(parts.readPool, personId, membershipsOf);
+  return {
+    person: { id: personId, email, name, has_password: hasPassword },
+    memberships: memberships.map(({ workspaceId, workspaceName, role }) => ({
+      workspace: { id: workspaceId, name: workspaceName },
+      role,
+    })),
+    expires_at: expiresAt,
+  };
+}

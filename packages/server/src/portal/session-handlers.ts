@@ -1,0 +1,59 @@
+import { ApiError } from '../api-error.ts';
+import { inPersonTransaction } from '../database/transaction.ts';
+import { changePassword } from '../people/passwords.ts';
+import { signIn } from '../people/sign-in.ts';
+import { renamePerson } from '../storage/people.ts';
+import { deleteSession, listSessions } from '../storage/sessions.ts';
+import { handlers, Reply, type SignedInPerson } from './handler.ts';
+import { sessionAnswer, signedInBy } from './session-answer.ts';
+
+const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
+  personId: id,
+  email,
+  name,
+  hasPassword,
+  expiresAt: session.expiresAt,
+});
+
+/** Signing in and out, and the own account. */
+export const sessionHandlers = handlers({
+  'session.sign_in': async ({ body, caller, parts }) =>
+    signedInBy(parts, await signIn(parts.pool, { ...body, address: caller.address }, caller.userAgent)),
+
+  'session.show': async ({ person, parts }) => sessionAnswer(parts, live(person)),
+
+  'session.sign_out': async ({ person, parts }) => {
+    await inPersonTransaction(parts.pool, person.id, (tx) => deleteSession(tx, person.session.id));
+    return Reply.json({ ok: true }, parts.cookie.forget());
+  },
+
+  'sessions.list': async ({ person, parts }) => {
+    const sessions = await inPersonTransaction(parts.readPool, person.id, listSessions);
+    return {
+      items: sessions.map(({ id, createdAt, lastUsedAt, expiresAt, userAgent }) => ({
+        id,
+        current: id === person.session.id,
+        created_at: createdAt,
+        last_used_at: lastUsedAt,
+        expires_at: expiresAt,
+        user_agent: userAgent,
+      })),
+    };
+  },
+
+  'sessions.end': async ({ person, params, parts }) => {
+    const ended = await inPersonTransaction(parts.pool, person.id, (tx) => deleteSession(tx, params.session));
+    if (!ended) throw new ApiError('not_found');
+    return { ok: true };
+  },
+
+  'account.rename': async ({ person, body, parts }) => {
+    await inPersonTransaction(parts.pool, person.id, (tx) => renamePerson(tx, person.id, body.name));
+    return sessionAnswer(parts, { ...live(person), name: body.name });
+  },
+
+  'account.change_password': async ({ person, body, caller, parts }) => {
+    const claim = { email: person.email, password: body.current_password, address: caller.address };
+    return signedInBy(parts, await changePassword(parts.pool, claim, body.new_password, caller.userAgent));
+  },
+});

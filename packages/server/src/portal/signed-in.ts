@@ -1,0 +1,56 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/portal/route';
+import { ApiError } from '../api-error.ts';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { hashOfToken } from '../people/secret-token.ts';
+import { findSession, findSessionInTenant, type LiveSession, touchSession } from '../storage/sessions.ts';
+import type { SignedInPerson } from './handler.ts';
+import type { PortalParts } from './portal-parts.ts';
+
+/** Who is asking, as far as the route's rule wants to know. */
+export interface WhoAsks {
+  person?: SignedInPerson;
+  workspace?: string;
+  role?: Role;
+}
+
+const isRole = (access: PortalRoute['access']): access is Role => (ROLES as readonly string[]).includes(access);
+
+/**
+ * Holds a request against the rule of its route: a session (401), membership in the workspace of the path (404: it is not said whether
+ * there is one), the role (403). Read anew for every request; nothing is remembered.
+ */
+export async function whoAsks(
+  parts: PortalParts,
+  access: PortalRoute['access'],
+  headers: IncomingHttpHeaders,
+  params: Readonly<Record<string, string>>,
+): Promise<WhoAsks> {
+  if (access === 'anyone') return {};
+  const tokenSha256 = hashOfToken(parts.cookie.read(headers.cookie) ?? '');
+  if (tokenSha256 === undefined) throw new ApiError('not_signed_in');
+  const { workspace } = params;
+  if (!isRole(access) || workspace === undefined) {
+    const session = await findSession(parts.readPool, tokenSha256);
+    return { person: personOf(parts, session) };
+  }
+  const session = await inTenantTransaction(parts.readPool, workspace, (tx) => findSessionInTenant(tx, tokenSha256));
+  const person = personOf(parts, session);
+  const role = session?.role ?? undefined;
+  if (role === undefined) throw new ApiError('not_found');
+  if (!mayActAs(role, access)) throw forbidden(role, access);
+  return { person, workspace, role };
+}
+
+function personOf(parts: PortalParts, session: LiveSession | undefined): SignedInPerson {
+  if (session === undefined) throw new ApiError('not_signed_in');
+  // Beside the request and not before it: a failure here is nobody's.
+  if (session.isUnnoted) touchSession(parts.pool, session.sessionId).catch(() => undefined);
+  const { personId: id, email, name, hasPassword, sessionId, expiresAt } = session;
+  return { id, email, name, hasPassword, by: `user:${id}`, session: { id: sessionId, expiresAt } };
+}
+
+const forbidden = (role: Role, asked: Role): ApiError =>
+  new ApiError('forbidden', [
+    { path: '', code: 'refused', message: `this needs the role ${asked}; yours in this workspace is ${role}` },
+  ]);

@@ -1,0 +1,131 @@
+import type { LinkPurpose } from '@countersign/core/portal/link-routes';
+import type { Role } from '@countersign/core/portal/route';
+import type { Pool } from 'pg';
+import { type Statements, sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
+
+/** What a one-time link is for, and for whom. */
+export interface LinkFor {
+  purpose: LinkPurpose;
+  /** Null for the set-up of the instance, and for what is about a person alone. */
+  workspaceId: string | null;
+  personId: string | null;
+  email: string | null;
+  role: Role | null;
+}
+
+/** A link ready to be stored: the SHA-256 of its token, never the token. */
+export interface NewLinkRow extends LinkFor {
+  id: string;
+  tokenSha256: Buffer;
+  /** `operator`, or `user:<id>`. */
+  madeBy: string;
+  /** How long it can be used, in seconds. */
+  seconds: number;
+}
+
+const INSERT_TEXT = `INSERT INTO countersign.one_time_links (token_sha256, id, purpose, tenant_id, person_id, email, role, made_by, expires_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9)) RETURNING ${instantText('expires_at')} AS "expiresAt"`;
+const INSERT = sql<{ expiresAt: string }>('insert_link', INSERT_TEXT);
+
+/** Keeps a new link. Returns until when it can be used. */
+export const insertLink = async (tx: Statements, link: NewLinkRow): Promise<string> => {
+  const { tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, seconds } = link;
+  return (await tx.run(INSERT, [tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, seconds]))[0]!.expiresAt;
+};
+
+/** A link that can be used, as whoever holds it may know it. */
+export interface LiveLink extends LinkFor {
+  id: string;
+  workspaceName: string | null;
+  expiresAt: string;
+}
+
+/** The link of a token's hash, if it can still be used. Across tenants: who holds it is nobody yet. */
+export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLink | undefined> {
+  const { rows } = await pool.query<LiveLink>({
+    name: 'find_link',
+    text: `SELECT l.id, l.purpose, l.tenant_id AS "workspaceId", t.name AS "workspaceName", l.person_id AS "personId",
+                  coalesce(l.email, p.email) AS email, l.role, ${instantText('l.expires_at')} AS "expiresAt"
+             FROM countersign.one_time_links AS l
+             LEFT JOIN countersign.tenants AS t ON t.id = l.tenant_id
+             LEFT JOIN countersign.people AS p ON p.id = l.person_id
+            WHERE l.token_sha256 = $1 AND l.expires_at > clock_timestamp()`,
+    values: [tokenSha256],
+  });
+  return rows[0];
+}
+
+const USE = sql<{ id: string }>(
+  'use_link',
+  `DELETE FROM countersign.one_time_links WHERE token_sha256 = $1 AND expires_at > clock_timestamp() RETURNING id`,
+);
+
+/** Uses a link up; false when it is gone. Of two at once one gets it: the other waits for the row, and finds it deleted. */
+export const useLink = async (tx: Statements, tokenSha256: Buffer): Promise<boolean> =>
+  (await tx.run(USE, [tokenSha256])).length === 1;
+
+const VOID_SET_UP = sql(
+  'void_set_up_links',
+  `DELETE FROM countersign.one_time_links WHERE purpose = 'set_up' AND tenant_id IS NULL`,
+);
+
+/** Ends every link for the set-up of the instance: it is done. */
+export const voidSetUpLinks = (tx: Statements): Promise<unknown> => tx.run(VOID_SET_UP, []);
+
+/** An invitation that waits. */
+export interface ListedInvitation {
+  id: string;
+  email: string;
+  role: Role;
+  madeBy: string;
+  createdAt: string;
+  expiresAt: string;
+}
+
+const LIST_INVITATIONS = sql<ListedInvitation>(
+  'list_invitations',
+  `SELECT id, email, role, made_by AS "madeBy", ${instantText('created_at')} AS "createdAt", ${instantText('expires_at')} AS "expiresAt"
+     FROM countersign.one_time_links
+    WHERE tenant_id = $1 AND purpose = 'invitation' AND expires_at > clock_timestamp() ORDER BY one_time_links.created_at DESC, id`,
+);
+
+/** The tenant's invitations that wait, newest first. */
+export const listInvitations = (tx: Transaction): Promise<ListedInvitation[]> => tx.run(LIST_INVITATIONS, [tx.tenantId]);
+
+const WITHDRAW = sql<{ id: string; role: Role }>(
+  'withdraw_invitation',
+  `DELETE FROM countersign.one_time_links
+    WHERE tenant_id = $1 AND id = $2 AND purpose = 'invitation' AND expires_at > clock_timestamp() RETURNING id, role`,
+);
+
+/** Ends an invitation of the tenant and returns its role; undefined when there is none of this id that waits. */
+export const withdrawInvitation = async (tx: Transaction, id: string): Promise<Role | undefined> =>
+  (await tx.run(WITHDRAW, [tx.tenantId, id]))[0]?.role;
+
+const VOID_INVITATIONS = sql(
+  'void_invitations',
+  `DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND purpose = 'invitation' AND email = $2`,
+);
+
+/** Ends the tenant's invitations of an address: a newer one takes their place, or they were accepted. */
+export const voidInvitations = (tx: Transaction, email: string): Promise<unknown> =>
+  tx.run(VOID_INVITATIONS, [tx.tenantId, email]);
+
+const VOID_MADE_BY = sql('void_links_made_by', `DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND made_by = $2`);
+
+/** Ends what somebody has given out in the tenant: they are admin no more, and shall not come back by it. */
+export const voidLinksMadeBy = (tx: Transaction, madeBy: string): Promise<unknown> => tx.run(VOID_MADE_BY, [tx.tenantId, madeBy]);
+
+const VOID_OF_PERSON = sql('void_links_of_person', `DELETE FROM countersign.one_time_links WHERE person_id = $1`);
+
+/** Ends the links that reset a person's password or sign them in: the password has changed, or they belong to another workspace now. */
+export const voidLinksOf = (tx: Statements, personId: string): Promise<unknown> => tx.run(VOID_OF_PERSON, [personId]);
+
+/** Number of the advisory lock that a set-up of the instance holds: 'CSSTUP'. */
+const SET_UP_LOCK = 0x43_53_53_54_55_50;
+
+const LOCK_SET_UP = sql('lock_set_up', `SELECT pg_advisory_xact_lock($1)`);
+
+/** Lets one transaction at a time set up the instance: two links of it are two rows, which nothing else would put in an order. */
+export const lockSetUp = (tx: Statements): Promise<unknown> => tx.run(LOCK_SET_UP, [SET_UP_LOCK]);

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import type { Role } from '@countersign/core/portal/route';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { newId } from '../../src/new-id.ts';
+import { hashPassword } from '../../src/people/password-hash.ts';
+import { newSession } from '../../src/people/sessions.ts';
+import { insertMembership } from '../../src/storage/memberships.ts';
+import { insertPerson } from '../../src/storage/people.ts';
+import { insertSession } from '../../src/storage/sessions.ts';
+import type { Answer, TestServer } from './test-server.ts';
+
+/** The password of everybody that `person` makes; hashing it once for all saves the time. */
+export const PASSWORD = 'correct horse battery staple';
+let hashed: Promise<string> | undefined;
+
+/** A browser with the portal's pages open: keeps its cookie, and says where its requests come from as browsers do. */
+export class Browser {
+  readonly url: string;
+  cookie: string | undefined;
+
+  constructor(server: Pick<TestServer, 'url'>, cookie?: string) {
+    this.url = server.url;
+    this.cookie = cookie;
+  }
+
+  /** Calls the portal's API: the path behind `/api/portal`. Headers given take the place of the browser's own; an empty one is left out. */
+  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const own: Record<string, string> = {
+      ...(this.cookie === undefined ? {} : { cookie: this.cookie }),
+      ...(method === 'GET' ? {} : { origin: this.url }),
+      'sec-fetch-site': 'same-origin',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    };
+    const response = await fetch(`${this.url}/api/portal${path}`, {
+      method,
+      headers: Object.fromEntries(Object.entries(own).filter(([, value]) => value !== '')),
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const [kept] = response.headers.getSetCookie();
+    if (kept !== undefined) this.cookie = kept.includes('Max-Age=0') ? undefined : kept.split(';')[0];
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+  }
+}
+
+/** Somebody with an account: who they are, and their browser. */
+export interface Someone {
+  id: string;
+  email: string;
+  browser: Browser;
+}
+
+/** Makes a person with a role in each of some workspaces, signed in. */
+export async function person(
+  server: TestServer,
+  roles: Readonly<Record<string, Role>> = {},
+  email = `person-${randomBytes(4).toString('hex')}@example.com`,
+): Promise<Someone> {
+  hashed ??= hashPassword(PASSWORD);
+  const { pool } = server.open;
+  const made = { id: newId(), email, name: email.split('@')[0]!, password: await hashed };
+  const { token, row } = newSession(made.id, null);
+  const anyTenant = '00000000-0000-0000-0000-000000000000';
+  await inTenantTransaction(pool, anyTenant, async (tx) => {
+    await insertPerson(tx, made);
+    await insertSession(tx, row);
+  });
+  for (const [workspace, role] of Object.entries(roles)) {
+    await inTenantTransaction(pool, workspace, (tx) => insertMembership(tx, made.id, role));
+  }
+  return { id: made.id, email, browser: new Browser(server, `countersign=${token}`) };
+}

@@ -1,0 +1,54 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let ada: Someone;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace('acme');
+  ada = await person(server, { [workspace]: 'viewer' }, 'ada@example.com');
+});
+
+const signIn = (browser: Browser, email: string, password: string) => browser.call('POST', '/session', { email, password });
+
+describe('signing in', () => {
+  test('by e-mail address, whatever its case, and password: a cookie that a script cannot read, and where one belongs', async () => {
+    const browser = new Browser(server);
+    const answer = await signIn(browser, ' Ada@Example.COM ', PASSWORD);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^countersign=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    );
+    const expected = {
+      person: { id: ada.id, email: 'ada@example.com', name: 'ada', has_password: true },
+      memberships: [{ workspace: { id: workspace, name: 'acme' }, role: 'viewer' }],
+    };
+    expect(answer.body).toMatchObject({ ...expected, workspace_id: null });
+    expect((await browser.call('GET', '/session')).body).toMatchObject(expected);
+    const members = await browser.call('GET', `/workspaces/${workspace}/members`);
+    expect(members.body.items).toMatchObject([{ person_id: ada.id, email: 'ada@example.com', role: 'viewer' }]);
+  });
+
+  test('signing out ends the session, not only the cookie', async () => {
+    const browser = new Browser(server);
+    await signIn(browser, 'ada@example.com', PASSWORD);
+    const { cookie } = browser;
+    expect((await browser.call('DELETE', '/session')).status).toBe(200);
+    expect(browser.cookie).toBeUndefined();
+    expect((await new Browser(server, cookie).call('GET', '/session')).body).toEqual({ error: 'not_signed_in', issues: [] });
+  });
+
+  test('the database holds neither the token of a session nor a password', async () => {
+    const browser = new Browser(server);
+    await signIn(browser, 'ada@example.com', PASSWORD);
+    const [stored] = await server.database.sql<{ all: string }>(
+      `SELECT (SELECT string_agg(t::text, ' ') FROM countersign.people AS t) || (SELECT string_agg(t::text, ' ') FROM countersign.sessions AS t) AS all`,
+    );
+    expect(stored!.all).toContain('$argon2id$v=19$m=19456,t=2,p=1$');
+    expect(stored!.all).not.toContain(browser.cookie!.split('=')[1]);
+    expect(stored!.all).not.toContain(PASSWORD);
+  });
+});
