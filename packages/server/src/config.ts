@@ -25,6 +25,8 @@ export interface Config {
   logLevel: string;
   tls: { cert: string; key: string } | undefined;
   behindProxy: boolean;
+  /** Origin at which people reach the portal, where it is another than that of host and port. */
+  publicUrl: string | undefined;
   /** As given; undefined where none is (the embedded database then makes its own). */
   masterSecret: string | undefined;
   signingKey: string | undefined;
@@ -136,6 +138,12 @@ export const VARIABLES = {
     'true when TLS ends in front of the server: it may then listen beyond loopback without TLS.',
     flag,
   ),
+  publicUrl: variable(
+    'COUNTERSIGN_PUBLIC_URL',
+    undefined,
+    'Where people reach the portal, https://host without a path: one-time links begin with it. Host and port of this server when unset.',
+    optionally(origin),
+  ),
   masterSecret: variable(
     'COUNTERSIGN_MASTER_SECRET',
     undefined,
@@ -195,6 +203,7 @@ export function readConfig(environment: Environment = process.env): Config {
     logLevel: get(VARIABLES.logLevel),
     tls,
     behindProxy: get(VARIABLES.behindProxy),
+    publicUrl: get(VARIABLES.publicUrl),
     masterSecret: valueOrFile(environment, VARIABLES.masterSecret.name),
     signingKey: valueOrFile(environment, VARIABLES.signingKey.name),
     previousSigningKey: valueOrFile(environment, VARIABLES.previousSigningKey.name),
@@ -262,6 +271,13 @@ function oneOf(values: readonly string[]) {
 function flag(given: string | undefined, name: string): boolean {
   if (given !== 'true' && given !== 'false') throw wrong(name, `must be true or false, got ${JSON.stringify(given)}`);
   return given === 'true';
+}
+
+function origin(given: string | undefined, name: string): string {
+  const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined;
+  const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+  if (!isOrigin) throw wrong(name, `must be an origin such as https://countersign.example.com, got ${JSON.stringify(given)}`);
+  return url.origin;
 }
 
 function databaseUrl(given: string | undefined, name: string): string | undefined {

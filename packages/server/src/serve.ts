@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { schemaLevel } from './database/migrate.ts';
 import { ExitError } from './exit-codes.ts';
-import { forgetExpiredAnswers } from './expired-answers.ts';
+import { keepHouse } from './housekeeping.ts';
 import { buildApp, httpServer } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
 import { Metrics } from './http/metrics.ts';
@@ -18,6 +18,7 @@ import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { openHouse } from './open-house.ts';
 import { openPortal } from './open-portal.ts';
 import { openReader } from './open-reader.ts';
+import { setUpLink } from './people/one-time-links.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
 import { welcome } from './welcome.ts';
 
@@ -37,7 +38,8 @@ export async function serve(config: Config): Promise<number> {
   const database = await openDatabase(config, (line) => log.info(line));
   try {
     const running = await start(config, database, log);
-    process.stderr.write(welcome({ ...running.address, where: database.where, tls: config.tls !== undefined, config }));
+    const setUpPath = (await setUpLink(database.pool))?.path;
+    process.stderr.write(welcome({ port: running.address.port, where: database.where, config, setUpPath }));
     log.info({ ...running.address, data: database.where }, 'ready');
     await stop;
     log.info('stopping');
@@ -110,7 +112,7 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
     notReady: () => notReady(database),
   });
   alsoRegister?.(app, api);
-  const housekeeping = forgetExpiredAnswers(database, log);
+  const housekeeping = keepHouse(database, log);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {

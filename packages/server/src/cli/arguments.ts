@@ -2,6 +2,7 @@ import { isScope, SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import { parseKeyPrefix } from '@countersign/core/domain/ingestion-key';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { InvalidArgumentError, Option } from 'commander';
+import { isEmailAddress } from '../people/email-address.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 
 /** The options that many commands share, as `.option(...)` takes them. */
@@ -50,6 +51,12 @@ export function parsePrefix(text: string): string {
     ? 'give only what stands before the dot, never the secret'
     : '`keys list` and `tokens list` show them';
   throw new WrongInput(`a prefix is 12 lower-case hex digits, with or without aa_live_ (aa_read_); ${remedy}`);
+}
+
+/** An e-mail address. */
+export function parseEmail(text: string): string {
+  if (isEmailAddress(text)) return text;
+  throw new InvalidArgumentError('Give an e-mail address such as ada@example.com.');
 }
 
 /** A UUID, in lower case. */

@@ -7,6 +7,7 @@ import { epilogue } from './help.ts';
 import { addIncidents } from './incidents.ts';
 import { addKeys, addTokens } from './keys.ts';
 import { addLedger } from './ledger.ts';
+import { addMembers } from './members.ts';
 import { addServe } from './serve.ts';
 import { OutputClosed, Session, type Terminal } from './session.ts';
 import { addSigningKey } from './signing-key.ts';
@@ -50,6 +51,7 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
   const groups = [
     addServe,
     addWorkspace,
+    addMembers,
     addKeys,
     addTokens,
     addDecisionKey,

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { workspaceSetUpLink } from '../people/one-time-links.ts';
+import { publicAddress } from '../public-address.ts';
 import { listTenants } from '../storage/tenants.ts';
 import { createWorkspace } from '../workspace/create-workspace.ts';
 import { JSON_OPTION } from './arguments.ts';
@@ -12,13 +14,20 @@ export function addWorkspace(program: Command, session: Session): void {
 
   group
     .command('create')
-    .description('Make a workspace with its ledger and its decision key. Prints its id.')
+    .description(
+      'Make a workspace with its ledger and its decision key. Prints its id, and a link for its first admin on stderr.',
+    )
     .requiredOption('--name <name>', 'name of the workspace; unique')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('workspace create --name acme'))
     .action(async ({ name }: { name: string }) => {
-      const id = await session.withDatabase(({ pool }) => createWorkspace(pool, name));
-      await session.answer({ id, name }, id);
+      const { id, link } = await session.withDatabase(async ({ pool }) => {
+        const id = await createWorkspace(pool, name);
+        return { id, link: await workspaceSetUpLink(pool, id) };
+      });
+      const setUp = publicAddress(session.config) + link.path;
+      await session.answer({ id, name, set_up_link: setUp }, id);
+      session.say(`its first admin signs in by this link, which works once, for 72 hours: ${setUp}`);
       session.say(
         `workspace ${JSON.stringify(name)} is made; next: countersign-server keys mint --workspace ${quoted(name)} ...`,
       );

@@ -8,14 +8,13 @@ import { deeperThan } from '@countersign/core/domain/nesting';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { ApiError, validationFailed } from '../api-error.ts';
+import { isEmailAddress } from '../people/email-address.ts';
 import { explain } from './explain-issue.ts';
 import { parseJson } from './parse-json.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const HOLDS_EMAIL = /[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+/;
 const TELEPHONE = /^\s*\+(?:[\s().\-/]*\d){6,}[\s().\-/]*$/;
-/** What is surely an address: one @ with something before it and a domain behind it, no spaces. Whether it exists, mail alone can tell. */
-const WHOLE_EMAIL = /^\s*[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]+\.[^\s@<>"(),:;[\]\\.]+\s*$/;
 /** Hashing is work: what is longer is no password. */
 const PASSWORD_BYTES_MAX = 1024;
 /** A longer text is too long as a label, which is said elsewhere: on megabytes these two would run for hours, or out of stack. */
@@ -26,7 +25,7 @@ const formats = {
   uuid: UUID,
   'date-time': isDateTime,
   date: isCalendarDate,
-  email: (text: string) => text.length <= OPAQUE_ID_UNITS_MAX && text.isWellFormed() && WHOLE_EMAIL.test(text),
+  email: isEmailAddress,
   password: (text: string) => text.isWellFormed() && Buffer.byteLength(text) <= PASSWORD_BYTES_MAX,
   'opaque-user-id': (text: string) => text.length > OPAQUE_ID_UNITS_MAX || (!HOLDS_EMAIL.test(text) && !TELEPHONE.test(text)),
 };

@@ -3,32 +3,35 @@ import { inPersonTransaction, type Statements } from '../database/transaction.ts
 import { voidLinksOf } from '../storage/one-time-links.ts';
 import { lockAccount, setPassword } from '../storage/people.ts';
 import { deleteSessionsOf, insertSession } from '../storage/sessions.ts';
+import { endSetUp } from './one-time-links.ts';
 import { hashPassword } from './password-hash.ts';
 import { newSession } from './sessions.ts';
-import { type Claim, provenAccount, WrongPassword } from './sign-in.ts';
+import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
 
 /**
  * Changes the password of whoever shows the one they have. Every session ends; returns the token of the one that begins.
- * @throws WrongPassword, TooManyTries
+ * @throws ApiError `sign_in_failed`, `rate_limited`
  */
-export async function changePassword(pool: Pool, claim: Claim, to: string, userAgent: string | null): Promise<string> {
-  const { id, passwordChangedAt } = await provenAccount(pool, claim);
+export async function changePassword(pool: Pool, claim: Claim, to: string, caller: Caller): Promise<string> {
+  const { id, passwordChangedAt } = await provenAccount(pool, claim, caller);
   const hash = await hashPassword(to);
   return inPersonTransaction(pool, id, async (tx) => {
     const account = await lockAccount(tx, id);
-    if (account?.passwordChangedAt !== passwordChangedAt) throw new WrongPassword('the password has just changed');
-    return replacePassword(tx, id, hash, userAgent);
+    if (account?.passwordChangedAt !== passwordChangedAt) throw signInFailed();
+    return replacePassword(tx, id, hash, caller);
   });
 }
 
 /** Gives a locked account another password: sessions and links of the person end, and one session begins. Returns its token. */
-export async function replacePassword(tx: Statements, personId: string, hash: string, userAgent: string | null): Promise<string> {
-  const { token, row } = newSession(personId, userAgent);
-  await Promise.all([
+export async function replacePassword(tx: Statements, personId: string, hash: string, caller: Caller): Promise<string> {
+  const { token, row } = newSession(personId, caller.userAgent);
+  await endSetUp(tx);
+  const sent = [
     setPassword(tx, personId, hash),
     deleteSessionsOf(tx, personId),
     voidLinksOf(tx, personId),
     insertSession(tx, row),
-  ]);
+  ];
+  await Promise.all(sent);
   return token;
 }

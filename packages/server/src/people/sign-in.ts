@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { ApiError } from '../api-error.ts';
 import { type Account, findAccount, replaceHash } from '../storage/people.ts';
 import { insertSessionByPassword } from '../storage/sessions.ts';
 import { comparedEmail } from './email-address.ts';
@@ -6,39 +7,43 @@ import { hashPassword, isOutdated, isPassword } from './password-hash.ts';
 import { newSession } from './sessions.ts';
 import { countTry } from './sign-in-limit.ts';
 
-/** E-mail address and password as somebody typed them, and where from. */
+/** Where a request comes from. */
+export interface Caller {
+  /** The client's address as far as it is known: behind a proxy, what the proxy says. */
+  address: string;
+  userAgent: string | null;
+}
+
+/** E-mail address and password as somebody typed them. */
 export interface Claim {
   email: string;
   password: string;
-  address: string;
 }
 
-/** The address and the password do not belong together. It is not said whether there is such an account. */
-export class WrongPassword extends Error {
-  override name = 'WrongPassword';
-}
+/** One answer whatever was wrong: it is not said whether there is such an account. */
+export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
 
 /**
  * The account that a claim is good for. The same work is done, and the same is answered, for an account that does not exist.
- * @throws WrongPassword, TooManyTries
+ * @throws ApiError `sign_in_failed`, `rate_limited`
  */
-export async function provenAccount(pool: Pool, { email, password, address }: Claim): Promise<Account> {
+export async function provenAccount(pool: Pool, { email, password }: Claim, { address }: Caller): Promise<Account> {
   const compared = comparedEmail(email);
   const counted = await countTry(pool, compared, address);
   const account = await findAccount(pool, compared);
   const good = await isPassword(password, account?.password ?? null);
-  if (account === undefined || account.password === null || !good) throw new WrongPassword('wrong e-mail address or password');
+  if (account === undefined || account.password === null || !good) throw signInFailed();
   await counted.takeBack();
   if (isOutdated(account.password)) await replaceHash(pool, account.id, account.password, await hashPassword(password));
   return account;
 }
 
 /** Begins a session by e-mail address and password. Returns its token. */
-export async function signIn(pool: Pool, claim: Claim, userAgent: string | null): Promise<string> {
-  const account = await provenAccount(pool, claim);
-  const { token, row } = newSession(account.id, userAgent);
+export async function signIn(pool: Pool, claim: Claim, caller: Caller): Promise<string> {
+  const account = await provenAccount(pool, claim, caller);
+  const { token, row } = newSession(account.id, caller.userAgent);
   // Changed while it was being checked: the old password is good for nothing any more.
   const isBegun = await insertSessionByPassword(pool, row, account.passwordChangedAt);
-  if (!isBegun) throw new WrongPassword('the password has just changed');
+  if (!isBegun) throw signInFailed();
   return token;
 }

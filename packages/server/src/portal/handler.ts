@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Access, AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf, Role } from '@countersign/core/portal/route';
 import type { RouteName, RouteOf } from '@countersign/core/portal/routes';
+import type { Caller } from '../people/sign-in.ts';
 import type { PortalParts } from './portal-parts.ts';
 
 /** Somebody who is signed in. */
@@ -12,13 +13,6 @@ export interface SignedInPerson {
   /** How acts are recorded: `user:<id>`, never the address. */
   by: `user:${string}`;
   session: { id: string; expiresAt: string };
-}
-
-/** Where a request comes from. */
-export interface Caller {
-  /** The client's address as far as it is known: behind a proxy, what the proxy says. */
-  address: string;
-  userAgent: string | null;
 }
 
 /** Who is asking, as the route's rule has made sure: nobody in particular, a person, or a member with at least the role of the rule. */

@@ -1,19 +1,59 @@
+import { ApiError } from '../api-error.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
+import { changeRole, inviteMember, leave, removeMember, resetLink, withdraw } from '../people/members.ts';
+import type { IssuedLink } from '../people/one-time-links.ts';
 import { listMembers } from '../storage/memberships.ts';
+import { listInvitations } from '../storage/one-time-links.ts';
 import { handlers } from './handler.ts';
 
-/** Who belongs to a workspace. */
+/** Done, or there was nothing of this id to do it to. */
+function doneOr404(found: boolean): { ok: true } {
+  if (!found) throw new ApiError('not_found');
+  return { ok: true };
+}
+
+const linkAnswer = ({ path, expiresAt }: IssuedLink) => ({ path, expires_at: expiresAt });
+
+/** Who belongs to a workspace, in which role, and who is invited. */
 export const memberHandlers = handlers({
   'members.list': async ({ workspace, parts }) => {
     const members = await inTenantTransaction(parts.readPool, workspace, listMembers);
     return {
-      items: members.map(({ personId, email, name, role, joinedAt }) => ({
-        person_id: personId,
+      items: members.map(({ personId, joinedAt, ...member }) => ({ person_id: personId, ...member, joined_at: joinedAt })),
+    };
+  },
+
+  'members.change_role': async ({ person, workspace, params, body, parts }) =>
+    doneOr404(await changeRole(parts.pool, workspace, params.person, body.role, person.by)),
+
+  'members.remove': async ({ person, workspace, params, parts }) =>
+    doneOr404(await removeMember(parts.pool, workspace, params.person, person.by)),
+
+  'members.leave': async ({ person, workspace, parts }) => doneOr404(await leave(parts.pool, workspace, person.id)),
+
+  'members.reset_password': async ({ person, workspace, params, parts }) => {
+    const link = await resetLink(parts.pool, workspace, params.person, person.by);
+    if (link === undefined) throw new ApiError('not_found');
+    return linkAnswer(link);
+  },
+
+  'invitations.list': async ({ workspace, parts }) => {
+    const invitations = await inTenantTransaction(parts.readPool, workspace, listInvitations);
+    return {
+      items: invitations.map(({ id, email, role, madeBy, createdAt, expiresAt }) => ({
+        id,
         email,
-        name,
         role,
-        joined_at: joinedAt,
+        invited_by: madeBy,
+        created_at: createdAt,
+        expires_at: expiresAt,
       })),
     };
   },
+
+  'invitations.create': async ({ person, workspace, body, parts }) =>
+    linkAnswer(await inviteMember(parts.pool, workspace, body, person.by)),
+
+  'invitations.withdraw': async ({ person, workspace, params, parts }) =>
+    doneOr404(await withdraw(parts.pool, workspace, params.invitation, person.by)),
 });

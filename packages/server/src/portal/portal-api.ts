@@ -2,8 +2,10 @@ import type { PortalRoute } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../api-error.ts';
+import type { Caller } from '../people/sign-in.ts';
 import { asPortalError } from './act-errors.ts';
-import { type Caller, type Handler, Reply } from './handler.ts';
+import { type Handler, Reply } from './handler.ts';
+import { linkHandlers } from './link-handlers.ts';
 import { memberHandlers } from './member-handlers.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { inputReader } from './read-input.ts';
@@ -13,6 +15,7 @@ import { whoAsks } from './signed-in.ts';
 /** Every route has a handler and every handler a route: else this does not compile. */
 const HANDLERS: { [N in RouteName]: Handler<N> } = {
   ...sessionHandlers,
+  ...linkHandlers,
   ...memberHandlers,
 };
 

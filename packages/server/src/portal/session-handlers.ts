@@ -17,8 +17,7 @@ const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
 
 /** Signing in and out, and the own account. */
 export const sessionHandlers = handlers({
-  'session.sign_in': async ({ body, caller, parts }) =>
-    signedInBy(parts, await signIn(parts.pool, { ...body, address: caller.address }, caller.userAgent)),
+  'session.sign_in': async ({ body, caller, parts }) => signedInBy(parts, await signIn(parts.pool, body, caller)),
 
   'session.show': async ({ person, parts }) => sessionAnswer(parts, live(person)),
 
@@ -53,7 +52,7 @@ export const sessionHandlers = handlers({
   },
 
   'account.change_password': async ({ person, body, caller, parts }) => {
-    const claim = { email: person.email, password: body.current_password, address: caller.address };
-    return signedInBy(parts, await changePassword(parts.pool, claim, body.new_password, caller.userAgent));
+    const claim = { email: person.email, password: body.current_password };
+    return signedInBy(parts, await changePassword(parts.pool, claim, body.new_password, caller));
   },
 });

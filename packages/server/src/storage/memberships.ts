@@ -74,3 +74,11 @@ const OF_PERSON = sql<Belonging>(
 
 /** The workspaces that the transaction's person belongs to, by name. Row-level security lets a person see these, and only these. */
 export const membershipsOf = (tx: PersonTransaction): Promise<Belonging[]> => tx.run(OF_PERSON, [tx.personId]);
+
+const SEE_PERSON = sql('see_person', `SELECT set_config('countersign.person_id', $1, true)`);
+
+/** Where a person belongs, asked inside a tenant's transaction: row-level security lets it see these rows besides for one statement. */
+export async function workspacesOf(tx: Transaction, personId: string): Promise<Belonging[]> {
+  const [, found] = await Promise.all([tx.run(SEE_PERSON, [personId]), tx.run(OF_PERSON, [personId]), tx.run(SEE_PERSON, [''])]);
+  return found;
+}

@@ -129,3 +129,7 @@ const LOCK_SET_UP = sql('lock_set_up', `SELECT pg_advisory_xact_lock($1)`);
 
 /** Lets one transaction at a time set up the instance: two links of it are two rows, which nothing else would put in an order. */
 export const lockSetUp = (tx: Statements): Promise<unknown> => tx.run(LOCK_SET_UP, [SET_UP_LOCK]);
+
+/** Forgets links that have expired. They were dead already. */
+export const deleteExpiredLinks = (pool: Pool): Promise<unknown> =>
+  pool.query('DELETE FROM countersign.one_time_links WHERE expires_at <= clock_timestamp()');

@@ -123,3 +123,7 @@ const DELETE_ALL = sql('delete_sessions_of_person', `DELETE FROM countersign.ses
 
 /** Ends all of a person's sessions. */
 export const deleteSessionsOf = (tx: Statements, personId: string): Promise<unknown> => tx.run(DELETE_ALL, [personId]);
+
+/** Forgets sessions that have ended by themselves. They were dead already. */
+export const deleteExpiredSessions = (pool: Pool): Promise<unknown> =>
+  pool.query('DELETE FROM countersign.sessions WHERE expires_at <= clock_timestamp()');

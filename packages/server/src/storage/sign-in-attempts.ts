@@ -36,3 +36,7 @@ export const takeBackAttempt = (pool: Pool, subjects: readonly Buffer[]): Promis
             WHERE attempts > 0 AND subject IN (SELECT subject FROM countersign.sign_in_attempts WHERE subject = ANY ($1::bytea[]) ORDER BY subject FOR UPDATE)`,
     values: [subjects],
   });
+
+/** Forgets tries whose window has long ended. */
+export const deletePastAttempts = (pool: Pool): Promise<unknown> =>
+  pool.query(`DELETE FROM countersign.sign_in_attempts WHERE window_began_at < clock_timestamp() - interval '1 day'`);

@@ -1,9 +1,11 @@
 import type { Pool } from 'pg';
-import { inTenantTransaction } from '../database/transaction.ts';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { insertDecisionKey } from '../storage/decisions.ts';
 import { insertLogHeads, insertTenant } from '../storage/tenants.ts';
 import { newDecisionKeyId } from './decision-keys.ts';
+import { type Act, actIn } from './governance-act.ts';
+import type { ActingPerson } from './ingestion-keys.ts';
 import { Refusal } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
 
@@ -11,8 +13,27 @@ import { requireLabel } from './wrong-input.ts';
 export async function createWorkspace(pool: Pool, name: string): Promise<string> {
   requireLabel('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {
-    if (!(await insertTenant(tx, name)))
-      throw new Refusal(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);
-    return tx.commit(Promise.all([insertLogHeads(tx), insertDecisionKey(tx, newDecisionKeyId())]).then(() => tx.tenantId));
+    await makeWorkspace(tx, name);
+    return tx.tenantId;
   });
+}
+
+/** Makes a workspace together with the first act in it: both or neither. */
+export async function createWorkspaceBy<T>(
+  pool: Pool,
+  name: string,
+  by: ActingPerson,
+  work: (act: Act) => Promise<T>,
+): Promise<T> {
+  requireLabel('the name', name);
+  return inTenantTransaction(pool, newId(), async (tx) => {
+    await makeWorkspace(tx, name);
+    return actIn(tx, by, work);
+  });
+}
+
+async function makeWorkspace(tx: Transaction, name: string): Promise<void> {
+  if (!(await insertTenant(tx, name)))
+    throw new Refusal(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);
+  await Promise.all([insertLogHeads(tx), insertDecisionKey(tx, newDecisionKeyId())]);
 }

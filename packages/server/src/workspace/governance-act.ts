@@ -25,13 +25,16 @@ export async function governanceAct<T>(
   by: ActingPerson,
   work: (act: Act) => Promise<T>,
 ): Promise<T> {
-  return inTenantTransaction(pool, tenantId, async (tx) => {
-    const { audit: head } = await lockLogs(tx, ['audit']);
-    return work({
-      tx,
-      now: head.now,
-      record: (said) => appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]).sent,
-    });
+  return inTenantTransaction(pool, tenantId, (tx) => actIn(tx, by, work));
+}
+
+/** The same inside a transaction that has begun, of a workspace that it has made. */
+export async function actIn<T>(tx: Transaction, by: ActingPerson, work: (act: Act) => Promise<T>): Promise<T> {
+  const { audit: head } = await lockLogs(tx, ['audit']);
+  return work({
+    tx,
+    now: head.now,
+    record: (said) => appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]).sent,
   });
 }
 

@@ -1,0 +1,117 @@
+import type { Role } from '@countersign/core/portal/route';
+import { ROLES } from '@countersign/core/portal/route';
+import { type Command, Option } from 'commander';
+import { inTenantTransaction } from '../database/transaction.ts';
+import type { OpenDatabase } from '../open-database.ts';
+import { addMember } from '../people/add-member.ts';
+import { comparedEmail } from '../people/email-address.ts';
+import { inviteMember, resetLink } from '../people/members.ts';
+import type { IssuedLink } from '../people/one-time-links.ts';
+import { publicAddress } from '../public-address.ts';
+import { listMembers } from '../storage/memberships.ts';
+import { findAccount } from '../storage/people.ts';
+import type { Tenant } from '../storage/tenants.ts';
+import { Refusal } from '../workspace/refusal.ts';
+import { JSON_OPTION, parseEmail, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+import { shownTime } from './table.ts';
+
+const ROLE_OPTION = (): Option => new Option('--role <role>', 'what they may do').choices(ROLES).makeOptionMandatory();
+const EMAIL_OPTION = ['--email <address>', 'their e-mail address', parseEmail] as const;
+
+/** `members invite | add | list | reset-password`. */
+export function addMembers(program: Command, session: Session): void {
+  const group = program.command('members').description('The people of a workspace: who belongs to it, and how they get in.');
+  addInvite(group, session);
+  addAdd(group, session);
+  addList(group, session);
+  addResetPassword(group, session);
+}
+
+/** Prints a link as people open it, alone on stdout. */
+export async function answerLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
+  const link = publicAddress(session.config) + path;
+  await session.answer({ link, expires_at: expiresAt }, link);
+  session.say(`works once, until ${shownTime(expiresAt)}; give it to nobody else`);
+}
+
+function addInvite(group: Command, session: Session): void {
+  group
+    .command('invite')
+    .description('Invite somebody to a workspace. Prints a link that works once, for 72 hours.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption(...EMAIL_OPTION)
+    .addOption(ROLE_OPTION())
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('members invite --workspace acme --email ada@example.com --role approver'))
+    .action(async ({ workspace, email, role }: { workspace: string; email: string; role: Role }) => {
+      const link = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        inviteMember(pool, tenant.id, { email, role }, 'operator'),
+      );
+      await answerLink(session, link);
+    });
+}
+
+function addAdd(group: Command, session: Session): void {
+  group
+    .command('add')
+    .description('Make somebody a member without asking them. Prints a link that signs them in once, within an hour.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption(...EMAIL_OPTION)
+    .option('--name <name>', 'their name, where they have no account yet; the address when left out')
+    .addOption(ROLE_OPTION())
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('members add --workspace acme --email ada@example.com --name Ada --role viewer'))
+    .action(async ({ workspace, email, name = email, role }: { workspace: string; email: string; name?: string; role: Role }) => {
+      const link = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        addMember(pool, tenant.id, { email, name, role }, 'operator'),
+      );
+      await answerLink(session, link);
+    });
+}
+
+function addList(group: Command, session: Session): void {
+  group
+    .command('list')
+    .description('List the members of a workspace, by name.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('members list --workspace acme'))
+    .action(async ({ workspace }: { workspace: string }) => {
+      const members = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        inTenantTransaction(pool, tenant.id, listMembers),
+      );
+      const rows = members.map(({ personId, joinedAt, ...member }) => ({ person_id: personId, ...member, joined_at: joinedAt }));
+      await session.list(rows, 'no members yet; `members invite` makes a link for the first', [
+        ['NAME', ({ name }) => name],
+        ['E-MAIL', ({ email }) => email],
+        ['ROLE', ({ role }) => role],
+        ['JOINED', ({ joined_at }) => shownTime(joined_at)],
+        ['PERSON ID', ({ person_id }) => person_id],
+      ]);
+    });
+}
+
+function addResetPassword(group: Command, session: Session): void {
+  group
+    .command('reset-password')
+    .description('Let a member set a new password. Prints a link that works once, for an hour.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption(...EMAIL_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('members reset-password --workspace acme --email ada@example.com'))
+    .action(async ({ workspace, email }: { workspace: string; email: string }) => {
+      const link = await session.withWorkspace(workspace, (database, tenant) => resetOf(database, tenant, email));
+      await answerLink(session, link);
+    });
+}
+
+async function resetOf({ pool }: OpenDatabase, { id, name }: Tenant, email: string): Promise<IssuedLink> {
+  const account = await findAccount(pool, comparedEmail(email));
+  const link = account === undefined ? undefined : await resetLink(pool, id, account.id, 'operator');
+  if (link !== undefined) return link;
+  throw new Refusal(
+    `workspace ${JSON.stringify(name)} has no member with this e-mail address; \`members list\` shows those it has`,
+  );
+}

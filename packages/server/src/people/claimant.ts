@@ -1,0 +1,39 @@
+import type { Pool } from 'pg';
+import { ApiError, validationFailed } from '../api-error.ts';
+import type { Statements } from '../database/transaction.ts';
+import { newId } from '../new-id.ts';
+import { type Account, findAccount, insertPerson, lockAccount } from '../storage/people.ts';
+import { comparedEmail } from './email-address.ts';
+import { endSetUp } from './one-time-links.ts';
+import { hashPassword } from './password-hash.ts';
+import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
+
+/** Somebody who wants to join: known by their password, or new. */
+export type Claimant = { id: string } & ({ known: Account } | { newcomer: Pick<Account, 'id' | 'email' | 'name' | 'password'> });
+
+/**
+ * Who claims to be at an address. An account there is proven by its password, and nothing else will do: whoever made the link must not
+ * become somebody who has an account already. Without one, they get it with the name and the password given.
+ */
+export async function claimantOf(pool: Pool, claim: Claim & { name: string | undefined }, caller: Caller): Promise<Claimant> {
+  const email = comparedEmail(claim.email);
+  if ((await findAccount(pool, email)) !== undefined) {
+    const known = await provenAccount(pool, claim, caller);
+    return { id: known.id, known };
+  }
+  if (claim.name === undefined) throw validationFailed({ path: '/name', code: 'required', message: 'name is required' });
+  const newcomer = { id: newId(), email, name: claim.name, password: await hashPassword(claim.password) };
+  return { id: newcomer.id, newcomer };
+}
+
+/** Makes sure of the claimant inside the transaction in which they join. */
+export async function admit(tx: Statements, claimant: Claimant): Promise<void> {
+  if ('known' in claimant) {
+    const account = await lockAccount(tx, claimant.id);
+    if (account?.passwordChangedAt !== claimant.known.passwordChangedAt) throw signInFailed();
+    return;
+  }
+  // Somebody was first with this address: from now on its password is asked for.
+  if (!(await insertPerson(tx, claimant.newcomer))) throw new ApiError('sign_in_failed');
+  await endSetUp(tx);
+}

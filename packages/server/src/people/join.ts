@@ -1,0 +1,113 @@
+import type { Role } from '@countersign/core/portal/route';
+import type { Pool } from 'pg';
+import { validationFailed } from '../api-error.ts';
+import { inPersonTransaction, type Transaction } from '../database/transaction.ts';
+import { insertMembership } from '../storage/memberships.ts';
+import { lockSetUp, voidInvitations, voidLinksOf } from '../storage/one-time-links.ts';
+import { lockAccount } from '../storage/people.ts';
+import { insertSession } from '../storage/sessions.ts';
+import { createWorkspaceBy } from '../workspace/create-workspace.ts';
+import { type Act, governanceAct } from '../workspace/governance-act.ts';
+import { Refusal } from '../workspace/refusal.ts';
+import { admit, type Claimant, claimantOf } from './claimant.ts';
+import { heldLink } from './one-time-links.ts';
+import { hashPassword } from './password-hash.ts';
+import { replacePassword } from './passwords.ts';
+import { newSession } from './sessions.ts';
+import type { Caller } from './sign-in.ts';
+
+/** A session that has just begun: its token for the cookie, and the workspace to open. */
+export interface Entered {
+  token: string;
+  workspaceId: string | null;
+}
+
+/** What somebody types who opens a link. */
+export interface Typed {
+  token: string;
+  name?: string | undefined;
+  password: string;
+}
+
+/** Becomes the first admin: of a new workspace by the link for the instance, or of the workspace that the link is for. */
+export async function setUp(
+  pool: Pool,
+  typed: Typed & { email: string; workspaceName?: string | undefined },
+  caller: Caller,
+): Promise<Entered> {
+  const link = await heldLink(pool, typed.token, 'set_up');
+  const { workspaceName } = typed;
+  if (link.workspaceId === null && workspaceName === undefined)
+    throw validationFailed({ path: '/workspace_name', code: 'required', message: 'workspace_name is required' });
+  const claimant = await claimantOf(pool, { ...typed, name: typed.name }, caller);
+  const entering = async (act: Act) => {
+    if (link.workspaceId === null) await lockSetUp(act.tx);
+    await link.use(act.tx);
+    return enter(act, claimant, 'admin', { by: 'set_up' }, caller);
+  };
+  const by = `user:${claimant.id}` as const;
+  return link.workspaceId === null
+    ? createWorkspaceBy(pool, workspaceName!, by, entering)
+    : governanceAct(pool, link.workspaceId, by, entering);
+}
+
+/** Joins the workspace that an invitation is for, in its role. */
+export async function acceptInvitation(pool: Pool, typed: Typed, caller: Caller): Promise<Entered> {
+  const link = await heldLink(pool, typed.token, 'invitation');
+  const { email, role, workspaceId } = link;
+  if (email === null || role === null || workspaceId === null) throw new Error(`invitation ${link.id} is for nobody`);
+  const claimant = await claimantOf(pool, { ...typed, email, name: typed.name }, caller);
+  return governanceAct(pool, workspaceId, `user:${claimant.id}`, async (act) => {
+    await link.use(act.tx);
+    await voidInvitations(act.tx, email);
+    return enter(act, claimant, role, { by: 'invitation', invitation_id: link.id }, caller);
+  });
+}
+
+/** Makes a claimant a member, with the ledger's entry, and begins their session. */
+async function enter(act: Act, claimant: Claimant, role: Role, how: Record<string, string>, caller: Caller): Promise<Entered> {
+  await admit(act.tx, claimant);
+  await makeMember(act, claimant.id, role, how);
+  const { token, row } = newSession(claimant.id, caller.userAgent);
+  await insertSession(act.tx, row);
+  return { token, workspaceId: act.tx.tenantId };
+}
+
+/**
+ * Makes a locked account a member. Links that reset the person's password or sign them in end: whoever made them was not to get into
+ * this workspace by them.
+ */
+export async function makeMember(
+  { tx, record }: Pick<Act, 'record'> & { tx: Transaction },
+  personId: string,
+  role: Role,
+  how: Record<string, string>,
+): Promise<void> {
+  if (!(await insertMembership(tx, personId, role))) throw new Refusal('this person is a member of the workspace already');
+  const subject = `user:${personId}`;
+  await Promise.all([voidLinksOf(tx, personId), record({ action: 'member.joined', subject, metadata: { role, ...how } })]);
+}
+
+/** Sets a new password by a link. Every session of the person ends, and one begins. */
+export async function resetPassword(pool: Pool, { token, password }: Typed, caller: Caller): Promise<Entered> {
+  const link = await heldLink(pool, token, 'password_reset');
+  const hash = await hashPassword(password);
+  const personId = link.personId!;
+  return inPersonTransaction(pool, personId, async (tx) => {
+    await link.use(tx);
+    await lockAccount(tx, personId);
+    return { token: await replacePassword(tx, personId, hash, caller), workspaceId: link.workspaceId };
+  });
+}
+
+/** Signs in by a link. */
+export async function signInByLink(pool: Pool, token: string, caller: Caller): Promise<Entered> {
+  const link = await heldLink(pool, token, 'sign_in');
+  const personId = link.personId!;
+  const { token: sessionToken, row } = newSession(personId, caller.userAgent);
+  return inPersonTransaction(pool, personId, async (tx) => {
+    await link.use(tx);
+    await insertSession(tx, row);
+    return { token: sessionToken, workspaceId: link.workspaceId };
+  });
+}

@@ -1,0 +1,211 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { inviteMember } from '../../src/people/members.ts';
+import { setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let admin: Someone;
+
+const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
+const open = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
+const invite = async (email: string, role = 'viewer') => {
+  const { status, body } = await admin.browser.call('POST', `/workspaces/${workspace}/invitations`, { email, role });
+  expect(status).toBe(200);
+  return body as { path: string; expires_at: string };
+};
+const accept = (link: { path: string }, given: object, browser = new Browser(server)) =>
+  open(browser, 'accept-invitation', { token: tokenOf(link), ...given });
+const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const GONE = '410 link_not_valid';
+
+beforeAll(async () => {
+  server = await testServer();
+});
+
+describe('the first start', () => {
+  test('two links for the set-up, used at once: one workspace, one admin, and both links are dead', async () => {
+    const links = [await setUpLink(server.open.pool), await setUpLink(server.open.pool)];
+    const answers = await Promise.all(
+      links.map((link, number) =>
+        open(new Browser(server), 'set-up', {
+          token: tokenOf(link!),
+          workspace_name: `first-${number}`,
+          email: `first-${number}@example.com`,
+          name: 'First',
+          password: PASSWORD,
+        }),
+      ),
+    );
+    expect(answers.map(outcome).sort()).toEqual(['200 ok', GONE]);
+    const { body } = answers.find(({ status }) => status === 200)!;
+    expect(body.memberships).toMatchObject([{ workspace: { id: body.workspace_id }, role: 'admin' }]);
+    expect(await server.database.sql('SELECT count(*)::int AS n FROM countersign.tenants')).toEqual([{ n: 1 }]);
+    expect(await server.database.sql('SELECT count(*)::int AS n FROM countersign.people')).toEqual([{ n: 1 }]);
+    const by = `user:${body.person.id}`;
+    expect(
+      await server.database.sql(
+        `SELECT actor, action, document::json ->> 'subject' AS subject FROM countersign.audit_entries WHERE tenant_id = $1`,
+        [body.workspace_id],
+      ),
+    ).toEqual([{ actor: by, action: 'member.joined', subject: by }]);
+    expect(await setUpLink(server.open.pool)).toBeUndefined();
+  });
+
+  test('a workspace that the operator has made gets its first admin by its own link, new or with an account', async () => {
+    workspace = await server.workspace('acme');
+    const link = await workspaceSetUpLink(server.open.pool, workspace);
+    const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
+    expect(shown.body).toMatchObject({
+      purpose: 'set_up',
+      workspace: { id: workspace, name: 'acme' },
+      email: null,
+      has_account: false,
+    });
+    const browser = new Browser(server);
+    const given = { token: tokenOf(link), email: 'Admin@example.com', password: PASSWORD };
+    const nameless = await open(browser, 'set-up', given);
+    expect([outcome(nameless), nameless.body.issues[0].path]).toEqual(['422 validation_failed', '/name']);
+    const joined = await open(browser, 'set-up', { ...given, name: 'Admin' });
+    expect([outcome(joined), joined.body.workspace_id]).toEqual(['200 ok', workspace]);
+    admin = { id: joined.body.person.id, email: 'admin@example.com', browser };
+
+    const other = await workspaceSetUpLink(server.open.pool, await server.workspace('other'));
+    const wrong = { token: tokenOf(other), email: 'admin@example.com', name: 'Somebody', password: 'not the password' };
+    expect(outcome(await open(new Browser(server), 'set-up', wrong))).toBe('401 sign_in_failed');
+    const right = await open(new Browser(server), 'set-up', { ...wrong, password: PASSWORD });
+    expect(right.body.person).toMatchObject({ id: admin.id, name: 'Admin' });
+    expect(right.body.memberships.map(({ workspace }: { workspace: { name: string } }) => workspace.name)).toEqual([
+      'acme',
+      'other',
+    ]);
+  });
+});
+
+describe('an invitation', () => {
+  test('makes a newcomer a member in its role, once; the link says whom it is for', async () => {
+    const link = await invite('Grace@example.com', 'approver');
+    expect(link.path).toMatch(/^\/link#[\w-]{43}$/);
+    const hours = (Date.parse(link.expires_at) - Date.now()) / 3_600_000;
+    expect(Math.round(hours)).toBe(72);
+    const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
+    expect(shown.body).toMatchObject({
+      purpose: 'invitation',
+      email: 'grace@example.com',
+      role: 'approver',
+      has_account: false,
+      workspace: { name: 'acme' },
+    });
+    const joined = await accept(link, { name: 'Grace', password: PASSWORD });
+    expect(joined.body).toMatchObject({
+      memberships: [{ workspace: { id: workspace }, role: 'approver' }],
+      workspace_id: workspace,
+    });
+    expect(outcome(await accept(link, { name: 'Grace', password: PASSWORD }))).toBe(GONE);
+    expect(outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }))).toBe(GONE);
+  });
+
+  test('of somebody with an account is accepted with their password alone, and gives nobody else the account', async () => {
+    const known = await person(server, {}, 'known@example.com');
+    const link = await invite('known@example.com');
+    expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.has_account).toBe(true);
+    expect(outcome(await accept(link, { name: 'Thief', password: 'a new password of mine' }))).toBe('401 sign_in_failed');
+    expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: known.id, name: 'known' });
+  });
+
+  test('used by two at once is accepted once', async () => {
+    const link = await invite('racer@example.com');
+    const answers = await Promise.all([1, 2, 3, 4].map(() => accept(link, { name: 'Racer', password: PASSWORD })));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status !== 200 && status !== 410 && status !== 401)).toEqual([]);
+    const members = await admin.browser.call('GET', `/workspaces/${workspace}/members`);
+    expect(members.body.items.filter(({ email }: { email: string }) => email === 'racer@example.com')).toHaveLength(1);
+  });
+
+  test('is void when it is withdrawn, when a newer one takes its place, and when it has expired', async () => {
+    const first = await invite('late@example.com');
+    const second = await invite('late@example.com');
+    const newcomer = { name: 'Late', password: PASSWORD };
+    expect(outcome(await accept(first, newcomer))).toBe(GONE);
+    const waiting = await admin.browser.call('GET', `/workspaces/${workspace}/invitations`);
+    expect(waiting.body.items).toMatchObject([{ email: 'late@example.com', role: 'viewer', invited_by: `user:${admin.id}` }]);
+    const path = `/workspaces/${workspace}/invitations/${waiting.body.items[0].id}`;
+    expect(outcome(await admin.browser.call('DELETE', path))).toBe('200 ok');
+    expect(outcome(await admin.browser.call('DELETE', path))).toBe('404 not_found');
+    expect(outcome(await accept(second, newcomer))).toBe(GONE);
+    const third = await invite('late@example.com');
+    await server.database.sql(
+      `UPDATE countersign.one_time_links SET expires_at = clock_timestamp() WHERE email = 'late@example.com'`,
+    );
+    expect(outcome(await accept(third, newcomer))).toBe(GONE);
+    expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
+  });
+
+  test('of a member, of no address, or to no role is refused at its field', async () => {
+    const path = `/workspaces/${workspace}/invitations`;
+    const again = await admin.browser.call('POST', path, { email: 'grace@example.com', role: 'viewer' });
+    expect(outcome(again)).toBe('409 refused');
+    for (const [body, at] of [
+      [{ email: 'nobody', role: 'viewer' }, '/email bad_format'],
+      [{ email: 'a@b.c', role: 'owner' }, '/role not_one_of'],
+      [{ role: 'viewer' }, '/email required'],
+      [{ email: 'a@b.c', role: 'viewer', is_admin: true }, '/is_admin unknown_member'],
+    ] as const) {
+      const { status, body: answer } = await admin.browser.call('POST', path, body);
+      expect([status, answer.issues.map((issue: { path: string; code: string }) => `${issue.path} ${issue.code}`)]).toEqual([
+        422,
+        [at],
+      ]);
+    }
+  });
+
+  test('leaves no e-mail address in the ledger, and the invitation, its withdrawal and the joining are there', async () => {
+    const entries = await server.database.sql<{ action: string; document: string }>(
+      'SELECT action, document FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
+      [workspace],
+    );
+    const actions = entries.map(({ action }) => action);
+    expect(actions.slice(0, 3)).toEqual(['member.joined', 'member.invited', 'member.joined']);
+    expect(actions).toContain('member.invitation_withdrawn');
+    expect(entries.map(({ document }) => document).join('\n')).not.toMatch(/@|example\.com/);
+  });
+});
+
+describe('what a link cannot be used for', () => {
+  test('a link opens only what it is for', async () => {
+    const token = tokenOf(await invite('mixed@example.com'));
+    const password = PASSWORD;
+    for (const [purpose, body] of [
+      ['reset-password', { token, password }],
+      ['sign-in', { token }],
+      ['set-up', { token, email: 'x@example.com', name: 'X', password, workspace_name: 'x' }],
+    ] as const)
+      expect([purpose, outcome(await open(new Browser(server), purpose, body))]).toEqual([purpose, GONE]);
+    expect(outcome(await open(new Browser(server), 'show', { token }))).toBe('200 ok');
+  });
+
+  test.each(['', 'x', 'A'.repeat(43), 'A'.repeat(60_000), '\u0000', '%00'])(
+    'an unknown token is one and the same 410 (%#)',
+    async (token) => {
+      expect(outcome(await open(new Browser(server), 'show', { token }))).toBe(GONE);
+    },
+  );
+
+  test('a short password, or one of too many bytes, is refused at its field, and the link is not used up', async () => {
+    const link = await invite('short@example.com');
+    for (const [password, code] of [
+      ['elevenchars', 'too_short'],
+      ['é'.repeat(513), 'bad_format'],
+    ]) {
+      const { status, body } = await accept(link, { name: 'Short', password });
+      expect([status, body.issues[0]]).toMatchObject([422, { path: '/password', code }]);
+    }
+    expect(outcome(await accept(link, { name: 'Short', password: '            ' }))).toBe('200 ok');
+  });
+
+  test('an invitation of the operator is no other than that of an admin', async () => {
+    const link = await inviteMember(server.open.pool, workspace, { email: 'op@example.com', role: 'admin' }, 'operator');
+    expect((await accept(link, { name: 'Op', password: PASSWORD })).body.memberships).toMatchObject([{ role: 'admin' }]);
+  });
+});
