@@ -3,6 +3,7 @@ import type { Admission } from './database/admission.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { PortalParts } from './portal/portal-parts.ts';
 import { sameOrigin } from './portal/same-origin.ts';
+import { securityHeaders } from './portal/security-headers.ts';
 import { SessionCookie } from './portal/session-cookie.ts';
 
 /** Makes what the portal stands on. */
@@ -13,6 +14,7 @@ export function openPortal(config: Config, { pool, lookupPool }: OpenDatabase, r
   return {
     pool,
     readPool: lookupPool,
+    headers: securityHeaders({ secure }),
     cookie: new SessionCookie(secure),
     sameOrigin: sameOrigin({ secure, behindProxy }),
     behindProxy,

@@ -19,6 +19,8 @@ import { openHouse } from './open-house.ts';
 import { openPortal } from './open-portal.ts';
 import { openReader } from './open-reader.ts';
 import { setUpLink } from './people/one-time-links.ts';
+import { PAGES_FOLDER, readBuiltPages } from './portal/built-pages.ts';
+import { registerPages } from './portal/pages.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
 import { welcome } from './welcome.ts';
 
@@ -104,7 +106,11 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
   });
   const app = buildApp({
     api,
-    portal: (into) => registerPortalApi(into, openPortal(config, database, reading)),
+    portal: (into) => {
+      const parts = openPortal(config, database, reading);
+      registerPortalApi(into, parts);
+      registerPages(into, { files: readBuiltPages(PAGES_FOLDER), headers: parts.headers });
+    },
     ledger: { reader: openReader(database, checkpoints), authenticator: api.authenticator, rateLimit: api.rateLimit },
     metrics,
     log,

@@ -76,11 +76,11 @@ describe('what operators ask', () => {
       expect(text).toContain(word);
   });
 
-  test('nothing else is served: no path of these takes another method, and there is no index', async () => {
+  test('nothing else is served: no path of these takes another method, and nothing but a browser gets a page', async () => {
     for (const [method, path] of [
       ['POST', '/livez'],
       ['DELETE', '/metrics'],
-      ['GET', '/'],
+      ['GET', '/index.html'],
       ['GET', '/docs/'],
       ['GET', '/favicon.ico'],
     ] as const) {

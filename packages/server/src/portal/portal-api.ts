@@ -32,7 +32,7 @@ export function registerPortalApi(app: FastifyInstance, parts: PortalParts): voi
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
   checkTable(names);
   for (const name of names) registerRoute(app, parts, name, PORTAL_ROUTES[name], HANDLERS[name]);
-  refuseOtherMethods(app, names);
+  refuseOtherMethods(app, parts, names);
 }
 
 /** Said again when the server starts, for whoever runs it without the compiler. */
@@ -49,6 +49,7 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
     url: route.path,
     config: { endpoint: `portal:${name}` },
     handler: async (request, reply) => {
+      void reply.headers(parts.headers.api);
       try {
         const params = paramsOf(request);
         const who = await whoAsks(parts, route.access, request.headers, params);
@@ -87,7 +88,7 @@ function send(reply: FastifyReply, answer: unknown): FastifyReply {
 }
 
 /** A path of the table asked by a method that it does not take is a 405, not a page. */
-function refuseOtherMethods(app: FastifyInstance, names: readonly RouteName[]): void {
+function refuseOtherMethods(app: FastifyInstance, { headers }: PortalParts, names: readonly RouteName[]): void {
   const allowed = new Map<string, Set<string>>();
   for (const name of names) {
     const { path, method } = PORTAL_ROUTES[name];
@@ -98,7 +99,8 @@ function refuseOtherMethods(app: FastifyInstance, names: readonly RouteName[]): 
     app.route({
       method: app.supportedMethods.filter((method) => !methods.has(method)),
       url,
-      handler: async () => {
+      handler: async (_request, reply) => {
+        void reply.headers(headers.api);
         throw new ApiError('method_not_allowed', [], { Allow });
       },
     });

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Admission } from '../database/admission.ts';
 import type { SameOrigin } from './same-origin.ts';
+import type { SecurityHeaders } from './security-headers.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
 /** What the portal stands on; made in serve.ts and handed to every handler. */
@@ -9,6 +10,7 @@ export interface PortalParts {
   pool: Pool;
   /** For looking up and reading, so that it does not wait behind the writers. */
   readPool: Pool;
+  headers: SecurityHeaders;
   cookie: SessionCookie;
   sameOrigin: SameOrigin;
   /** Whether addresses are those that a proxy says (X-Forwarded-For). */

@@ -1,0 +1,62 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { noSuchRoute } from '../http/public-api.ts';
+import type { BuiltFile } from './built-pages.ts';
+import type { SecurityHeaders } from './security-headers.ts';
+
+/** Vite names these by a hash of what is in them: what is once at a path stays there. */
+const HASHED = '/assets/';
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
+/** What is asked for by programs: never a page, whatever the browser would like. */
+const FOR_PROGRAMS = /^\/(api|assets|\.well-known)(\/|$)/;
+
+/** Serves the built pages. Every path that a browser opens and nothing else answers is the portal's own: it gets the one page, which knows its paths. */
+export function registerPages(
+  app: FastifyInstance,
+  { files, headers }: { files: ReadonlyMap<string, BuiltFile>; headers: SecurityHeaders },
+): void {
+  const index = files.get('/index.html');
+  app.get('/*', { config: { endpoint: 'portal:pages' } }, async (request, reply) => {
+    const path = request.url.split('?', 1)[0]!;
+    const file = path === '/index.html' ? undefined : files.get(path);
+    if (file !== undefined)
+      return sendFile(request, reply.headers(headers.page), file, path.startsWith(HASHED) ? FOR_EVER : 'no-cache');
+    if (!isNavigation(request, path)) throw noSuchRoute(request);
+    void reply.headers(headers.page);
+    return index === undefined ? sendNotBuilt(reply) : sendFile(request, reply, index, 'no-store');
+  });
+}
+
+/** A browser that opens a page asks for HTML; a script, a picture or a program does not. */
+function isNavigation({ headers }: FastifyRequest, path: string): boolean {
+  if (FOR_PROGRAMS.test(path)) return false;
+  return path === '/' || (headers.accept ?? '').includes('text/html');
+}
+
+function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltFile, cacheControl: string): FastifyReply {
+  const accepted = String(headers['accept-encoding'] ?? '');
+  const [encoding, bytes] = encodedAs(file, accepted);
+  const etag = encoding === undefined ? file.etag : `${file.etag.slice(0, -1)}-${encoding}"`;
+  void reply.headers({ 'cache-control': cacheControl, vary: 'accept-encoding', etag });
+  if (headers['if-none-match'] === etag) return reply.code(304).send();
+  if (encoding !== undefined) void reply.header('content-encoding', encoding);
+  return reply.header('content-type', file.contentType).send(bytes);
+}
+
+function encodedAs({ br, gzip, plain }: BuiltFile, accepted: string): [encoding: string | undefined, bytes: Buffer] {
+  const takes = (encoding: string) => new RegExp(`(^|[, ])${encoding}(?! *; *q=0(\\.0*)? *(,|$))( *[;,]|$)`, 'i').test(accepted);
+  if (br !== undefined && takes('br')) return ['br', br];
+  if (gzip !== undefined && takes('gzip')) return ['gzip', gzip];
+  return [undefined, plain];
+}
+
+/** Says what to do where the pages are not built: only in a checkout, where the server was started without its set-up. */
+function sendNotBuilt(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(503)
+    .headers({ 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' })
+    .send(
+      "The portal's pages are not built. In the checkout of Countersign, `npm run setup` builds them; then start the server again.\n" +
+        'The API and the command line work without them: /docs\n',
+    );
+}

@@ -1,0 +1,47 @@
+/**
+ * What browsers are told about the portal (OWASP, HTTP Security Response Headers). Sent with every page and every answer of the portal's
+ * API; the five endpoints are for machines and have none.
+ */
+
+/** May do nothing but be read: answers of the API, and errors. */
+const NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/**
+ * The pages: scripts, pictures and calls of this origin alone, and no script in the page itself. Styles may stand in the page, as Mantine
+ * writes them there; that lets nobody run a script.
+ */
+const PAGE = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "manifest-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export interface SecurityHeaders {
+  page: Readonly<Record<string, string>>;
+  api: Readonly<Record<string, string>>;
+}
+
+/** @param secure whether browsers reach the server by TLS: only then may they be told never to come without. */
+export function securityHeaders({ secure }: { secure: boolean }): SecurityHeaders {
+  const both = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'x-frame-options': 'DENY',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    ...(secure ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+  };
+  return {
+    page: { ...both, 'content-security-policy': PAGE },
+    api: { ...both, 'content-security-policy': NOTHING, 'cache-control': 'no-store' },
+  };
+}

@@ -1,0 +1,102 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let ada: Someone;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace('acme');
+  ada = await person(server, { [workspace]: 'admin' }, 'ada@example.com');
+});
+
+const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+
+describe('a change that another page asks for (cross-site request forgery)', () => {
+  const rename = (headers: Record<string, string>) => ada.browser.call('PATCH', '/account', { name: 'Mallory' }, headers);
+
+  test.each([
+    ['of another origin', { origin: 'https://evil.example' }],
+    ['of another port of this host', { origin: 'http://127.0.0.1:1' }],
+    ['of this host by another scheme', { origin: 'OTHER_SCHEME' }],
+    ['of a sandboxed frame', { origin: 'null' }],
+    ['by no page at all', { origin: '' }],
+    ['of a sibling site, as the browser says', { 'sec-fetch-site': 'same-site' }],
+    ['of another site, as the browser says', { 'sec-fetch-site': 'cross-site' }],
+    ['typed into the address bar, as the browser says', { 'sec-fetch-site': 'none' }],
+  ])('%s is refused, with the session and all', async (_who, headers) => {
+    const told = Object.entries(headers).map(([name, value]) => [
+      name,
+      value.replace('OTHER_SCHEME', server.url.replace('http', 'https')),
+    ]);
+    expect(outcome(await rename(Object.fromEntries(told)))).toBe('403 cross_origin');
+    expect((await ada.browser.call('GET', '/session')).body.person.name).toBe('ada');
+  });
+
+  test('as a form that is sent is refused: a body is JSON, and says so', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+      expect(outcome(await ada.browser.call('PATCH', '/account', '{"name":"Mallory"}', { 'content-type': type }))).toBe(
+        '415 unsupported_media_type',
+      );
+    }
+  });
+
+  test('an older browser that does not say Sec-Fetch-Site is served by its Origin', async () => {
+    expect(outcome(await ada.browser.call('PATCH', '/account', { name: 'ada' }, { 'sec-fetch-site': '' }))).toBe('200 ok');
+  });
+
+  test('signing in is no exception: nobody is signed in as somebody else unawares', async () => {
+    const claim = { email: 'ada@example.com', password: PASSWORD };
+    expect(outcome(await new Browser(server).call('POST', '/session', claim, { origin: 'https://evil.example' }))).toBe(
+      '403 cross_origin',
+    );
+  });
+
+  test('behind a proxy: the host it forwards counts, TLS is taken for granted, the cookie is bound to the host', async () => {
+    const proxied = await testServer({ database: server.database, behindProxy: true });
+    const browser = new Browser(proxied);
+    const claim = { email: 'ada@example.com', password: PASSWORD };
+    const forwarded = { 'x-forwarded-host': 'countersign.example.com' };
+    const answer = await browser.call('POST', '/session', claim, { origin: 'https://countersign.example.com', ...forwarded });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^__Host-countersign=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure; /,
+    );
+    expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
+    const byHttp = await browser.call('POST', '/session', claim, { origin: 'http://countersign.example.com', ...forwarded });
+    expect(outcome(byHttp)).toBe('403 cross_origin');
+    expect(outcome(await new Browser(proxied, ada.browser.cookie).call('GET', '/session'))).toBe('401 not_signed_in');
+  });
+});
+
+describe('what browsers are told', () => {
+  const headersOf = async (path: string, method = 'GET') => (await fetch(server.url + path, { method })).headers;
+
+  test.each([
+    ['the page', '/'],
+    ['an answer of the API', '/api/portal/session'],
+    ['a method that the API does not take', '/api/portal/links/show'],
+  ])('%s cannot be framed, nor guessed at, nor tell where one came from', async (_what, path) => {
+    const headers = await headersOf(path);
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('content-security-policy')).not.toMatch(/script-src[^;]*(unsafe|\*|data:|https?:)/);
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    expect(headers.get('strict-transport-security')).toBeNull();
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('the API lets no other origin read an answer', async () => {
+    const answer = await ada.browser.call('GET', '/session', undefined, {
+      origin: 'https://evil.example',
+      'sec-fetch-site': 'cross-site',
+    });
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    expect((await headersOf('/api/portal/session', 'OPTIONS')).get('access-control-allow-origin')).toBeNull();
+  });
+});

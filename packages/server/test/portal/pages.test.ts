@@ -1,0 +1,123 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readBuiltPages } from '../../src/portal/built-pages.ts';
+import { registerPages } from '../../src/portal/pages.ts';
+import { securityHeaders } from '../../src/portal/security-headers.ts';
+
+const INDEX = '<!doctype html><title>Countersign</title><script type="module" src="/assets/index-abc.js"></script>';
+const SCRIPT = 'console.log("the portal")';
+const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+let folder: string;
+let app: FastifyInstance;
+
+const pagesOf = (from: string) => {
+  const pages = Fastify();
+  registerPages(pages, { files: readBuiltPages(from), headers: securityHeaders({ secure: false }) });
+  return pages;
+};
+const get = (url: string, headers: Record<string, string> = {}, from = app) => from.inject({ url, headers });
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-pages-'));
+  mkdirSync(join(folder, 'dist/assets'), { recursive: true });
+  writeFileSync(join(folder, 'secret.txt'), 'not for anybody');
+  writeFileSync(join(folder, 'dist/index.html'), INDEX);
+  writeFileSync(join(folder, 'dist/.built'), '');
+  writeFileSync(join(folder, 'dist/assets/index-abc.js'), SCRIPT);
+  writeFileSync(join(folder, 'dist/assets/index-abc.js.br'), brotliCompressSync(SCRIPT));
+  writeFileSync(join(folder, 'dist/assets/index-abc.js.gz'), gzipSync(SCRIPT));
+  writeFileSync(join(folder, 'dist/favicon.svg'), '<svg/>');
+  app = pagesOf(join(folder, 'dist'));
+});
+afterAll(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the built pages', () => {
+  test.each(['/', '/?a=b', '/link', '/workspaces/0198f1c2/runs?agent=a', '/w/acme/runs/v1.2'])(
+    '%s, opened by a browser, is the one page, and is never kept',
+    async (url) => {
+      const { statusCode, headers, body } = await get(url, HTML);
+      expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([
+        200,
+        'text/html; charset=utf-8',
+        'no-store',
+      ]);
+      expect(body).toBe(INDEX);
+      expect(headers['content-security-policy']).toContain("script-src 'self';");
+    },
+  );
+
+  test('what bears a hash in its name is kept for ever, what does not is asked for again', async () => {
+    const { headers, body } = await get('/assets/index-abc.js');
+    expect(body).toBe(SCRIPT);
+    expect(headers).toMatchObject({
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-type': 'text/javascript; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    });
+    const icon = await get('/favicon.svg');
+    expect(icon.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-type': 'image/svg+xml' });
+    expect((await get('/favicon.svg', { 'if-none-match': String(icon.headers.etag) })).statusCode).toBe(304);
+  });
+
+  test('the compressed files that the build has made are sent to whoever takes them', async () => {
+    const encoded = async (accepted: string) => {
+      const { headers, rawPayload } = await get('/assets/index-abc.js', { 'accept-encoding': accepted });
+      expect(headers.vary).toBe('accept-encoding');
+      return [headers['content-encoding'], rawPayload] as const;
+    };
+    const [br, brBytes] = await encoded('gzip, deflate, br, zstd');
+    expect([br, brotliDecompressSync(brBytes).toString()]).toEqual(['br', SCRIPT]);
+    const [gzip, gzipBytes] = await encoded('gzip, br;q=0');
+    expect([gzip, gunzipSync(gzipBytes).toString()]).toEqual(['gzip', SCRIPT]);
+    expect((await encoded('identity'))[0]).toBeUndefined();
+  });
+
+  test.each(['/api/portal/nothing', '/api', '/api/public/nothing', '/.well-known/nothing', '/assets/gone-def.js'])(
+    '%s is never a page, whatever the browser would like',
+    async (url) => {
+      expect([url, (await get(url, HTML)).statusCode]).toEqual([url, 404]);
+    },
+  );
+
+  test.each([
+    '/assets/../../secret.txt',
+    '/assets/%2e%2e/%2e%2e/secret.txt',
+    '/../secret.txt',
+    '//secret.txt',
+    '/..%2fsecret.txt',
+  ])('no path leads out of the folder: %s', async (path) => {
+    await app.listen({ port: 0, host: '127.0.0.1' }).catch(() => undefined); // the first of them has it listen
+    const { port } = app.server.address() as AddressInfo;
+    const text = await new Promise<string>((resolve, reject) => {
+      // Node's own client sends the path as it is; fetch would tidy it up first.
+      const asked = request({ port, path, headers: HTML }, (response) => {
+        let said = '';
+        response.setEncoding('utf8').on('data', (chunk) => (said += chunk));
+        response.on('end', () => resolve(said));
+      });
+      asked.on('error', reject).end();
+    });
+    expect(text).not.toBe('');
+    expect(text).not.toContain('not for anybody');
+  });
+
+  test('a program that asks for a path that is not there is told so', async () => {
+    expect((await get('/nowhere', { accept: '*/*' })).statusCode).toBe(404);
+  });
+
+  test('where they are not built, the page says how to build them, and files are simply not there', async () => {
+    const unbuilt = pagesOf(join(folder, 'nothing'));
+    const { statusCode, body } = await get('/', HTML, unbuilt);
+    expect([statusCode, body]).toEqual([503, expect.stringContaining('npm run setup')]);
+    expect((await get('/favicon.svg', {}, unbuilt)).statusCode).toBe(404);
+  });
+});
