@@ -9,6 +9,7 @@ import { linkHandlers } from './link-handlers.ts';
 import { memberHandlers } from './member-handlers.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { inputReader } from './read-input.ts';
+import { wrongRoutes } from './route-table.ts';
 import { sessionHandlers } from './session-handlers.ts';
 import { whoAsks } from './signed-in.ts';
 
@@ -30,16 +31,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
-  checkTable(names);
+  const wrong = wrongRoutes(PORTAL_ROUTES, HANDLERS);
+  if (wrong.length > 0) throw new Error(`the table of the portal's routes is wrong: ${wrong.join('; ')}`);
   for (const name of names) registerRoute(app, parts, name, PORTAL_ROUTES[name], HANDLERS[name]);
   refuseOtherMethods(app, parts, names);
-}
-
-/** Said again when the server starts, for whoever runs it without the compiler. */
-function checkTable(names: readonly RouteName[]): void {
-  const handled = new Set(Object.keys(HANDLERS));
-  const wrong = [...names.filter((name) => !handled.delete(name)), ...handled];
-  if (wrong.length > 0) throw new Error(`portal routes without a handler, or handlers without a route: ${wrong.join(', ')}`);
 }
 
 function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName, route: PortalRoute, handler: AnyHandler): void {

@@ -14,7 +14,8 @@ export interface WhoAsks {
   role?: Role;
 }
 
-const isRole = (access: PortalRoute['access']): access is Role => (ROLES as readonly string[]).includes(access);
+/** Whether a rule is one of a workspace. */
+export const isRole = (access: PortalRoute['access']): access is Role => (ROLES as readonly string[]).includes(access);
 
 /**
  * Holds a request against the rule of its route: a session (401), membership in the workspace of the path (404: it is not said whether
@@ -29,11 +30,9 @@ export async function whoAsks(
   if (access === 'anyone') return {};
   const tokenSha256 = hashOfToken(parts.cookie.read(headers.cookie) ?? '');
   if (tokenSha256 === undefined) throw new ApiError('not_signed_in');
+  if (!isRole(access)) return { person: personOf(parts, await findSession(parts.readPool, tokenSha256)) };
   const { workspace } = params;
-  if (!isRole(access) || workspace === undefined) {
-    const session = await findSession(parts.readPool, tokenSha256);
-    return { person: personOf(parts, session) };
-  }
+  if (workspace === undefined) throw new Error('a route for members has no workspace in its path');
   const session = await inTenantTransaction(parts.readPool, workspace, (tx) => findSessionInTenant(tx, tokenSha256));
   const person = personOf(parts, session);
   const role = session?.role ?? undefined;

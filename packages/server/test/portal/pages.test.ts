@@ -23,7 +23,7 @@ const pagesOf = (from: string) => {
 };
 const get = (url: string, headers: Record<string, string> = {}, from = app) => from.inject({ url, headers });
 
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-pages-'));
   mkdirSync(join(folder, 'dist/assets'), { recursive: true });
   writeFileSync(join(folder, 'secret.txt'), 'not for anybody');
@@ -34,6 +34,7 @@ beforeAll(() => {
   writeFileSync(join(folder, 'dist/assets/index-abc.js.gz'), gzipSync(SCRIPT));
   writeFileSync(join(folder, 'dist/favicon.svg'), '<svg/>');
   app = pagesOf(join(folder, 'dist'));
+  await app.listen({ port: 0, host: '127.0.0.1' });
 });
 afterAll(async () => {
   await app.close();

@@ -1,0 +1,27 @@
+import { type PortalRoute, ROLES } from '@countersign/core/portal/route';
+import { isRole } from './signed-in.ts';
+
+const WORKSPACE_PATH = '/api/portal/workspaces/:workspace/';
+const RULES: readonly string[] = ['anyone', 'person', ...ROLES];
+
+/**
+ * What is wrong with a table of routes, one sentence each: a route without a handler or a rule, a handler without a route, a rule that its
+ * path cannot keep. The compiler says most of it; the server says all of it before it starts, for whoever runs it without the compiler.
+ */
+export function wrongRoutes(
+  routes: Readonly<Record<string, PortalRoute>>,
+  handlers: Readonly<Record<string, unknown>>,
+): string[] {
+  const seen = new Set<string>();
+  const wrong = Object.keys(handlers).flatMap((name) => (name in routes ? [] : [`${name} is handled and no route`]));
+  for (const [name, { method, path, access }] of Object.entries(routes)) {
+    const place = `${method} ${path.replace(/:\w+/g, ':')}`;
+    if (typeof handlers[name] !== 'function') wrong.push(`${name} has no handler`);
+    if (!RULES.includes(access)) wrong.push(`${name} has no rule`);
+    if (isRole(access) !== path.startsWith(WORKSPACE_PATH))
+      wrong.push(`${name} has a role and no workspace, or a workspace and no role`);
+    if (seen.has(place)) wrong.push(`${name} is at the place of another: ${place}`);
+    seen.add(place);
+  }
+  return wrong;
+}

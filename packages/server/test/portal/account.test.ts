@@ -1,0 +1,105 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let other: TestServer;
+let ada: Someone;
+let number = 0;
+
+beforeAll(async () => {
+  server = await testServer();
+  other = await testServer({ database: server.database });
+});
+beforeEach(async () => {
+  number += 1;
+  ada = await person(server, {}, `ada-${number}@example.com`);
+});
+
+const NEW = 'another good password';
+const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const signedIn = async (email: string, password = PASSWORD, at = server) => {
+  const browser = new Browser(at);
+  return { browser, outcome: outcome(await browser.call('POST', '/session', { email, password })) };
+};
+const look = async (browser: Browser) => outcome(await browser.call('GET', '/session'));
+const change = (browser: Browser, current: string, to: string) =>
+  browser.call('POST', '/account/password', { current_password: current, new_password: to });
+
+describe('changing the own password', () => {
+  test('ends every session but the new one that the caller gets, on every server; the old password is dead', async () => {
+    const elsewhere = (await signedIn(ada.email, PASSWORD, other)).browser;
+    const before = ada.browser.cookie;
+    expect(outcome(await change(ada.browser, PASSWORD, NEW))).toBe('200 ok');
+    expect(ada.browser.cookie).not.toBe(before);
+    expect(await look(ada.browser)).toBe('200 ok');
+    expect(await look(elsewhere)).toBe('401 not_signed_in');
+    expect(await look(new Browser(server, before))).toBe('401 not_signed_in');
+    expect((await signedIn(ada.email)).outcome).toBe('401 sign_in_failed');
+    expect((await signedIn(ada.email, NEW)).outcome).toBe('200 ok');
+  });
+
+  test('needs the one there is, and one that is long enough; refused, nothing changes', async () => {
+    expect(outcome(await change(ada.browser, 'not the password', NEW))).toBe('401 sign_in_failed');
+    const short = await change(ada.browser, PASSWORD, 'elevenchars');
+    expect([short.status, short.body.issues]).toMatchObject([
+      422,
+      [{ path: '/new_password', code: 'too_short', message: 'new_password must hold at least 12 characters' }],
+    ]);
+    expect(await look(ada.browser)).toBe('200 ok');
+    expect((await signedIn(ada.email)).outcome).toBe('200 ok');
+  });
+
+  test('leaves no session of the old password, however closely somebody signs in with it meanwhile', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const [from, to] = round % 2 === 0 ? [PASSWORD, NEW] : [NEW, PASSWORD];
+      const signingIn = Array.from({ length: 6 }, (_, index) => signedIn(ada.email, from, index % 2 === 0 ? server : other));
+      const changed = await change(ada.browser, from, to);
+      expect(outcome(changed)).toBe('200 ok');
+      await Promise.all(signingIn);
+      const alive = await server.database.sql('SELECT 1 FROM countersign.sessions WHERE person_id = $1', [ada.id]);
+      expect(alive).toHaveLength(1);
+      expect(await look(ada.browser)).toBe('200 ok');
+    }
+  });
+
+  test('done twice at once is done once', async () => {
+    const second = (await signedIn(ada.email)).browser;
+    const outcomes = await Promise.all([change(ada.browser, PASSWORD, NEW), change(second, PASSWORD, `${NEW} 2`)]);
+    expect(outcomes.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
+  });
+});
+
+describe('the own sessions', () => {
+  test('are listed, the one that asks is marked, and one of them is ended without the others', async () => {
+    const elsewhere = (await signedIn(ada.email)).browser;
+    const { items } = (await ada.browser.call('GET', '/account/sessions')).body;
+    expect(items).toHaveLength(2);
+    expect(items.map(({ current }: { current: boolean }) => current)).toEqual([false, true]);
+    expect(JSON.stringify(items)).not.toContain(elsewhere.cookie!.split('=')[1]);
+    expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${items[0].id}`))).toBe('200 ok');
+    expect([await look(elsewhere), await look(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
+  });
+
+  test('of somebody else are not there', async () => {
+    const grace = await person(server);
+    const [session] = (await grace.browser.call('GET', '/account/sessions')).body.items;
+    expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${session.id}`))).toBe('404 not_found');
+    expect(await look(grace.browser)).toBe('200 ok');
+  });
+
+  test('live for twelve hours, whatever is done in them', async () => {
+    const { browser } = await signedIn(ada.email);
+    const { body } = await browser.call('GET', '/session');
+    expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(12 * 60);
+    await server.database.sql('UPDATE countersign.sessions SET expires_at = clock_timestamp() WHERE person_id = $1', [ada.id]);
+    expect(await look(browser)).toBe('401 not_signed_in');
+  });
+});
+
+test('the own name is changed, and is a label as everywhere', async () => {
+  expect((await ada.browser.call('PATCH', '/account', { name: 'Ada Lovelace' })).body.person.name).toBe('Ada Lovelace');
+  const { status, body } = await ada.browser.call('PATCH', '/account', { name: 'a\nb' });
+  expect([status, body.issues]).toMatchObject([422, [{ path: '/name', code: 'bad_characters' }]]);
+  expect((await ada.browser.call('GET', '/session')).body.person.name).toBe('Ada Lovelace');
+});

@@ -1,0 +1,96 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Browser, PASSWORD } from '../bed/portal-browser.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+
+let server: TestServer;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  server = await testServer();
+  environment = { ...environmentOf(server), COUNTERSIGN_PUBLIC_URL: 'https://countersign.example.com/' };
+});
+
+const run = (...args: string[]) => runCommand(environment, ...args);
+const LINK = /^https:\/\/countersign\.example\.com\/link#([\w-]{43})$/;
+const tokenOf = (text: string) => LINK.exec(text.trim())![1]!;
+const use = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
+
+describe('countersign-server and the people', () => {
+  test('workspace create prints its id alone, and beside it the link for the first admin', async () => {
+    const { status, out, err } = await run('workspace', 'create', '--name', 'acme');
+    expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
+    const link = err.match(/https:\S+/)![0];
+    const given = { token: tokenOf(link), email: 'admin@example.com', name: 'Admin', password: PASSWORD };
+    expect((await use(new Browser(server), 'set-up', given)).body.memberships).toMatchObject([
+      { workspace: { id: out.trim() }, role: 'admin' },
+    ]);
+    const other = await run('workspace', 'create', '--name', 'other', '--json');
+    expect(JSON.parse(other.out)).toEqual({ id: expect.any(String), name: 'other', set_up_link: expect.stringMatching(LINK) });
+  });
+
+  test('members invite: a link, alone on stdout; members list: who has come by it', async () => {
+    const invited = await run('members', 'invite', '--workspace', 'acme', '--email', 'Grace@Example.com', '--role', 'approver');
+    expect([invited.status, invited.out]).toEqual([0, expect.stringMatching(new RegExp(LINK.source.replace('$', '\\n$')))]);
+    await use(new Browser(server), 'accept-invitation', { token: tokenOf(invited.out), name: 'Grace', password: PASSWORD });
+    expect(JSON.parse((await run('members', 'list', '--workspace', 'acme', '--json')).out)).toMatchObject([
+      { name: 'Admin', email: 'admin@example.com', role: 'admin' },
+      { name: 'Grace', email: 'grace@example.com', role: 'approver' },
+    ]);
+    expect((await run('members', 'list', '--workspace', 'acme')).out).toMatch(/^NAME +E-MAIL +ROLE +JOINED +PERSON ID\n/);
+  });
+
+  test('members reset-password: a link that sets a new one', async () => {
+    const { out } = await run('members', 'reset-password', '--workspace', 'acme', '--email', 'grace@example.com');
+    const answer = await use(new Browser(server), 'reset-password', { token: tokenOf(out), password: 'another good password' });
+    expect(answer.body.person.name).toBe('Grace');
+  });
+
+  test('members add: a member without a password, who is signed in by the link and by no password', async () => {
+    const { out } = await run('members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'viewer');
+    const browser = new Browser(server);
+    const answer = await use(browser, 'sign-in', { token: tokenOf(out) });
+    expect(answer.body).toMatchObject({
+      person: { email: 'guest@example.com', name: 'guest@example.com', has_password: false },
+      memberships: [{ workspace: { name: 'acme' }, role: 'viewer' }],
+    });
+    expect((await browser.call('GET', '/session')).status).toBe(200);
+    const again = await run('members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'admin');
+    expect([again.status, again.err]).toEqual([9, expect.stringContaining('a member of the workspace already')]);
+    expect((await use(new Browser(server), 'sign-in', { token: tokenOf(out) })).status).toBe(410);
+  });
+
+  test('an account without a password is nobody who is invited: whoever made the invitation does not get it', async () => {
+    const { out } = await run('members', 'invite', '--workspace', 'other', '--email', 'guest@example.com', '--role', 'viewer');
+    const given = { token: tokenOf(out), name: 'Thief', password: PASSWORD };
+    expect((await use(new Browser(server), 'accept-invitation', given)).body.error).toBe('sign_in_failed');
+  });
+
+  test('in the ledger it was the operator, and nobody by their address', async () => {
+    const rows = await server.database.sql<{ recorded_by: string; action: string; document: string }>(
+      'SELECT recorded_by, action, document FROM countersign.audit_entries ORDER BY tenant_id, seq',
+    );
+    expect(rows.filter(({ recorded_by }) => recorded_by === 'operator').map(({ action }) => action)).toEqual([
+      'member.invited',
+      'member.password_reset',
+      'member.joined',
+      'member.invited',
+    ]);
+    expect(rows.map(({ document }) => document).join('\n')).not.toMatch(/@|example\.com/);
+  });
+
+  test.each<[string[], number, RegExp]>([
+    [['members', 'invite', '--workspace', 'acme', '--email', 'nobody', '--role', 'viewer'], 2, /e-mail address/],
+    [['members', 'invite', '--workspace', 'acme', '--email', 'a@b.example', '--role', 'owner'], 2, /viewer, approver, admin/],
+    [['members', 'invite', '--workspace', 'nowhere', '--email', 'a@b.example', '--role', 'viewer'], 9, /no workspace/],
+    [['members', 'reset-password', '--workspace', 'acme', '--email', 'stranger@example.com'], 9, /no member/],
+    [
+      ['members', 'invite', '--workspace', 'acme', '--email', 'admin@example.com', '--role', 'viewer'],
+      9,
+      /a member of the workspace already/,
+    ],
+  ])('%j is refused: %i', async (args, status, says) => {
+    const ran = await run(...args);
+    expect([ran.status, ran.out, ran.err]).toEqual([status, '', expect.stringMatching(says)]);
+  });
+});

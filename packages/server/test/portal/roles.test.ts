@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/portal/route';
+import { PORTAL_ROUTES } from '@countersign/core/portal/routes';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { wrongRoutes } from '../../src/portal/route-table.ts';
+import { Browser, person } from '../bed/portal-browser.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+
+const routes: [name: string, route: PortalRoute][] = Object.entries(PORTAL_ROUTES);
+
+/** Everybody there is, by their role in the workspace that is asked about. */
+const CALLERS = ['nobody', 'a person without membership', ...ROLES, 'an admin of another workspace'] as const;
+type CallerName = (typeof CALLERS)[number];
+
+let server: TestServer;
+let workspace: string;
+const browsers = {} as Record<CallerName, Browser>;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  const another = await server.workspace();
+  browsers.nobody = new Browser(server);
+  browsers['a person without membership'] = (await person(server)).browser;
+  for (const role of ROLES) browsers[role] = (await person(server, { [workspace]: role })).browser;
+  browsers['an admin of another workspace'] = (await person(server, { [another]: 'admin' })).browser;
+});
+
+/** What the rule alone says: the answer of the gate, or that it lets through. */
+function expected(access: PortalRoute['access'], caller: CallerName): string {
+  if (access === 'anyone') return 'let through';
+  if (caller === 'nobody') return '401 not_signed_in';
+  if (access === 'person') return 'let through';
+  if (!ROLES.includes(caller as Role)) return '404 not_found';
+  return mayActAs(caller as Role, access) ? 'let through' : '403 forbidden';
+}
+
+/**
+ * Knocks without doing anything: what is checked right behind the rule is made to fail, so that whoever gets that answer was let through.
+ * A change is asked for by another origin; a question has a parameter that no route knows.
+ */
+async function knock({ method, path }: PortalRoute, browser: Browser): Promise<string> {
+  const filled = path
+    .slice('/api/portal'.length)
+    .replace(':workspace', workspace)
+    .replace(/:\w+/g, () => randomUUID());
+  const { status, body } =
+    method === 'GET'
+      ? await browser.call(method, `${filled}?no_route_knows_this=1`)
+      : await browser.call(method, filled, undefined, { origin: 'https://elsewhere.example' });
+  const answer = `${status} ${body.error}`;
+  return answer === (method === 'GET' ? '422 validation_failed' : '403 cross_origin') ? 'let through' : answer;
+}
+
+describe('every route of the portal, asked by everybody', () => {
+  test.each(routes)('%s', async (_name, route) => {
+    const answers = await Promise.all(CALLERS.map(async (caller) => [caller, await knock(route, browsers[caller])]));
+    expect(answers).toEqual(CALLERS.map((caller) => [caller, expected(route.access, caller)]));
+  });
+
+  test('the whole table was asked, and everybody is somebody else to it', () => {
+    expect(routes.length).toBeGreaterThan(15);
+    const accesses = new Set(routes.map(([, { access }]) => access));
+    expect([...accesses].sort()).toEqual(
+      ['admin', 'anyone', 'approver', 'person', 'viewer'].filter((rule) => accesses.has(rule as Role)),
+    );
+  });
+
+  test('what anybody may ask without a session is this, and no more', () => {
+    expect(routes.filter(([, { access }]) => access === 'anyone').map(([name]) => name)).toEqual([
+      'session.sign_in',
+      'links.show',
+      'links.set_up',
+      'links.accept_invitation',
+      'links.reset_password',
+      'links.sign_in',
+    ]);
+  });
+
+  test('a session that has ended, a forged one and one of another name are nobody', async () => {
+    const [, route] = routes.find(([name]) => name === 'members.list')!;
+    const live = browsers.admin.cookie!;
+    for (const cookie of [
+      `countersign=${'A'.repeat(43)}`,
+      'countersign=',
+      `x${live}`,
+      `__Host-${live}`,
+      `${live}x`,
+      `other=${live}`,
+    ])
+      expect([cookie, await knock(route, new Browser(server, cookie))]).toEqual([cookie, '401 not_signed_in']);
+    expect(await knock(route, new Browser(server, `theme=dark; ${live}`))).toBe('let through');
+  });
+
+  test('a workspace that is not there, or is no id, is the same 404 to a member of others', async () => {
+    for (const id of [randomUUID(), 'acme', '%00', "'--", '..'])
+      expect((await browsers.admin.call('GET', `/workspaces/${id}/members`)).body).toEqual({ error: 'not_found', issues: [] });
+  });
+
+  test('a path of the API by another method is a 405 that names those there are', async () => {
+    const { status, headers } = await browsers.admin.call('PUT', '/session');
+    expect([status, headers.get('allow')?.split(', ').sort()]).toEqual([405, ['DELETE', 'GET', 'POST']]);
+  });
+});
+
+describe('a table of routes that the server does not start with', () => {
+  const path = '/api/portal/workspaces/:workspace/things' as const;
+  const good: PortalRoute = { method: 'GET', path, access: 'viewer', summary: '' };
+  const handle = async () => undefined;
+
+  test.each<[string, Record<string, PortalRoute>, Record<string, unknown>, RegExp]>([
+    ['a route without a handler', { 'a.b': good }, {}, /a\.b has no handler/],
+    ['a handler without a route', { 'a.b': good }, { 'a.b': handle, 'a.c': handle }, /a\.c is handled and no route/],
+    ['a route without a rule', { 'a.b': { ...good, access: undefined as never } }, { 'a.b': handle }, /a\.b has no rule/],
+    [
+      'a role without a workspace',
+      { 'a.b': { ...good, path: '/api/portal/things' } },
+      { 'a.b': handle },
+      /a role and no workspace/,
+    ],
+    ['a workspace without a role', { 'a.b': { ...good, access: 'person' } }, { 'a.b': handle }, /a workspace and no role/],
+    [
+      'two routes at one place',
+      { 'a.b': good, 'a.c': good },
+      { 'a.b': handle, 'a.c': handle },
+      /a\.c is at the place of another/,
+    ],
+  ])('%s', (_what, table, handlers, says) => {
+    expect(wrongRoutes(table, handlers).join('; ')).toMatch(says);
+  });
+
+  test('the table as it is has nothing wrong', () => {
+    expect(wrongRoutes({ 'a.b': good }, { 'a.b': handle })).toEqual([]);
+  });
+});

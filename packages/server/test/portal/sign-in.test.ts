@@ -1,0 +1,167 @@
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Argon2Cost } from '../../src/people/argon2id.ts';
+
+/** What each hash has cost, in the order in which they were made. */
+const work = vi.hoisted((): Argon2Cost[] => []);
+vi.mock('../../src/people/argon2id.ts', async (original) => {
+  const { argon2id } = await original<typeof import('../../src/people/argon2id.ts')>();
+  return {
+    argon2id: (message: Buffer, salt: Buffer, tagBytes: number, cost: Argon2Cost) => {
+      work.push(cost);
+      return argon2id(message, salt, tagBytes, cost);
+    },
+  };
+});
+
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { newId } from '../../src/new-id.ts';
+import { hashPassword, isOutdated, isPassword } from '../../src/people/password-hash.ts';
+import { networkOf } from '../../src/people/sign-in-limit.ts';
+import { insertPerson } from '../../src/storage/people.ts';
+import { Browser, PASSWORD, person } from '../bed/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+
+let here: TestServer;
+let there: TestServer;
+
+beforeAll(async () => {
+  here = await testServer({ behindProxy: true });
+  there = await testServer({ database: here.database, behindProxy: true });
+  await person(here, {}, 'ada@example.com');
+  await inTenantTransaction(here.open.pool, newId(), (tx) =>
+    insertPerson(tx, { id: newId(), email: 'guest@example.com', name: 'Guest', password: null }),
+  );
+});
+beforeEach(async () => {
+  await here.database.sql('DELETE FROM countersign.sign_in_attempts');
+  work.length = 0;
+});
+
+/** Tries to sign in from an address, as the proxy in front says. */
+const attempt = (email: string, password: string, { at = here, from = '203.0.113.7' } = {}) =>
+  new Browser(at).call(
+    'POST',
+    '/session',
+    { email, password },
+    {
+      origin: at.url.replace('http:', 'https:'),
+      'x-forwarded-for': `198.51.100.1, ${from}`,
+    },
+  );
+const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const WRONG = 'not the password';
+
+describe('whether there is an account', () => {
+  test('is not told: the same answer, and the same work, for a wrong password, no account, and an account without a password', async () => {
+    const seen = [];
+    for (const email of ['ada@example.com', 'nobody@example.com', 'guest@example.com']) {
+      work.length = 0;
+      const { status, headers, body } = await attempt(email, WRONG);
+      const told = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
+      seen.push({ status, body, told, work: [...work] });
+    }
+    expect(seen[0]).toMatchObject({ status: 401, body: { error: 'sign_in_failed', issues: [] } });
+    expect(seen[0]!.work).toEqual([{ memoryKiB: 19_456, passes: 2, lanes: 1 }]);
+    expect(seen[1]).toEqual(seen[0]);
+    expect(seen[2]).toEqual(seen[0]);
+  });
+
+  test('is not told by the limit either: an account that does not exist is shut after as many tries', async () => {
+    for (const [email, from] of [
+      ['ada@example.com', '203.0.113.8'],
+      ['nobody@example.com', '203.0.113.9'],
+    ] as const) {
+      const outcomes = [];
+      for (let number = 0; number < 12; number += 1) outcomes.push(outcome(await attempt(email, WRONG, { from })));
+      expect(outcomes).toEqual([...Array(10).fill('401 sign_in_failed'), ...Array(2).fill('429 rate_limited')]);
+    }
+  });
+});
+
+describe('the limit of tries', () => {
+  test('two servers on one database count together, tries at once are all counted, and no password is looked at beyond', async () => {
+    const tries = Array.from({ length: 24 }, (_, number) =>
+      attempt('ada@example.com', WRONG, { at: number % 2 === 0 ? here : there, from: `203.0.113.${number}` }),
+    );
+    const outcomes = (await Promise.all(tries)).map(outcome);
+    expect(outcomes.filter((each) => each === '401 sign_in_failed')).toHaveLength(10);
+    expect(outcomes.filter((each) => each === '429 rate_limited')).toHaveLength(14);
+    expect(work).toHaveLength(10);
+    const right = await attempt('ada@example.com', PASSWORD, { at: there });
+    expect(outcome(right)).toBe('429 rate_limited');
+    const seconds = Number(right.headers.get('retry-after'));
+    expect(seconds > 800 && seconds <= 900).toBe(true);
+  });
+
+  test('ends with its window', async () => {
+    for (let number = 0; number < 11; number += 1) await attempt('ada@example.com', WRONG);
+    expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('429 rate_limited');
+    await here.database.sql(`UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at - interval '15 minutes'`);
+    expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
+  });
+
+  test('holds for an address whatever the accounts: fifty tries, and an IPv6 network counts as one', async () => {
+    const spray = (number: number) =>
+      attempt(`person-${number}@example.com`, WRONG, { from: `2001:db8:1:2:${number.toString(16)}::1` });
+    const outcomes = (await Promise.all(Array.from({ length: 55 }, (_, number) => spray(number)))).map(outcome);
+    expect(outcomes.filter((each) => each === '401 sign_in_failed')).toHaveLength(50);
+    expect(outcome(await attempt('ada@example.com', PASSWORD, { from: '2001:db8:1:2::ffff' }))).toBe('429 rate_limited');
+    expect(outcome(await attempt('ada@example.com', PASSWORD, { from: '2001:db8:1:3::ffff' }))).toBe('200 ok');
+  });
+
+  test('does not count what was right: somebody may sign in as often as they like', async () => {
+    for (let number = 0; number < 12; number += 1) expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
+  });
+
+  test.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['2001:0DB8:0000:0001:aaaa:bbbb:cccc:dddd', '2001:db8:0:1'],
+    ['::1', '0:0:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['unknown', 'unknown'],
+  ])('%s counts as %s', (address, network) => expect(networkOf(address)).toBe(network));
+});
+
+describe('a password', () => {
+  test('is kept as an argon2id hash in PHC string form, with a salt of its own', async () => {
+    const [one, two] = await Promise.all([hashPassword(PASSWORD), hashPassword(PASSWORD)]);
+    expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(one).not.toBe(two);
+    expect([await isPassword(PASSWORD, one), await isPassword(`${PASSWORD} `, one), isOutdated(one)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  // From src/test.c of the reference implementation, P-H-C/phc-winner-argon2.
+  test('hashed elsewhere is checked too: a vector of the reference implementation', async () => {
+    const known = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+    expect([await isPassword('password', known), await isPassword('Password', known)]).toEqual([true, false]);
+    expect(isOutdated(known)).toBe(true);
+  });
+
+  test('is the same however its characters were composed', async () => {
+    expect(await isPassword('passwo\u0308rter mit umlaut', await hashPassword('passw\u00f6rter mit umlaut'))).toBe(true);
+  });
+
+  test('hashed at another cost is hashed anew by the next good sign-in, and only then; sessions stay', async () => {
+    const old = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+    const grace = await person(here, {}, 'grace@example.com');
+    await here.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);
+    const kept = async () =>
+      (await here.database.sql<{ password: string }>('SELECT password FROM countersign.people WHERE id = $1', [grace.id]))[0]!
+        .password;
+    await attempt('grace@example.com', WRONG);
+    expect(await kept()).toBe(old);
+    const both = await Promise.all([
+      attempt('grace@example.com', 'password'),
+      attempt('grace@example.com', 'password', { at: there }),
+    ]);
+    expect(both.map(outcome)).toEqual(['200 ok', '200 ok']);
+    expect(isOutdated(await kept())).toBe(false);
+    expect(outcome(await attempt('grace@example.com', 'password'))).toBe('200 ok');
+  });
+});
