@@ -1,0 +1,61 @@
+import { type Static, Type } from 'typebox';
+import { EVALUATION_STATUSES } from '../contract/evaluation.ts';
+import { ConditionCheck, DECISION_EVENTS, REASONS } from '../contract/promotion-check.ts';
+import { count, dateTime, flag, label, nullable, oneOf, percentage, text, uuid } from '../contract/scalars.ts';
+
+/** The risk levels of an agent. */
+export const RISK_LEVELS = ['low', 'high'] as const;
+export type RiskLevel = (typeof RISK_LEVELS)[number];
+
+/** How the approval of an evaluation stands. */
+export const APPROVAL_STATUSES = ['pending', 'approved', 'rejected'] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
+
+/** An agent by id and name, wherever one is spoken of. */
+export const AgentName = Type.Object({
+  id: uuid({ description: 'Identifier of the agent.' }),
+  name: label({ description: 'Its name.' }),
+});
+export type AgentName = Static<typeof AgentName>;
+
+/** The agent of a record that need not have one. */
+export const agentOrNone = (description: string) => Type.Union([AgentName, Type.Null()], { description });
+
+/** An evaluation as it stands in lists. */
+export const EvaluationSummary = Type.Object({
+  id: uuid({ description: 'Identifier of the evaluation.' }),
+  name: label({ description: 'Its name.' }),
+  status: oneOf(EVALUATION_STATUSES, { description: 'How it stands.' }),
+  pass_rate: nullable(percentage({ description: 'Share of passed cases in percent; null when none was reported.' })),
+  category: nullable(label({ description: 'Its category.' })),
+  harness_id: nullable(uuid({ description: 'The harness that ran it.' })),
+  recorded_at: dateTime({ description: 'When the service recorded it.' }),
+  recorded_by: label({ description: 'Who submitted it: key:<prefix>.' }),
+  approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'How its approval stands; null when nobody asked or decided.' })),
+});
+export type EvaluationSummary = Static<typeof EvaluationSummary>;
+
+/** What the promotion check would say now, by its own rules; nothing is recorded. */
+export const Standing = Type.Object({
+  promotable: flag({ description: 'Whether all four conditions hold.' }),
+  reason: oneOf(REASONS, { description: 'The first condition that fails, or all_conditions_met.' }),
+  event: oneOf(DECISION_EVENTS, { description: 'The event that a decision would record.' }),
+  message: text({ description: 'One sentence a person can act on.' }),
+  checks: Type.Array(ConditionCheck, { description: 'All four conditions, in the order of the rules.' }),
+});
+export type Standing = Static<typeof Standing>;
+
+/** An agent as it stands in lists. `standing` is by the default threshold and age of the promotion check. */
+export const AgentSummary = Type.Object({
+  id: uuid({ description: 'Identifier of the agent.' }),
+  name: label({ description: 'Its name.' }),
+  risk_level: oneOf(RISK_LEVELS, { description: 'A high-risk agent is promoted only on an approved evaluation.' }),
+  created_at: dateTime({ description: 'When it was registered.' }),
+  last_seen_at: nullable(dateTime({ description: 'When its last trace, telemetry event or evaluation came; null before any.' })),
+  latest_evaluation: Type.Union([EvaluationSummary, Type.Null()], {
+    description: 'The evaluation that decides; null without one.',
+  }),
+  open_recertifications: count({ description: 'How many re-certifications are open.' }),
+  standing: Standing,
+});
+export type AgentSummary = Static<typeof AgentSummary>;

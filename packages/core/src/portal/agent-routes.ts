@@ -1,0 +1,126 @@
+import { type Static, Type } from 'typebox';
+import { EVALUATION_STATUSES } from '../contract/evaluation.ts';
+import { amount, count, dateTime, flag, label, nullable, oneOf, optional, percentage, uuid } from '../contract/scalars.ts';
+import { AgentSummary, APPROVAL_STATUSES, EvaluationSummary, RISK_LEVELS, Standing } from './agent-facts.ts';
+import { ledgerText } from './ledger-text.ts';
+import { filter, page, pageQuery, percentText, WORKSPACE, wholeText } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+
+/** One agent with what its page shows beside the lists. */
+export const AgentDetail = Type.Object({
+  ...AgentSummary.properties,
+  evaluations: count({ description: 'How many evaluations it has.' }),
+  approvals_pending: count({ description: 'How many of its evaluations wait for an approval.' }),
+  incidents: count({ description: 'How many incidents were opened against it.' }),
+  harnesses: Type.Array(uuid({ description: 'A harness.' }), { description: 'The harnesses of its latest 500 evaluations.' }),
+});
+export type AgentDetail = Static<typeof AgentDetail>;
+
+/** One point of the pass rate over time. */
+export const PassRatePoint = Type.Object({
+  evaluation_id: uuid({ description: 'The evaluation.' }),
+  name: label({ description: 'Its name.' }),
+  recorded_at: dateTime({ description: 'When it was recorded.' }),
+  status: oneOf(EVALUATION_STATUSES, { description: 'How it stands.' }),
+  pass_rate: nullable(percentage({ description: 'In percent; null when none was reported.' })),
+  harness_id: nullable(uuid({ description: 'Its harness.' })),
+  approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'How its approval stands; null when nobody asked or decided.' })),
+});
+export type PassRatePoint = Static<typeof PassRatePoint>;
+
+/** The pass rates of an agent, oldest first. */
+export const PassRates = Type.Object({
+  points: Type.Array(PassRatePoint, { description: 'The latest ones asked for, oldest first.' }),
+  threshold: percentage({ description: 'The threshold that the promotion check uses when the question names none, in percent.' }),
+  more: flag({ description: 'Whether there are older ones.' }),
+});
+export type PassRates = Static<typeof PassRates>;
+
+/** Answer of "would it be promoted now?": the rules and the evidence of a real decision; not signed, not recorded. */
+export const PromotionPreview = Type.Object({
+  ...Standing.properties,
+  agent_id: uuid({ description: 'The agent.' }),
+  policy: label({ description: 'The rule that decides, <rule-name>/<version>.' }),
+  required_threshold: percentage({ description: 'The pass rate required.' }),
+  actual_threshold: nullable(percentage({ description: 'The pass rate of the latest evaluation; null when none is reported.' })),
+  max_age_hours: count({ minimum: 1, maximum: 8760, description: 'How old the evaluation may be, in hours.' }),
+  evaluation: Type.Union([EvaluationSummary, Type.Null()], { description: 'The evaluation that decides; null without one.' }),
+  evaluation_age: nullable(amount({ description: 'Its age in hours, rounded to 4 decimals.' })),
+});
+export type PromotionPreview = Static<typeof PromotionPreview>;
+
+export const RiskChange = Type.Object(
+  {
+    risk_level: oneOf(RISK_LEVELS, { description: 'The level from now on.' }),
+    rationale: optional(ledgerText({ description: 'Why; goes into the ledger.' })),
+  },
+  { additionalProperties: false },
+);
+
+export const agentRoutes = {
+  'agents.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/agents`,
+    access: 'viewer',
+    summary: 'The agents, by name, each with whether it could be promoted now.',
+    query: pageQuery({
+      search: filter.label('Part of the name, upper and lower case alike.'),
+      risk_level: filter.oneOf(RISK_LEVELS, 'Of this risk level alone.'),
+    }),
+    answer: page(AgentSummary),
+  },
+  'agents.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/agents/:agent`,
+    access: 'viewer',
+    summary: 'One agent.',
+    answer: AgentDetail,
+  },
+  'agents.pass_rates': {
+    method: 'GET',
+    path: `${WORKSPACE}/agents/:agent/pass-rates`,
+    access: 'viewer',
+    summary: 'The pass rates of an agent over time.',
+    query: Type.Object(
+      {
+        harness_id: filter.uuid('Of this harness alone.'),
+        points: Type.Optional(
+          Type.Unsafe<string>({
+            type: 'string',
+            pattern: '^([1-9]\\d?|[1-4]\\d\\d|500)$',
+            'x-means': 'be a whole number from 1 to 500',
+            description: 'Most points; 200 when left out.',
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    answer: PassRates,
+  },
+  'agents.promotion_preview': {
+    method: 'GET',
+    path: `${WORKSPACE}/agents/:agent/promotion-preview`,
+    access: 'viewer',
+    summary: 'Would it be promoted now? Decided as a promotion check would, with nothing recorded and nothing signed.',
+    query: Type.Object(
+      {
+        min_pass_rate: Type.Optional(percentText('The pass rate required, in percent; 80 when left out.')),
+        max_age_hours: Type.Optional(wholeText('How old the evaluation may be, in hours, 1 to 8760; 72 when left out.')),
+        harness_id: filter.uuid('Look at the last evaluation of this harness alone.'),
+      },
+      { additionalProperties: false },
+    ),
+    answer: PromotionPreview,
+  },
+  'agents.set_risk': {
+    method: 'PATCH',
+    path: `${WORKSPACE}/agents/:agent`,
+    access: 'admin',
+    summary: 'Sets the risk level; a change is ledgered as agent.high_risk or agent.low_risk, the same level again is nothing.',
+    body: RiskChange,
+    answer: Type.Object({
+      risk_level: oneOf(RISK_LEVELS, { description: 'The level now.' }),
+      changed: flag({ description: 'Whether it was another one before.' }),
+    }),
+  },
+} as const satisfies Record<string, PortalRoute>;

@@ -1,0 +1,107 @@
+import { type Static, Type } from 'typebox';
+import { amount, flag, nullable, oneOf, text } from '../contract/scalars.ts';
+import { AgentName, APPROVAL_STATUSES, EvaluationSummary, RISK_LEVELS, Standing } from './agent-facts.ts';
+import { Approval, RunsBehind } from './evaluation-routes.ts';
+import { ledgerText } from './ledger-text.ts';
+import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+
+/** An approval in the queue or in the history. */
+export const ListedApproval = Type.Object({
+  evaluation: EvaluationSummary,
+  agent: AgentName,
+  ...Approval.properties,
+});
+export type ListedApproval = Static<typeof ListedApproval>;
+
+/** One fact that is another one than at the last approved evaluation. */
+export const Change = Type.Object({
+  what: oneOf(['name', 'pass_rate', 'status', 'category', 'harness_id', 'severity_threshold', 'recorded_by', 'models'], {
+    description: 'Which fact.',
+  }),
+  before: nullable(text({ description: 'At the last approved evaluation; null when it said nothing.' })),
+  now: nullable(text({ description: 'At this one; null when it says nothing.' })),
+  difference: nullable(amount({ description: 'Now less before, for numbers; null otherwise.' })),
+});
+export type Change = Static<typeof Change>;
+
+/** What a person sees before approving. */
+export const ApprovalDetail = Type.Object({
+  agent: AgentName,
+  risk_level: oneOf(RISK_LEVELS, { description: "The agent's risk level now." }),
+  evaluation: EvaluationSummary,
+  notes: nullable(text({ description: 'For people, as the sender of the evaluation wrote them.' })),
+  approval: Type.Union([Approval, Type.Null()], { description: 'How it stands; null when nobody asked or decided yet.' }),
+  is_latest: flag({ description: "Whether it is the agent's latest evaluation: another one is decided by no check any more." }),
+  runs: RunsBehind,
+  last_approved: Type.Union([Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RunsBehind }), Type.Null()], {
+    description: 'The evaluation of this agent that was approved last before this one; null when none was.',
+  }),
+  changes: Type.Array(Change, { description: 'What is another than at the last approved evaluation; empty without one.' }),
+  standing: Standing,
+  may: Type.Object(
+    {
+      approve: flag({ description: 'Whether it can be approved now.' }),
+      reject: flag({ description: 'Whether it can be rejected now; an approved one can, a rejection is final.' }),
+      withdraw: flag({ description: 'Whether its approval can be withdrawn: approved, and no allowed decision rests on it.' }),
+    },
+    { description: 'What an approver may do with it as it stands.' },
+  ),
+});
+export type ApprovalDetail = Static<typeof ApprovalDetail>;
+
+/** Why a person decides so. */
+export const Rationale = Type.Object(
+  { rationale: ledgerText({ description: 'Why; goes into the ledger.' }) },
+  { additionalProperties: false },
+);
+
+/** How an approval stands after an act. */
+export const ApprovalStanding = Type.Object({
+  status: oneOf(APPROVAL_STATUSES, { description: 'How it stands now.' }),
+});
+
+export const approvalRoutes = {
+  'approvals.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/approvals`,
+    access: 'viewer',
+    summary: 'The evaluations that wait for a person, oldest first; or those that were decided, latest first.',
+    query: pageQuery({
+      status: filter.oneOf(APPROVAL_STATUSES, 'pending when left out.'),
+      agent_id: filter.agent(),
+    }),
+    answer: page(ListedApproval),
+  },
+  'approvals.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/approvals/:evaluation`,
+    access: 'viewer',
+    summary: 'What is being approved: the evaluation, its runs, and what changed since the last approved one.',
+    answer: ApprovalDetail,
+  },
+  'approvals.approve': {
+    method: 'POST',
+    path: `${WORKSPACE}/approvals/:evaluation/approve`,
+    access: 'approver',
+    summary: 'Approves one evaluation of a high-risk agent; ledgered as approval.approved.',
+    body: Rationale,
+    answer: ApprovalStanding,
+  },
+  'approvals.reject': {
+    method: 'POST',
+    path: `${WORKSPACE}/approvals/:evaluation/reject`,
+    access: 'approver',
+    summary: 'Rejects one evaluation of a high-risk agent for good; ledgered as approval.rejected.',
+    body: Rationale,
+    answer: ApprovalStanding,
+  },
+  'approvals.withdraw': {
+    method: 'POST',
+    path: `${WORKSPACE}/approvals/:evaluation/withdraw`,
+    access: 'approver',
+    summary: 'Takes an approval back before it was used: it waits again; ledgered as approval.withdrawn.',
+    body: Rationale,
+    answer: ApprovalStanding,
+  },
+} as const satisfies Record<string, PortalRoute>;

@@ -1,0 +1,86 @@
+import { type Static, Type } from 'typebox';
+import { DECISION_EVENTS, PromotionDecision, REASONS } from '../contract/promotion-check.ts';
+import { count, dateTime, flag, label, nullable, oneOf, unboundedText, uuid } from '../contract/scalars.ts';
+import { agentOrNone } from './agent-facts.ts';
+import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+
+/** A decision in the list. */
+export const ListedDecision = Type.Object({
+  id: uuid({ description: 'Identifier of the decision.' }),
+  seq: count({ minimum: 1, description: 'Its number in the log of decisions.' }),
+  decided_at: dateTime({ description: 'When it was decided.' }),
+  asked_by: label({ description: 'Who asked: key:<prefix>.' }),
+  agent: agentOrNone('The agent; null when it is not known.'),
+  evaluation_id: nullable(uuid({ description: 'The evaluation that it rests on; null without one.' })),
+  allowed: flag({ description: 'Whether the agent might be promoted.' }),
+  reason: oneOf(REASONS, { description: 'The first condition that failed, or all_conditions_met.' }),
+  event: oneOf(DECISION_EVENTS, { description: 'The event that it recorded.' }),
+});
+export type ListedDecision = Static<typeof ListedDecision>;
+
+/** A DSSE envelope around an in-toto Statement v1: the decision's attestation by the instance's Ed25519 keys. */
+export const Attestation = Type.Object({
+  payloadType: unboundedText({ description: 'Media type of the payload.' }),
+  payload: unboundedText({ description: 'The statement, base64.' }),
+  signatures: Type.Array(
+    Type.Object({
+      keyid: unboundedText({ description: 'Which key: the `kid` in the key set.' }),
+      sig: unboundedText({ description: 'Ed25519 signature, base64.' }),
+    }),
+    { description: 'One of each live key.' },
+  ),
+});
+
+/** One decision with all that is needed to check it in the browser; the public keys stand at /.well-known/jwks.json. */
+export const DecisionDetail = Type.Object({
+  ...ListedDecision.properties,
+  decision: Type.Unsafe<PromotionDecision>({ ...PromotionDecision, description: 'The signed decision.' }),
+  document: unboundedText({
+    description: 'The same as the JSON text that was signed and answered: hash and signature are checked over it.',
+  }),
+  attestation: Type.Union([Attestation, Type.Null()], {
+    description: 'Its attestation; null when the decision is not as it was signed any more, which `altered` then explains.',
+  }),
+  altered: nullable(
+    unboundedText({ description: 'Why the stored decision is not to be believed; null when it is as it was signed.' }),
+  ),
+});
+export type DecisionDetail = Static<typeof DecisionDetail>;
+
+export const decisionRoutes = {
+  'decisions.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/decisions`,
+    access: 'viewer',
+    summary: 'The promotion decisions, latest first.',
+    query: pageQuery({
+      agent_id: filter.agent(),
+      allowed: filter.oneOf(['true', 'false'], 'Allowed ones alone, or blocked ones alone.'),
+      reason: filter.oneOf(REASONS, 'Of this reason alone.'),
+      evaluation_id: filter.uuid('Those that rest on this evaluation.'),
+      from: filter.from(),
+      to: filter.to(),
+    }),
+    answer: page(ListedDecision),
+  },
+  'decisions.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/decisions/:decision`,
+    access: 'viewer',
+    summary: 'One decision, with what is needed to check it.',
+    answer: DecisionDetail,
+  },
+  'decisions.document': {
+    method: 'GET',
+    path: `${WORKSPACE}/decisions/:decision/document`,
+    access: 'viewer',
+    summary: 'A file: the signed JSON exactly as it was answered.',
+  },
+  'decisions.attestation': {
+    method: 'GET',
+    path: `${WORKSPACE}/decisions/:decision/attestation`,
+    access: 'viewer',
+    summary: 'A file: the attestation as a DSSE envelope, for third parties.',
+  },
+} as const satisfies Record<string, PortalRoute>;

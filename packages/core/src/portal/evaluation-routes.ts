@@ -1,0 +1,86 @@
+import { type Static, Type } from 'typebox';
+import { EVALUATION_STATUSES } from '../contract/evaluation.ts';
+import { amount, count, dateTime, label, nullable, oneOf, text, unboundedText, uuid } from '../contract/scalars.ts';
+import { APPROVAL_STATUSES, agentOrNone, EvaluationSummary, RISK_LEVELS } from './agent-facts.ts';
+import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+import { RunTotals } from './run-facts.ts';
+
+/** An evaluation in the list. */
+export const ListedEvaluation = Type.Object({
+  ...EvaluationSummary.properties,
+  agent: agentOrNone('The agent that was evaluated; null when none was named: it then counts for none.'),
+});
+export type ListedEvaluation = Static<typeof ListedEvaluation>;
+
+/** How the approval of an evaluation stands, and who said what. */
+export const Approval = Type.Object({
+  status: oneOf(APPROVAL_STATUSES, { description: 'How it stands.' }),
+  requested_at: dateTime({ description: 'When it was asked for.' }),
+  requested_by: label({ description: 'Who asked: key:<prefix> of a promotion check, or whoever decided unasked.' }),
+  decided_at: nullable(dateTime({ description: 'When it was decided; null while it waits.' })),
+  decided_by: nullable(label({ description: 'Who decided: user:<uuid> or operator.' })),
+  rationale: nullable(text({ description: 'Why.' })),
+  used_by: nullable(
+    uuid({
+      description: 'The first allowed decision that rests on this evaluation: an approval that was used cannot be withdrawn.',
+    }),
+  ),
+});
+export type Approval = Static<typeof Approval>;
+
+/**
+ * The runs that may stand behind an evaluation. The contract links no run to an evaluation: these are the agent's own between the
+ * evaluation before this one and this one. The list of runs shows them with the same agent, from and to.
+ */
+export const RunsBehind = Type.Object({
+  from: nullable(dateTime({ description: "When the agent's evaluation before this one was recorded; null for its first." })),
+  to: dateTime({ description: 'When this one was recorded.' }),
+  totals: RunTotals,
+  models: Type.Array(
+    Type.Object({
+      model: label({ description: 'A model.' }),
+      steps: count({ description: 'Model calls and telemetry events that name it.' }),
+    }),
+    { description: 'The models that the latest 200 traces and 200 telemetry events of them name, most used first.' },
+  ),
+  counted_max: count({ description: 'The totals count at most this many runs of each kind, the latest.' }),
+});
+export type RunsBehind = Static<typeof RunsBehind>;
+
+/** One evaluation. */
+export const EvaluationDetail = Type.Object({
+  ...ListedEvaluation.properties,
+  severity_threshold: nullable(amount({ description: 'The severity from which a finding counted.' })),
+  notes: nullable(text({ description: 'For people, as its sender wrote them.' })),
+  agent_risk_level: nullable(oneOf(RISK_LEVELS, { description: "The agent's risk level now; null without an agent." })),
+  latest_of_agent: nullable(uuid({ description: "The agent's latest evaluation, which decides; null without an agent." })),
+  approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null when nobody asked or decided.' }),
+  runs: Type.Union([RunsBehind, Type.Null()], { description: 'The runs that may stand behind it; null without an agent.' }),
+  document: unboundedText({ description: 'The body that recorded it, as it came.' }),
+});
+export type EvaluationDetail = Static<typeof EvaluationDetail>;
+
+export const evaluationRoutes = {
+  'evaluations.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/evaluations`,
+    access: 'viewer',
+    summary: 'The evaluations, newest first.',
+    query: pageQuery({
+      agent_id: filter.agent(),
+      status: filter.oneOf(EVALUATION_STATUSES, 'Of this status alone.'),
+      harness_id: filter.uuid('Of this harness alone.'),
+      from: filter.from(),
+      to: filter.to(),
+    }),
+    answer: page(ListedEvaluation),
+  },
+  'evaluations.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/evaluations/:evaluation`,
+    access: 'viewer',
+    summary: 'One evaluation, with its approval and the runs that may stand behind it.',
+    answer: EvaluationDetail,
+  },
+} as const satisfies Record<string, PortalRoute>;

@@ -1,0 +1,147 @@
+import { type Static, Type } from 'typebox';
+import { count, dateTime, flag, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
+import { AgentName, agentOrNone, EvaluationSummary } from './agent-facts.ts';
+import { Rationale } from './approval-routes.ts';
+import { ledgerText } from './ledger-text.ts';
+import { filter, Made, page, pageQuery, WORKSPACE } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+
+/** How grave an incident or a violation is, mildest first. */
+export const SEVERITIES = ['low', 'medium', 'high', 'critical'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** Whether an incident demanded re-certification, and how that stands. */
+export const RECERTIFICATIONS = ['none', 'open', 'closed'] as const;
+
+/** An incident. */
+export const Incident = Type.Object({
+  id: uuid({ description: 'Identifier of the incident.' }),
+  agent: AgentName,
+  severity: oneOf(SEVERITIES, { description: 'How grave it is.' }),
+  description: text({ description: 'What happened.' }),
+  opened_at: dateTime({ description: 'When it was opened.' }),
+  opened_by: label({ description: 'Who opened it: user:<uuid> or operator.' }),
+  recertification: oneOf(RECERTIFICATIONS, { description: 'Whether re-certification was demanded, and how it stands.' }),
+  closed_at: nullable(dateTime({ description: 'When the re-certification was closed; null otherwise.' })),
+  closed_by: nullable(label({ description: 'Who closed it.' })),
+  closing_rationale: nullable(text({ description: 'Why it was closed.' })),
+  closing_evaluation_id: nullable(uuid({ description: 'The passing evaluation that it was closed on.' })),
+});
+export type Incident = Static<typeof Incident>;
+
+/** One incident, and whether its re-certification could be closed now. */
+export const IncidentDetail = Type.Object({
+  ...Incident.properties,
+  closing: Type.Union(
+    [
+      Type.Object({
+        possible: flag({ description: 'Whether the re-certification could be closed now.' }),
+        obstacle: nullable(text({ description: 'Why not, with the remedy; null when it could.' })),
+        evaluation: Type.Union([EvaluationSummary, Type.Null()], {
+          description: "The agent's latest evaluation; null without one.",
+        }),
+        incident_ids: Type.Array(uuid({ description: 'An incident.' }), {
+          description: 'The incidents whose re-certifications would be closed together: all open ones of the agent.',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Null when no re-certification is open.' },
+  ),
+});
+export type IncidentDetail = Static<typeof IncidentDetail>;
+
+/** An incident as a person reports it. */
+export const NewIncident = Type.Object(
+  {
+    agent_id: uuid({ description: 'The agent.' }),
+    severity: oneOf(SEVERITIES, { description: 'How grave it is.' }),
+    description: ledgerText({ description: 'What happened; goes into the ledger.' }),
+    recertify: flag({ description: 'Whether the agent must be re-certified before it is promoted again.' }),
+  },
+  { additionalProperties: false },
+);
+
+/** A policy violation in the list: an entry of the ledger, where alone it is kept. */
+export const Violation = Type.Object({
+  seq: count({ minimum: 1, description: 'Number of its ledger entry.' }),
+  id: uuid({ description: 'Identifier of the violation.' }),
+  agent: agentOrNone('The agent; null in an entry that another system wrote without one.'),
+  policy: nullable(label({ description: 'The policy that was violated.' })),
+  severity: nullable(oneOf(SEVERITIES, { description: 'How grave it is.' })),
+  description: nullable(text({ description: 'What happened.' })),
+  trace_id: nullable(label({ description: 'The run it happened in.' })),
+  recorded_at: dateTime({ description: 'When it was recorded.' }),
+  recorded_by: label({ description: 'Who recorded it.' }),
+});
+export type Violation = Static<typeof Violation>;
+
+/** A policy violation as a person records it. */
+export const NewViolation = Type.Object(
+  {
+    agent_id: uuid({ description: 'The agent.' }),
+    policy: label({ description: 'The policy that was violated.', examples: ['no-refunds-without-receipt'] }),
+    severity: oneOf(SEVERITIES, { description: 'How grave it is.' }),
+    description: ledgerText({ description: 'What happened; goes into the ledger.' }),
+    trace_id: Type.Optional(nullable(label({ description: 'The run it happened in.' }))),
+  },
+  { additionalProperties: false },
+);
+
+export const incidentRoutes = {
+  'incidents.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/incidents`,
+    access: 'viewer',
+    summary: 'The incidents, latest first.',
+    query: pageQuery({
+      agent_id: filter.agent(),
+      severity: filter.oneOf(SEVERITIES, 'Of this severity alone.'),
+      recertification: filter.oneOf(['open'], 'Those alone whose re-certification is open.'),
+    }),
+    answer: page(Incident),
+  },
+  'incidents.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/incidents/:incident`,
+    access: 'viewer',
+    summary: 'One incident, and whether its re-certification could be closed now.',
+    answer: IncidentDetail,
+  },
+  'incidents.open': {
+    method: 'POST',
+    path: `${WORKSPACE}/incidents`,
+    access: 'admin',
+    summary: 'Opens an incident against an agent; ledgered as incident.created.',
+    body: NewIncident,
+    answer: Made,
+  },
+  'recertifications.close': {
+    method: 'POST',
+    path: `${WORKSPACE}/agents/:agent/recertifications/close`,
+    access: 'approver',
+    summary:
+      'Closes all open re-certifications of an agent on its latest evaluation: passing, and recorded since; ledgered as recertification.closed.',
+    body: Rationale,
+    answer: Type.Object({
+      incident_ids: Type.Array(uuid({ description: 'An incident.' }), { description: 'Whose re-certifications were closed.' }),
+      evaluation_id: uuid({ description: 'The evaluation that they were closed on.' }),
+    }),
+  },
+  'violations.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/policy-violations`,
+    access: 'viewer',
+    summary: 'The policy violations that stand in the ledger, latest first.',
+    query: pageQuery({ agent_id: filter.agent() }),
+    answer: page(Violation),
+  },
+  'violations.record': {
+    method: 'POST',
+    path: `${WORKSPACE}/policy-violations`,
+    access: 'admin',
+    summary: 'Records a policy violation of an agent; ledgered as policy.violation.',
+    body: NewViolation,
+    answer: Made,
+  },
+} as const satisfies Record<string, PortalRoute>;

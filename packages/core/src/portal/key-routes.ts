@@ -1,0 +1,139 @@
+import { type Static, Type } from 'typebox';
+import { count, dateTime, label, nullable, oneOf, optional, unboundedText, uuid } from '../contract/scalars.ts';
+import { SCOPES, type Scope } from '../contract/scopes.ts';
+import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+
+/** `live`: an ingestion key (`aa_live_`). `read`: a read token (`aa_read_`), which reads the record and writes nothing. */
+export const KEY_KINDS = ['live', 'read'] as const;
+/** What a key may do: scopes of ingestion keys, and the one of read tokens. */
+export const KEY_SCOPES = [...SCOPES, 'read'] as const;
+/** Whether a key works. */
+export const KEY_STATES = ['active', 'revoked', 'expired'] as const;
+
+const keyScopes = (description: string) =>
+  Type.Unsafe<(Scope | 'read')[]>({ type: 'array', items: oneOf(KEY_SCOPES, { description: 'A scope.' }), description });
+
+/** A key as its admins see it. Its secret is stored nowhere. */
+export const Key = Type.Object({
+  id: uuid({ description: 'Identifier of the key.' }),
+  kind: oneOf(KEY_KINDS, { description: 'Ingestion key or read token.' }),
+  prefix: label({ description: 'Twelve hex digits: the visible part of the key, behind `aa_live_` or `aa_read_`.' }),
+  name: label({ description: 'What it is for.' }),
+  scopes: keyScopes('What it may do.'),
+  state: oneOf(KEY_STATES, { description: 'Whether it works.' }),
+  created_at: dateTime({ description: 'When it was minted.' }),
+  rotated_at: nullable(dateTime({ description: 'When it was given its present secret; null when that is its first.' })),
+  expires_at: nullable(dateTime({ description: 'When it ends; null when it does not.' })),
+  revoked_at: nullable(dateTime({ description: 'When it was revoked.' })),
+  last_used_at: nullable(dateTime({ description: 'When it was last used, to the minute; null before.' })),
+});
+export type Key = Static<typeof Key>;
+
+/** A key's text. It is in this answer and nowhere else. */
+export const KeyShownOnce = Type.Object({
+  key: unboundedText({ description: 'The whole key, shown this once.' }),
+  prefix: label({ description: 'Twelve hex digits.' }),
+});
+
+/** What a new key is to be. */
+export const NewKey = Type.Object(
+  {
+    kind: oneOf(KEY_KINDS, { description: 'Ingestion key or read token.' }),
+    name: label({ description: 'What it is for.' }),
+    scopes: optional(
+      Type.Unsafe<Scope[]>({
+        type: 'array',
+        minItems: 1,
+        maxItems: SCOPES.length,
+        uniqueItems: true,
+        items: oneOf(SCOPES, { description: 'A scope.' }),
+        description: 'What an ingestion key may do; left out for a read token.',
+      }),
+    ),
+    expires_at: optional(dateTime({ description: 'When it ends, in the future; never when left out.' })),
+  },
+  { additionalProperties: false },
+);
+
+/** Other scopes for an ingestion key. */
+export const ScopesChange = Type.Object(
+  {
+    scopes: Type.Unsafe<Scope[]>({
+      type: 'array',
+      minItems: 1,
+      maxItems: SCOPES.length,
+      uniqueItems: true,
+      items: oneOf(SCOPES, { description: 'A scope.' }),
+      description: 'What the key may do from its next request on.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** One event of the key audit trail with what it is checked by: its hash is the leaf of the trail's tree. */
+export const KeyEvent = Type.Object({
+  seq: count({ minimum: 1, description: 'Its number, from 1 without gaps.' }),
+  id: uuid({ description: 'Identifier of the event.' }),
+  recorded_at: dateTime({ description: 'When it happened.' }),
+  recorded_by: label({ description: 'Who did it: user:<uuid> or operator.' }),
+  action: oneOf(['minted', 'rotated', 'revoked', 'scopes_changed'], { description: 'What happened.' }),
+  key_id: uuid({ description: 'The key.' }),
+  prefix: label({ description: "The key's visible part." }),
+  name: label({ description: "The key's name at that time." }),
+  scopes: keyScopes('What the key might do from then on.'),
+  expires_at: nullable(dateTime({ description: 'When the key ends.' })),
+  event_hash: unboundedText({ description: 'SHA-256 of the event, 64 hex digits (docs/formats.md, "Key event").' }),
+  document: unboundedText({ description: 'The canonical text that event_hash is the hash of, with its prefix.' }),
+});
+export type KeyEvent = Static<typeof KeyEvent>;
+
+export const keyRoutes = {
+  'keys.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/keys`,
+    access: 'admin',
+    summary: 'Ingestion keys and read tokens, newest first, revoked ones too.',
+    query: pageQuery({ kind: filter.oneOf(KEY_KINDS, 'Of this kind alone.') }),
+    answer: page(Key),
+  },
+  'keys.mint': {
+    method: 'POST',
+    path: `${WORKSPACE}/keys`,
+    access: 'admin',
+    summary: 'Makes a key and answers it, this once; recorded in the key audit trail as minted.',
+    body: NewKey,
+    answer: KeyShownOnce,
+  },
+  'keys.rotate': {
+    method: 'POST',
+    path: `${WORKSPACE}/keys/:prefix/rotate`,
+    access: 'admin',
+    summary:
+      'Gives a key a new secret and answers it, this once; the old one is dead with the next request. Recorded as rotated.',
+    answer: KeyShownOnce,
+  },
+  'keys.revoke': {
+    method: 'POST',
+    path: `${WORKSPACE}/keys/:prefix/revoke`,
+    access: 'admin',
+    summary: 'Ends a key for good, with the next request. Recorded as revoked.',
+    answer: Key,
+  },
+  'keys.change_scopes': {
+    method: 'PATCH',
+    path: `${WORKSPACE}/keys/:prefix`,
+    access: 'admin',
+    summary: 'Gives an ingestion key other scopes, from its next request on. Recorded as scopes_changed.',
+    body: ScopesChange,
+    answer: Key,
+  },
+  'key_events.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/key-events`,
+    access: 'admin',
+    summary: 'The key audit trail, latest first.',
+    query: pageQuery({ key_id: filter.uuid('Of this key alone.') }),
+    answer: page(KeyEvent),
+  },
+} as const satisfies Record<string, PortalRoute>;

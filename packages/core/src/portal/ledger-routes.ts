@@ -1,0 +1,148 @@
+import { type Static, Type } from 'typebox';
+import { count, dateTime, label, nullable, oneOf, text, unboundedText, uuid } from '../contract/scalars.ts';
+import { agentOrNone } from './agent-facts.ts';
+import { filter, page, pageQuery, WORKSPACE, wholeText } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+
+/** The three logs of a workspace; each has a tree and checkpoints. */
+export const LOGS = ['audit', 'decisions', 'keys'] as const;
+export type PortalLog = (typeof LOGS)[number];
+
+/** A SHA-256 digest, 64 hex digits. */
+const digest = (description: string) => Type.Unsafe<string>({ ...unboundedText({ description }), pattern: '^[0-9a-f]{64}$' });
+
+/** An entry in the list. */
+export const ListedEntry = Type.Object({
+  seq: count({ minimum: 1, description: 'Its number, from 1 without gaps.' }),
+  id: uuid({ description: 'Identifier of the entry.' }),
+  recorded_at: dateTime({ description: 'When it was appended.' }),
+  recorded_by: label({ description: 'Who really wrote it: key:<prefix>, user:<uuid>, operator or system:promotion-gate.' }),
+  actor: label({ description: 'Who performed the action, as the sender said.' }),
+  action: label({ description: 'What was done, in dotted form.' }),
+  subject: nullable(text({ description: 'What it applied to.' })),
+  rationale: nullable(text({ description: 'Why; its first 500 characters.' })),
+  trace_id: nullable(label({ description: 'The run it is about.' })),
+  agent: agentOrNone('The agent it is about; null when none was named.'),
+  row_hash: digest('SHA-256 chain hash.'),
+});
+export type ListedEntry = Static<typeof ListedEntry>;
+
+/** The entry before or behind another one, as it is stored. */
+export const Neighbour = Type.Object({
+  seq: count({ minimum: 1, description: 'Its number.' }),
+  row_hash: digest('Its chain hash.'),
+  prev_hash: nullable(digest('The chain hash that it names as the one before.')),
+});
+export type Neighbour = Static<typeof Neighbour>;
+
+/** One entry with what it is hashed from, and its neighbours. */
+export const EntryDetail = Type.Object({
+  ...ListedEntry.properties,
+  rationale: nullable(text({ description: 'Why.' })),
+  framework: nullable(label({ description: 'Regulatory or policy framework.' })),
+  retention_until: nullable(label({ description: 'Keep at least until this day (UTC).' })),
+  metadata: nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Free-form.' })),
+  prev_hash: nullable(digest('row_hash of the entry before; null for the first.')),
+  document: unboundedText({
+    description: 'The canonical text (RFC 8785) that row_hash is the hash of, with its prefix (docs/formats.md).',
+  }),
+  previous: Type.Union([Neighbour, Type.Null()], { description: 'The entry before, as it is stored; null for the first.' }),
+  next: Type.Union([Neighbour, Type.Null()], { description: 'The entry behind, as it is stored; null for the last.' }),
+});
+export type EntryDetail = Static<typeof EntryDetail>;
+
+/** Where the ledger ends now. */
+export const LedgerHead = Type.Object({
+  tenant_id: uuid({ description: 'The tenant under the hash of each entry: the workspace.' }),
+  seq: count({ description: 'Number of the last entry; 0 when there is none. A whole chain has as many.' }),
+  row_hash: nullable(digest('Chain hash of the last entry; null when there is none.')),
+});
+export type LedgerHead = Static<typeof LedgerHead>;
+
+/** A proof that one tree is a prefix of another. */
+export const Consistency = Type.Object({
+  log: oneOf(LOGS, { description: 'Which log.' }),
+  first: count({ description: 'Rows of the earlier tree.' }),
+  second: count({ description: 'Rows of the later tree.' }),
+  hashes: Type.Array(unboundedText({ description: 'A node, base64.' }), { description: 'The proof (RFC 6962).' }),
+  checkpoint: nullable(unboundedText({ description: 'Signed note of the later tree, when one was signed.' })),
+});
+
+export const ledgerRoutes = {
+  'ledger.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/ledger/entries`,
+    access: 'viewer',
+    summary: 'The entries of the audit ledger, latest first.',
+    query: pageQuery({
+      actor: filter.label('By this actor alone.'),
+      action: filter.label('Of this action alone.'),
+      agent_id: filter.agent(),
+      trace_id: filter.label('About this run alone.'),
+      from: filter.from(),
+      to: filter.to(),
+    }),
+    answer: page(ListedEntry),
+  },
+  'ledger.actions': {
+    method: 'GET',
+    path: `${WORKSPACE}/ledger/actions`,
+    access: 'viewer',
+    summary: 'The actions that stand in the ledger, for its filter: at most 200, by name.',
+    answer: Type.Object({ actions: Type.Array(label({ description: 'An action.' }), { description: 'By name.' }) }),
+  },
+  'ledger.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/ledger/entries/:seq`,
+    access: 'viewer',
+    summary: 'One entry by its number, with its neighbours.',
+    answer: EntryDetail,
+  },
+  'ledger.head': {
+    method: 'GET',
+    path: `${WORKSPACE}/ledger/head`,
+    access: 'viewer',
+    summary: 'Where the ledger ends now: how far a verification has to go.',
+    answer: LedgerHead,
+  },
+  'ledger.export': {
+    method: 'GET',
+    path: `${WORKSPACE}/ledger/export`,
+    access: 'viewer',
+    summary:
+      'A stream: NDJSON of the entries in a range of numbers, both ends included, for download and for the verification in the browser.',
+    query: Type.Object(
+      {
+        from: Type.Optional(wholeText('Number of the first entry; 1 when left out.')),
+        to: Type.Optional(wholeText('Number of the last entry; the last there is when left out.')),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  'logs.checkpoint': {
+    method: 'GET',
+    path: `${WORKSPACE}/logs/:log/checkpoint`,
+    access: 'viewer',
+    summary: 'A file: the signed head of a log over every row there is (C2SP signed note).',
+  },
+  'logs.inclusion': {
+    method: 'GET',
+    path: `${WORKSPACE}/logs/:log/inclusion/:seq`,
+    access: 'viewer',
+    summary: 'A file: the proof that a row is in a log (C2SP tlog-proof).',
+  },
+  'logs.consistency': {
+    method: 'GET',
+    path: `${WORKSPACE}/logs/:log/consistency`,
+    access: 'viewer',
+    summary: 'The proof that the tree of the first so many rows is a prefix of a later one.',
+    query: Type.Object(
+      {
+        first: wholeText('Rows of the tree that you know.'),
+        second: Type.Optional(wholeText('Rows of the later tree; all there are when left out.')),
+      },
+      { additionalProperties: false },
+    ),
+    answer: Consistency,
+  },
+} as const satisfies Record<string, PortalRoute>;

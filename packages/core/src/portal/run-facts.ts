@@ -1,0 +1,58 @@
+import { type Static, type TProperties, Type } from 'typebox';
+import { count, dateTime, flag, label, nullable, oneOf, unboundedText, uuid } from '../contract/scalars.ts';
+import { agentOrNone } from './agent-facts.ts';
+
+/** Where a run was read from: a trace with its steps, or a telemetry event. */
+export const RUN_SOURCES = ['trace', 'telemetry'] as const;
+export type RunSource = (typeof RUN_SOURCES)[number];
+
+/** An amount of US dollars as an exact decimal, for example `0.0042`. */
+export const dollars = (description: string) =>
+  Type.Unsafe<string>({ ...unboundedText({ description, examples: ['0.0042'] }), pattern: '^\\d+(\\.\\d+)?$' });
+
+/** What was used: null where nobody said. */
+export const usage = {
+  prompt_tokens: nullable(count({ description: 'Tokens sent to models.' })),
+  completion_tokens: nullable(count({ description: 'Tokens that models produced.' })),
+  total_tokens: nullable(count({ description: 'Tokens in all.' })),
+  cost_usd: nullable(dollars('Cost in US dollars, an exact decimal.')),
+} satisfies TProperties;
+
+/** What traces and telemetry events have in common. */
+export const runFacts = {
+  trace_id: label({ description: "The run's identifier, as its sender gave it." }),
+  agent: agentOrNone('The agent that ran; null when none was named.'),
+  outcome: label({
+    description: 'How it ended. A trace has success, failure, escalated or blocked; a telemetry event any label.',
+  }),
+  has_error: flag({ description: 'Whether an error was reported.' }),
+  session_id: nullable(label({ description: 'The session it belongs to.' })),
+  external_user_id: nullable(label({ description: "The sender's own identifier of a user." })),
+  latency_ms: nullable(count({ description: 'Duration in milliseconds.' })),
+  ...usage,
+  started_at: nullable(dateTime({ description: 'When it began, as its sender said.' })),
+  ended_at: nullable(dateTime({ description: 'When it ended, as its sender said.' })),
+  received_at: dateTime({ description: 'When the service first received it.' }),
+} satisfies TProperties;
+
+/** A run in the list. A trace opens by `id`, a telemetry event by `id` (its submission) and `ordinal`. */
+export const RunSummary = Type.Object({
+  source: oneOf(RUN_SOURCES, { description: 'Whether it is a trace or a telemetry event.' }),
+  id: uuid({ description: 'Identifier of the trace, or of the submission that brought the telemetry event.' }),
+  ordinal: nullable(count({ description: "The event's place in its submission, from 0; null for a trace." })),
+  ...runFacts,
+  span_count: nullable(count({ description: 'Steps of a trace; null for a telemetry event.' })),
+  tool_count: nullable(count({ description: 'Tool calls that a telemetry event reports; null for a trace.' })),
+  model: nullable(label({ description: 'The model that a telemetry event names; null for a trace, whose steps name theirs.' })),
+});
+export type RunSummary = Static<typeof RunSummary>;
+
+/** Sums over the runs of a while. Traces and telemetry events count one each, as in the list of runs. */
+export const RunTotals = Type.Object({
+  runs: count({ description: 'Traces and telemetry events.' }),
+  failures: count({ description: 'Those whose outcome is another than `success`.' }),
+  errors: count({ description: 'Those that reported an error.' }),
+  total_tokens: count({ description: 'Tokens, where they were reported.' }),
+  cost_usd: dollars('Cost in US dollars, where it was reported; an exact decimal.'),
+});
+export type RunTotals = Static<typeof RunTotals>;

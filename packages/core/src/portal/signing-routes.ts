@@ -1,0 +1,54 @@
+import { type Static, Type } from 'typebox';
+import { dateTime, freeObject, label, nullable, oneOf, unboundedText } from '../contract/scalars.ts';
+import { WORKSPACE } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+
+/** A key of the workspace that signs decisions (HMAC-SHA256), by its id. */
+export const DecisionKey = Type.Object({
+  key_id: label({ description: 'Its id, as decisions name it.' }),
+  state: oneOf(['signs', 'waits', 'retired'], {
+    description: 'Whether it signs now, waits for the older one to be retired, or signs no more.',
+  }),
+  created_at: dateTime({ description: 'When it was made.' }),
+  retired_at: nullable(dateTime({ description: 'When it was retired.' })),
+});
+export type DecisionKey = Static<typeof DecisionKey>;
+
+export const signingRoutes = {
+  'signing.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/signing`,
+    access: 'viewer',
+    summary: "The instance's public keys, and the workspace's decision keys by their ids.",
+    answer: Type.Object({
+      public_keys: Type.Array(freeObject({ description: 'A JSON Web Key (RFC 8037), an ended one with its end.' }), {
+        description: 'Of checkpoints and attestations, as at /.well-known/jwks.json.',
+      }),
+      decision_keys: Type.Array(DecisionKey, { description: 'Oldest first, retired ones too.' }),
+    }),
+  },
+  'decision_keys.show': {
+    method: 'POST',
+    path: `${WORKSPACE}/decision-keys/:key/show`,
+    access: 'admin',
+    summary: 'Answers a decision key: whoever has it can check decisions, and forge them. Ledgered as decision_key.shown.',
+    answer: Type.Object({
+      key_id: label({ description: 'Its id.' }),
+      decision_key: unboundedText({ description: '64 hex digits.' }),
+    }),
+  },
+  'decision_keys.rotate': {
+    method: 'POST',
+    path: `${WORKSPACE}/decision-keys/rotate`,
+    access: 'admin',
+    summary: 'Adds a second live decision key, which waits until the older one is retired; ledgered as decision_key.rotated.',
+    answer: Type.Object({ key_id: label({ description: 'Id of the new one.' }) }),
+  },
+  'decision_keys.retire': {
+    method: 'POST',
+    path: `${WORKSPACE}/decision-keys/:key/retire`,
+    access: 'admin',
+    summary: 'Ends a decision key, never the last live one: the other one signs from now on; ledgered as decision_key.retired.',
+    answer: Type.Object({ signing: label({ description: 'Id of the key that signs now.' }) }),
+  },
+} as const satisfies Record<string, PortalRoute>;

@@ -1,0 +1,98 @@
+import { type Static, Type } from 'typebox';
+import { count, dateTime, label, uuid } from '../contract/scalars.ts';
+import { AgentSummary } from './agent-facts.ts';
+import { ListedApproval } from './approval-routes.ts';
+import { ListedDecision } from './decision-routes.ts';
+import { Incident } from './incident-routes.ts';
+import { WORKSPACE } from './listing.ts';
+import type { PortalRoute } from './route.ts';
+import { RunTotals } from './run-facts.ts';
+
+/** A workspace. */
+export const WorkspaceFacts = Type.Object({
+  id: uuid({ description: 'Identifier of the workspace: the tenant under every hash.' }),
+  name: label({ description: 'Its name, unique on this instance.' }),
+  created_at: dateTime({ description: 'When it was made.' }),
+});
+export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
+
+/** Whether there is anything of a kind yet: what a first hour's page goes by. */
+const Presence = Type.Object(
+  {
+    runs: Type.Boolean({ description: 'A trace or a telemetry event.' }),
+    evaluations: Type.Boolean({ description: 'An evaluation.' }),
+    decisions: Type.Boolean({ description: 'A promotion decision.' }),
+    ledger: Type.Boolean({ description: 'An audit entry.' }),
+    keys: Type.Boolean({ description: 'An ingestion key that works.' }),
+  },
+  { description: 'Whether there is anything of each kind yet.' },
+);
+
+/** What the first page shows. */
+export const Overview = Type.Object({
+  agents_total: count({ description: 'How many agents there are.' }),
+  agents: Type.Array(AgentSummary, {
+    description: 'At most 100: those that could not be promoted first, then by name. The list of agents has all.',
+  }),
+  promotable: count({ description: 'How many of the first 1,000 agents by name could be promoted now.' }),
+  blocked: count({ description: 'How many of them could not.' }),
+  approvals_pending: count({ description: 'How many evaluations wait for an approval, counted up to 1,000.' }),
+  approvals: Type.Array(ListedApproval, { description: 'The 5 that have waited longest.' }),
+  recertifications_open: count({ description: 'How many re-certifications are open, counted up to 1,000.' }),
+  recertifications: Type.Array(Incident, { description: 'The incidents of the 5 that have been open longest.' }),
+  decisions: Type.Array(ListedDecision, { description: 'The last 10.' }),
+  has: Presence,
+});
+export type Overview = Static<typeof Overview>;
+
+/** One day (UTC) of runs. */
+export const UsageDay = Type.Object({
+  day: Type.Unsafe<string>({ type: 'string', format: 'date', description: 'The day in UTC, YYYY-MM-DD.' }),
+  ...RunTotals.properties,
+});
+export type UsageDay = Static<typeof UsageDay>;
+
+export const workspaceRoutes = {
+  'overview.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/overview`,
+    access: 'viewer',
+    summary: 'Which agents could be promoted now and why the others could not, what waits, and the last decisions.',
+    answer: Overview,
+  },
+  'overview.usage': {
+    method: 'GET',
+    path: `${WORKSPACE}/overview/usage`,
+    access: 'viewer',
+    summary: 'Runs, failures, tokens and cost by day in UTC, days without runs included, oldest first.',
+    query: Type.Object(
+      {
+        days: Type.Optional(
+          Type.Unsafe<string>({
+            type: 'string',
+            pattern: '^([1-9]|[1-8]\\d|90)$',
+            'x-means': 'be a whole number from 1 to 90',
+            description: 'How many days, today included; 14 when left out.',
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    answer: Type.Object({ days: Type.Array(UsageDay, { description: 'Oldest first; the last one is today.' }) }),
+  },
+  'workspace.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/settings`,
+    access: 'viewer',
+    summary: 'The workspace itself.',
+    answer: WorkspaceFacts,
+  },
+  'workspace.rename': {
+    method: 'PATCH',
+    path: `${WORKSPACE}/settings`,
+    access: 'admin',
+    summary: 'Renames the workspace; ledgered as workspace.renamed. A name that is taken is a 409.',
+    body: Type.Object({ name: label({ description: 'The name from now on.' }) }, { additionalProperties: false }),
+    answer: WorkspaceFacts,
+  },
+} as const satisfies Record<string, PortalRoute>;
