@@ -15,6 +15,8 @@ export interface OpenDatabase {
   pool: pg.Pool;
   /** For looking up keys and for reading, so that neither waits behind the writers. */
   lookupPool: pg.Pool;
+  /** For the portal's lists and pages, so that they make neither writers nor look-ups of keys wait. */
+  readPool: pg.Pool;
   secrets: Secrets;
   /** Signs checkpoints and attestations. */
   signer: InstanceSigner;
@@ -51,15 +53,16 @@ export async function openDatabase(
   const site = config.databaseUrl === undefined ? await embeddedSite(config, say) : outsideSite(config, config.databaseUrl);
   const pool = openPool(site.server, { size: config.databaseConnections, name: 'write' });
   const lookupPool = openPool(site.server, { size: 2, name: 'lookup' });
+  const readPool = openPool(site.server, { size: 4, name: 'read' });
   const close = async () => {
-    await Promise.allSettled([pool.end(), lookupPool.end()]);
+    await Promise.allSettled([pool.end(), lookupPool.end(), readPool.end()]);
     await site.release();
   };
   try {
     const migrated = await ensureSchema(site, lookupPool, migrations === 'always' || config.databaseUrl === undefined, say);
     const secrets = loadSecrets(config);
     const signer = await openInstance(lookupPool, secrets);
-    return { pool, lookupPool, secrets, signer, where: site.where, migrated, close };
+    return { pool, lookupPool, readPool, secrets, signer, where: site.where, migrated, close };
   } catch (error) {
     await close();
     throw asExitError(error);

@@ -1,5 +1,7 @@
 import type { Config } from './config.ts';
 import type { Admission } from './database/admission.ts';
+import { deriveDecisionKey } from './digests.ts';
+import type { LedgerReader } from './ledger/ledger-reader.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { PortalParts } from './portal/portal-parts.ts';
 import { sameOrigin } from './portal/same-origin.ts';
@@ -7,14 +9,21 @@ import { securityHeaders } from './portal/security-headers.ts';
 import { SessionCookie } from './portal/session-cookie.ts';
 
 /** Makes what the portal stands on. */
-export function openPortal(config: Config, { pool, lookupPool }: OpenDatabase, reading: Admission): PortalParts {
+export function openPortal(
+  config: Config,
+  { pool, readPool, secrets }: OpenDatabase,
+  reader: LedgerReader,
+  reading: Admission,
+): PortalParts {
   const { behindProxy } = config;
   // Whether the browser's side of the way is TLS: the server's own, or that of the proxy in front of it.
   const secure = config.tls !== undefined || behindProxy;
   return {
     pool,
-    readPool: lookupPool,
     headers: securityHeaders({ secure }),
+    readPool,
+    reader,
+    decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
     cookie: new SessionCookie(secure),
     sameOrigin: sameOrigin({ secure, behindProxy }),
     behindProxy,

@@ -104,14 +104,15 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
     sink: config.checkpointDir === undefined ? undefined : folderSink(config.checkpointDir),
     log,
   });
+  const reader = openReader(database, checkpoints);
   const app = buildApp({
     api,
     portal: (into) => {
-      const parts = openPortal(config, database, reading);
+      const parts = openPortal(config, database, reader, reading);
       registerPortalApi(into, parts);
       registerPages(into, { files: readBuiltPages(PAGES_FOLDER), headers: parts.headers });
     },
-    ledger: { reader: openReader(database, checkpoints), authenticator: api.authenticator, rateLimit: api.rateLimit },
+    ledger: { reader, authenticator: api.authenticator, rateLimit: api.rateLimit },
     metrics,
     log,
     tls: config.tls,

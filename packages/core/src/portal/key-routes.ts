@@ -56,6 +56,8 @@ export const NewKey = Type.Object(
   { additionalProperties: false },
 );
 
+export type NewKey = Static<typeof NewKey>;
+
 /** Other scopes for an ingestion key. */
 export const ScopesChange = Type.Object(
   {

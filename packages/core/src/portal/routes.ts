@@ -13,7 +13,7 @@ import { sessionRoutes } from './session-routes.ts';
 import { signingRoutes } from './signing-routes.ts';
 import { workspaceRoutes } from './workspace-routes.ts';
 
-/** The routes of the pages; they join the table below with their handlers. */
+/** The routes of a workspace's record: what its pages show and do. */
 export const PAGE_ROUTES = {
   ...workspaceRoutes,
   ...agentRoutes,
@@ -32,6 +32,7 @@ export const PORTAL_ROUTES = {
   ...sessionRoutes,
   ...linkRoutes,
   ...memberRoutes,
+  ...PAGE_ROUTES,
 } as const satisfies Record<string, PortalRoute>;
 
 /** The name of a route: `<subject>.<what is done>`. */

@@ -1,7 +1,8 @@
+import { RISK_LEVELS, type RiskLevel } from '@countersign/core/portal/agent-facts';
 import { Argument, type Command } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { listAgents } from '../storage/agents.ts';
-import { RISK_LEVELS, type RiskLevel, setRiskLevel } from '../workspace/agent-risk.ts';
+import { setRiskLevel } from '../workspace/agent-risk.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';

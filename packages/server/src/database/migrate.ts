@@ -86,6 +86,7 @@ const CHANGEABLE: Record<string, string> = {
   decision_keys: 'UPDATE (retired_at)',
   signing_keys: 'UPDATE (retired_at)',
   idempotency_keys: 'DELETE',
+  tenants: 'UPDATE (name)',
   agents: 'UPDATE (risk_level)',
   traces: 'UPDATE',
   spans: 'UPDATE',

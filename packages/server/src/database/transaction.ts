@@ -55,6 +55,13 @@ const IN_FAILED_TRANSACTION = '25P02';
 export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '' }, work);
 
+/**
+ * The same for reading alone, and whatever would write fails. Plans are made for the values at hand: a list has filters that may be left
+ * out, and one plan for all of them would use the index of none (docs/decisions/0017).
+ */
+export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+  inTransaction(pool, { tenantId, personId: '', reading: true }, work);
+
 /** The same for what a person does with their own account: no tenant's rows are seen but the person's memberships. */
 export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: PersonTransaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId: '', personId }, work);
@@ -63,6 +70,7 @@ export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: 
 interface Scope {
   tenantId: string;
   personId: string;
+  reading?: boolean;
 }
 
 async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
@@ -86,15 +94,17 @@ async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTr
 class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly tenantId: string;
   readonly personId: string;
+  readonly #reading: boolean;
   readonly #client: PoolClient;
   #committed: Promise<void> | undefined;
   #firstFailure: unknown;
   #opening: Promise<unknown> = Promise.resolve();
 
-  constructor(client: PoolClient, { tenantId, personId }: Scope) {
+  constructor(client: PoolClient, { tenantId, personId, reading = false }: Scope) {
     this.#client = client;
     this.tenantId = tenantId;
     this.personId = personId;
+    this.#reading = reading;
   }
 
   /** BEGIN and whom it belongs to go out without waiting; if they fail, whatever follows fails with them. */
@@ -102,7 +112,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     sendTogether(this.#client);
     keepPlansFresh(this.#client);
     const [setting, value] = this.personId === '' ? ['tenant_id', this.tenantId] : ['person_id', this.personId];
-    this.#opening = this.#client.query(`BEGIN; SET LOCAL countersign.${setting} = ${pg.escapeLiteral(value)}`);
+    const begin = this.#reading ? 'BEGIN READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan' : 'BEGIN';
+    this.#opening = this.#client.query(`${begin}; SET LOCAL countersign.${setting} = ${pg.escapeLiteral(value)}`);
     this.#opening.catch(() => undefined); // reported by commit(), or by the statement that follows
   }
 

@@ -98,11 +98,18 @@ export class LedgerReader {
   async attestation(tenantId: string, id: string): Promise<Envelope | undefined> {
     const document = await this.decision(tenantId, id);
     if (document === undefined) return undefined;
+    const attested = this.attest(tenantId, id, document);
+    if ('fault' in attested) throw new Error(`decision ${id} is not as it was signed: ${attested.fault}`);
+    return attested.envelope;
+  }
+
+  /** The attestation of a stored decision by its text, or why there is none: it is not as it was signed. */
+  attest(tenantId: string, id: string, document: string): { envelope: Envelope } | { fault: string } {
     const decision = JSON.parse(document) as { decision_id: string; response_sha256: string; key_id: string };
     const fault = decisionFault({ ...decision }, this.#parts.decisionKey(tenantId, decision.key_id), digests);
-    if (fault !== undefined || decision.decision_id !== id)
-      throw new Error(`decision ${id} is not as it was signed: ${fault ?? 'its id was changed'}`);
-    return attestDecision(decision, this.#parts.signers);
+    if (fault !== undefined) return { fault };
+    if (decision.decision_id !== id) return { fault: 'its id was changed' };
+    return { envelope: attestDecision(decision, this.#parts.signers) };
   }
 
   /** The instance's public keys, as a JWK set; ended ones with their end. */

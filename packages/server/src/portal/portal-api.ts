@@ -7,6 +7,7 @@ import { asPortalError } from './act-errors.ts';
 import { type Handler, Reply } from './handler.ts';
 import { linkHandlers } from './link-handlers.ts';
 import { memberHandlers } from './member-handlers.ts';
+import { PAGE_HANDLERS } from './page-handlers.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { inputReader } from './read-input.ts';
 import { wrongRoutes } from './route-table.ts';
@@ -18,12 +19,23 @@ const HANDLERS: { [N in RouteName]: Handler<N> } = {
   ...sessionHandlers,
   ...linkHandlers,
   ...memberHandlers,
+  ...PAGE_HANDLERS,
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: each handler takes what its own route describes; the table above ties the two by name.
 type AnyHandler = (asked: any) => Promise<unknown>;
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The parameters that are no ids, by name, and their forms. */
+const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
+  seq: /^[1-9]\d{0,14}$/,
+  number: /^[1-9]\d{0,8}$/,
+  ordinal: /^(0|[1-9]\d{0,8})$/,
+  log: /^(audit|decisions|keys)$/,
+  prefix: /^[0-9a-f]{12}$/,
+  key: /^dk_[0-9a-f]{12}$/,
+};
 
 /**
  * The portal's own API, made of the table of its routes. The order of the checks is the same for all: session, membership and role,
@@ -58,10 +70,10 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
   });
 }
 
-/** Every parameter is an id; what is none names nothing. */
+/** Every parameter has its form, an id's unless said otherwise; what has not names nothing. */
 function paramsOf({ params }: FastifyRequest): Record<string, string> {
   const ids = Object.entries(params as Record<string, string>).map(([name, id]) => [name, id.toLowerCase()] as const);
-  if (ids.some(([, id]) => !UUID.test(id))) throw new ApiError('not_found');
+  if (ids.some(([name, id]) => !(OTHER_FORMS[name] ?? UUID).test(id))) throw new ApiError('not_found');
   return Object.fromEntries(ids);
 }
 

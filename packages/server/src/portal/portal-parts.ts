@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Admission } from '../database/admission.ts';
+import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -11,6 +12,10 @@ export interface PortalParts {
   /** For looking up and reading, so that it does not wait behind the writers. */
   readPool: Pool;
   headers: SecurityHeaders;
+  /** Reads the record with its proofs. */
+  reader: LedgerReader;
+  /** Derives a workspace's decision key. */
+  decisionKey: (tenantId: string, keyId: string) => Uint8Array;
   cookie: SessionCookie;
   sameOrigin: SameOrigin;
   /** Whether addresses are those that a proxy says (X-Forwarded-For). */

@@ -61,6 +61,30 @@ const DECIDE = sql(
 export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise<unknown> =>
   tx.run(DECIDE, [tx.tenantId, made.evaluationId, made.agentId, made.status, made.decidedAt, made.decidedBy, made.rationale]);
 
+const FIND_USE = sql<{ id: string }>(
+  'find_use_of_approval',
+  `SELECT d.id FROM countersign.approvals AS p
+     JOIN countersign.decisions AS d ON d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND d.recorded_at >= p.decided_at
+    WHERE p.tenant_id = $1 AND p.evaluation_id = $2 AND p.status = 'approved' ORDER BY d.seq LIMIT 1`,
+);
+
+/**
+ * The first decision that an approval has allowed; undefined when it was not used. One that was allowed before the approval was given
+ * rests on none: the agent was not high-risk then.
+ */
+export const findUseOfApproval = async (tx: Transaction, evaluationId: string): Promise<string | undefined> =>
+  (await tx.run(FIND_USE, [tx.tenantId, evaluationId]))[0]?.id;
+
+const WITHDRAW = sql(
+  'withdraw_approval',
+  `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL
+    WHERE tenant_id = $1 AND evaluation_id = $2 AND status = 'approved'`,
+);
+
+/** Lets an approved evaluation wait again. The caller holds it locked. */
+export const withdrawApproved = (tx: Transaction, evaluationId: string): Promise<unknown> =>
+  tx.run(WITHDRAW, [tx.tenantId, evaluationId]);
+
 /** An approval as its workspace sees it, with the evaluation that it is about. */
 export interface ListedApproval {
   evaluationId: string;

@@ -99,6 +99,15 @@ const ROTATE = sql(
 export const replaceSecret = (tx: Transaction, prefix: string, secretSha256: Buffer): Promise<unknown> =>
   tx.run(ROTATE, [tx.tenantId, prefix, secretSha256]);
 
+const REPLACE_SCOPES = sql(
+  'replace_key_scopes',
+  `UPDATE countersign.ingestion_keys SET scopes = $3 WHERE tenant_id = $1 AND prefix = $2`,
+);
+
+/** Replaces what a key may do, with the next request. */
+export const replaceScopes = (tx: Transaction, prefix: string, scopes: readonly KeyScope[]): Promise<unknown> =>
+  tx.run(REPLACE_SCOPES, [tx.tenantId, prefix, scopes]);
+
 const REVOKE = sql(
   'revoke_key',
   `UPDATE countersign.ingestion_keys SET revoked_at = clock_timestamp() WHERE tenant_id = $1 AND prefix = $2`,

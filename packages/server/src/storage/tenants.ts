@@ -26,6 +26,24 @@ const INSERT_HEADS = sql(
 /** Makes the heads of the tenant's three logs. With the tenant, because FOR UPDATE on a missing row locks nothing. */
 export const insertLogHeads = (tx: Transaction): Promise<unknown> => tx.run(INSERT_HEADS, [tx.tenantId]);
 
+const RENAME = sql<{ before: string }>(
+  'rename_tenant',
+  `UPDATE countersign.tenants AS t SET name = $2 FROM (SELECT name FROM countersign.tenants WHERE id = $1 FOR UPDATE) AS old
+    WHERE t.id = $1 AND old.name <> $2 RETURNING old.name AS before`,
+);
+
+/** Renames the tenant of this transaction and returns its name before; undefined when it has that name. A name that is taken is a unique violation. */
+export const renameTenant = async (tx: Transaction, name: string): Promise<string | undefined> =>
+  (await tx.run(RENAME, [tx.tenantId, name]))[0]?.before;
+
+const FIND = sql<Tenant>(
+  'find_tenant',
+  `SELECT id, name, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "createdAt" FROM countersign.tenants WHERE id = $1`,
+);
+
+/** The tenant of this transaction. */
+export const findOwnTenant = async (tx: Transaction): Promise<Tenant | undefined> => (await tx.run(FIND, [tx.tenantId]))[0];
+
 const COLUMNS = `id, name, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "createdAt"`;
 
 /** All tenants, by name. Across tenants: the table has no row-level security. */

@@ -1,12 +1,10 @@
 import type { Pool } from 'pg';
-import type { Transaction } from '../database/transaction.ts';
-import type { Agent } from '../storage/agents.ts';
-import { findLatestEvaluation } from '../storage/evaluations.ts';
+import { findLatestEvaluation, type LatestEvaluation } from '../storage/evaluations.ts';
 import { closeOpenRecertifications, lockOpenRecertifications } from '../storage/recertifications.ts';
-import { governanceAct, requireAgent } from './governance-act.ts';
+import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
 import type { ActingPerson } from './ingestion-keys.ts';
 import { Refusal } from './refusal.ts';
-import { requireLabel, requireText } from './wrong-input.ts';
+import { requireText } from './wrong-input.ts';
 
 /** What was closed, and on which evaluation. */
 export interface ClosedRecertifications {
@@ -21,17 +19,20 @@ export interface ClosedRecertifications {
 export async function closeRecertifications(
   pool: Pool,
   tenantId: string,
-  { agent: name, rationale }: { agent: string; rationale: string },
+  { agent: reference, rationale }: { agent: AgentReference; rationale: string },
   by: ActingPerson,
 ): Promise<ClosedRecertifications> {
-  requireLabel('the agent', name);
+  checkReference(reference);
   requireText('the rationale', rationale);
   return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
-    const agent = await requireAgent(tx, name);
+    const agent = await requireAgent(tx, reference);
     const incidentIds = await lockOpenRecertifications(tx, agent.id);
     if (incidentIds.length === 0)
-      throw new Refusal(`agent ${JSON.stringify(name)} has no open re-certification; nothing to close`);
-    const evaluationId = await requirePassingSince(tx, agent);
+      throw new Refusal(`agent ${JSON.stringify(agent.name)} has no open re-certification; nothing to close`);
+    const latest = await findLatestEvaluation(tx, agent.id);
+    const obstacle = closingObstacle(agent.name, latest);
+    if (latest === undefined || obstacle !== undefined) throw new Refusal(obstacle);
+    const evaluationId = latest.id;
     await closeOpenRecertifications(tx, { agentId: agent.id, evaluationId, closedAt: now, closedBy: by, rationale });
     await record({
       action: 'recertification.closed',
@@ -44,12 +45,12 @@ export async function closeRecertifications(
   });
 }
 
-async function requirePassingSince(tx: Transaction, agent: Agent): Promise<string> {
-  const latest = await findLatestEvaluation(tx, agent.id);
+/** Why an agent's open re-certifications cannot be closed on its latest evaluation, with the remedy; undefined when they can. */
+export function closingObstacle(agentName: string, latest: LatestEvaluation | undefined): string | undefined {
   const remedy = 'record a passing evaluation now, then close';
-  if (latest === undefined) throw new Refusal(`agent ${JSON.stringify(agent.name)} has no evaluation at all; ${remedy}`);
-  const it = `the latest evaluation of ${JSON.stringify(agent.name)} (${latest.id}, ${latest.recordedAt})`;
-  if (latest.status !== 'passing') throw new Refusal(`${it} is ${latest.status}, not passing; ${remedy}`);
-  if (!latest.afterIncidents) throw new Refusal(`${it} was recorded before the incident was opened; ${remedy}`);
-  return latest.id;
+  if (latest === undefined) return `agent ${JSON.stringify(agentName)} has no evaluation at all; ${remedy}`;
+  const it = `the latest evaluation of ${JSON.stringify(agentName)} (${latest.id}, ${latest.recordedAt})`;
+  if (latest.status !== 'passing') return `${it} is ${latest.status}, not passing; ${remedy}`;
+  if (!latest.afterIncidents) return `${it} was recorded before the incident was opened; ${remedy}`;
+  return undefined;
 }

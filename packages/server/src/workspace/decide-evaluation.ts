@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import type { Transaction } from '../database/transaction.ts';
-import { decideApproval, lockApproval } from '../storage/approvals.ts';
+import { type ApprovalStatus, decideApproval, lockApproval } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
 import { governanceAct } from './governance-act.ts';
 import type { ActingPerson } from './ingestion-keys.ts';
-import { Refusal } from './refusal.ts';
+import { NotThere, Refusal } from './refusal.ts';
 import { requireText } from './wrong-input.ts';
 
 /** What a person decides about one evaluation of a high-risk agent. */
@@ -28,7 +28,7 @@ export async function decideEvaluation(
   return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
     const agent = await requireHighRisk(tx, evaluationId);
     const standing = await lockApproval(tx, evaluationId);
-    if (standing === 'rejected' || standing === status) {
+    if (!mayBecome(standing, status)) {
       throw new Refusal(`evaluation ${evaluationId} is ${standing} already; record a new evaluation and decide on that one`);
     }
     await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy: by, rationale });
@@ -42,10 +42,14 @@ export async function decideEvaluation(
   });
 }
 
+/** Whether an approval that stands so can be decided so. */
+export const mayBecome = (standing: ApprovalStatus | undefined, status: EvaluationDecision['status']): boolean =>
+  standing !== 'rejected' && standing !== status;
+
 async function requireHighRisk(tx: Transaction, evaluationId: string): Promise<{ id: string; name: string }> {
   const found = await findEvaluatedAgent(tx, evaluationId);
   if (found === undefined) {
-    throw new Refusal(`this workspace has no evaluation ${evaluationId}; its id is in the answer that recorded it`);
+    throw new NotThere(`this workspace has no evaluation ${evaluationId}; its id is in the answer that recorded it`);
   }
   const { agentId: id, agentName: name, highRisk } = found;
   if (id === null || name === null) throw new Refusal(`evaluation ${evaluationId} is of no agent, so it needs no approval`);

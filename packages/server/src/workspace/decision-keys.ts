@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { insertDecisionKey, listDecisionKeys, markDecisionKeyRetired } from '../storage/decisions.ts';
 import { governanceAct } from './governance-act.ts';
 import type { ActingPerson } from './ingestion-keys.ts';
-import { Refusal } from './refusal.ts';
+import { NotThere, Refusal } from './refusal.ts';
 
 /** A decision key's id: says nothing about the key, which is derived. */
 export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex')}`;
@@ -30,7 +30,7 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
     const keys = await listDecisionKeys(tx);
     const key = keys.find((each) => each.keyId === keyId);
     if (key === undefined)
-      throw new Refusal(`this workspace has no decision key ${JSON.stringify(keyId)}; \`decision-key list\` shows those it has`);
+      throw new NotThere(`this workspace has no decision key ${JSON.stringify(keyId)}; \`decision-key list\` shows those it has`);
     if (key.retiredAt !== null) throw new Refusal(`decision key ${keyId} was retired on ${key.retiredAt} already`);
     const next = keys.find((each) => each.retiredAt === null && each.keyId !== keyId);
     if (next === undefined)
@@ -38,5 +38,15 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
     await markDecisionKeyRetired(tx, keyId);
     await record({ action: 'decision_key.retired', subject: keyId, metadata: { key_id: keyId, signing: next.keyId } });
     return next.keyId;
+  });
+}
+
+/** Records that a person was shown a decision key: whoever has it can forge decisions, so the ledger says who has seen it. */
+export async function recordDecisionKeyShown(pool: Pool, tenantId: string, keyId: string, by: ActingPerson): Promise<void> {
+  return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
+    const keys = await listDecisionKeys(tx);
+    if (!keys.some((each) => each.keyId === keyId))
+      throw new NotThere(`this workspace has no decision key ${JSON.stringify(keyId)}`);
+    await record({ action: 'decision_key.shown', subject: keyId, metadata: { key_id: keyId } });
   });
 }

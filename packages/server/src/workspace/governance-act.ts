@@ -4,7 +4,8 @@ import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { type Agent, findAgents } from '../storage/agents.ts';
 import type { ActingPerson } from './ingestion-keys.ts';
-import { Refusal } from './refusal.ts';
+import { NotThere } from './refusal.ts';
+import { requireLabel } from './wrong-input.ts';
 
 /** What an act works with, inside its transaction and behind the locked head of the audit ledger. */
 export interface Act {
@@ -38,11 +39,22 @@ export async function actIn<T>(tx: Transaction, by: ActingPerson, work: (act: Ac
   });
 }
 
-/** The agent of a name, or a Refusal. */
-export async function requireAgent(tx: Transaction, name: string): Promise<Agent> {
-  const [agent] = await findAgents(tx, [], [name]);
+/** An agent by its name, as people write it on the command line, or by its id, as the pages have it. */
+export type AgentReference = string | { id: string };
+
+/** The agent of a name or an id, or a Refusal. */
+export async function requireAgent(tx: Transaction, reference: AgentReference): Promise<Agent> {
+  const name = typeof reference === 'string' ? reference : undefined;
+  const [agent] =
+    typeof reference === 'string' ? await findAgents(tx, [], [reference]) : await findAgents(tx, [reference.id], []);
   if (agent !== undefined) return agent;
-  throw new Refusal(
+  if (name === undefined) throw new NotThere('this workspace has no such agent');
+  throw new NotThere(
     `this workspace has no agent named ${JSON.stringify(name)}; an agent is registered by the first trace, telemetry event or evaluation that names it`,
   );
 }
+
+/** Refuses a name that none can have before anything is looked up. */
+export const checkReference = (reference: AgentReference): void => {
+  if (typeof reference === 'string') requireLabel('the agent', reference);
+};

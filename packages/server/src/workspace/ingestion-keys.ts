@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { KeyKind, KeyScope, Scope } from '@countersign/core/contract/scopes';
+import { type KeyKind, type KeyScope, SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import { formatIngestionKey, PREFIX_BYTES, SECRET_BYTES } from '@countersign/core/domain/ingestion-key';
 import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
 import type { Pool } from 'pg';
@@ -7,9 +7,9 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { digests } from '../digests.ts';
 import { advance, lockLogs } from '../ledger/advance.ts';
 import { newId } from '../new-id.ts';
-import { insertKey, type ListedKey, lockKey, markRevoked, replaceSecret } from '../storage/ingestion-keys.ts';
+import { insertKey, type ListedKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
-import { Refusal } from './refusal.ts';
+import { NotThere, Refusal } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
 
 /** Who performs an act: `operator` on the command line, `user:<uuid>` in the portal. */
@@ -57,11 +57,32 @@ export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by
   });
 }
 
+/** Gives an ingestion key other scopes, with its next request. Refuses those that it has. */
+export async function changeScopes(
+  pool: Pool,
+  tenantId: string,
+  { prefix, scopes }: { prefix: string; scopes: readonly Scope[] },
+  by: ActingPerson,
+): Promise<void> {
+  return keyAct(pool, tenantId, by, async (tx, record) => {
+    const key = await liveKey(tx, prefix, 'live');
+    const changed = SCOPES.filter((scope) => scopes.includes(scope));
+    if (sameScopes(key.scopes, changed)) throw new Refusal(`key ${prefix} has the scopes ${changed.join(', ')} already`);
+    await replaceScopes(tx, prefix, changed);
+    await record('scopes_changed', { ...key, scopes: changed });
+  });
+}
+
+const sameScopes = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((scope) => others.includes(scope));
+
 /** A key that may still be changed, of a kind where one is asked for: `tokens` ends no ingestion key, `keys` no read token. */
 async function liveKey(tx: Transaction, prefix: string, kind?: KeyKind): Promise<ListedKey> {
   const key = await lockKey(tx, prefix);
   if (key === undefined)
-    throw new Refusal(`this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show those it has`);
+    throw new NotThere(
+      `this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show those it has`,
+    );
   if (kind !== undefined && key.kind !== kind)
     throw new Refusal(`${prefix} is of ${key.kind === 'read' ? 'a read token: use `tokens`' : 'an ingestion key: use `keys`'}`);
   if (key.revokedAt !== null) throw new Refusal(`key aa_${key.kind}_${prefix} was revoked on ${key.revokedAt}; mint a new one`);

@@ -2,13 +2,13 @@ import type { Pool } from 'pg';
 import { newId } from '../new-id.ts';
 import { insertIncident, type Severity } from '../storage/incidents.ts';
 import { openRecertification } from '../storage/recertifications.ts';
-import { governanceAct, requireAgent } from './governance-act.ts';
+import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
 import type { ActingPerson } from './ingestion-keys.ts';
-import { requireLabel, requireText } from './wrong-input.ts';
+import { requireText } from './wrong-input.ts';
 
 /** An incident as a person reports it. */
 export interface ReportedIncident {
-  agent: string;
+  agent: AgentReference;
   severity: Severity;
   description: string;
   /** Whether the agent is to be re-certified before it is promoted again. */
@@ -19,13 +19,13 @@ export interface ReportedIncident {
 export async function openIncident(
   pool: Pool,
   tenantId: string,
-  { agent: name, severity, description, recertify }: ReportedIncident,
+  { agent: reference, severity, description, recertify }: ReportedIncident,
   by: ActingPerson,
 ): Promise<string> {
-  requireLabel('the agent', name);
+  checkReference(reference);
   requireText('the description', description);
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
-    const agent = await requireAgent(tx, name);
+    const agent = await requireAgent(tx, reference);
     const id = newId();
     await insertIncident(tx, { id, agentId: agent.id, severity, description, openedBy: by });
     if (recertify) await openRecertification(tx, id);

@@ -2,3 +2,8 @@
 export class Refusal extends Error {
   override name = 'Refusal';
 }
+
+/** Refused because what the act is about is not there, or is another workspace's, which is the same. */
+export class NotThere extends Refusal {
+  override name = 'NotThere';
+}

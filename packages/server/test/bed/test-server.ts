@@ -74,15 +74,17 @@ export async function testServer(
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pool = openPool(database.server, { size: config.databaseConnections, name: 'write' });
   const lookupPool = openPool(database.server, { size: 2, name: 'lookup' });
+  const readPool = openPool(database.server, { size: 4, name: 'read' });
   return {
     pool,
     lookupPool,
+    readPool,
     secrets,
     signer: await openInstance(lookupPool, secrets),
     where: database.server.database,
     migrated: [],
     close: async () => {
-      await Promise.allSettled([pool.end(), lookupPool.end()]);
+      await Promise.allSettled([pool.end(), lookupPool.end(), readPool.end()]);
     },
   };
 }

@@ -1,0 +1,74 @@
+import { MIN_PASS_RATE_DEFAULT } from '@countersign/core/contract/promotion-check';
+import { POLICY, roundedHours } from '@countersign/core/domain/promotion';
+import { inReadTransaction } from '../database/transaction.ts';
+import { countOfAgent, findSeenAgents, listAgentsPage, listPassRates } from '../storage/portal/agents.ts';
+import { setRiskLevel } from '../workspace/agent-risk.ts';
+import { handlers } from './handler.ts';
+import { pageOf, readCursor } from './page.ts';
+import { found, idOf, wholeOf } from './query.ts';
+import { DEFAULT_DEMAND, evaluationOf, evidenceOn, standingOf, summariesOf } from './standing.ts';
+
+const POINTS_DEFAULT = 200;
+
+/** Agents, and whether they could be promoted now. */
+export const agentHandlers = handlers({
+  'agents.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['label']);
+    const filter = { search: query.search ?? null, riskLevel: query.risk_level ?? null };
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { items, next } = await pageOf(
+        query,
+        (limit) => listAgentsPage(tx, filter, after?.[0] ?? null, limit),
+        ({ name }) => [name],
+      );
+      return { items: await summariesOf(tx, items), next };
+    });
+  },
+
+  'agents.read': async ({ workspace, params, parts }) =>
+    inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const [agents, counts] = await Promise.all([findSeenAgents(tx, [params.agent]), countOfAgent(tx, params.agent)]);
+      const [summary] = await summariesOf(tx, [found(agents[0])]);
+      return { ...summary!, ...counts };
+    }),
+
+  'agents.pass_rates': async ({ workspace, params, query, parts }) => {
+    const most = query.points === undefined ? POINTS_DEFAULT : Number(query.points);
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const [agents, points] = await Promise.all([
+        findSeenAgents(tx, [params.agent]),
+        listPassRates(tx, params.agent, idOf(query.harness_id), most + 1),
+      ]);
+      found(agents[0]);
+      return { points: points.slice(0, most).reverse(), threshold: MIN_PASS_RATE_DEFAULT, more: points.length > most };
+    });
+  },
+
+  'agents.promotion_preview': async ({ workspace, params, query, parts }) => {
+    const demand = {
+      minPassRate: query.min_pass_rate === undefined ? DEFAULT_DEMAND.minPassRate : Number(query.min_pass_rate),
+      maxAgeHours: wholeOf('max_age_hours', query.max_age_hours, { minimum: 1, maximum: 8760 }) ?? DEFAULT_DEMAND.maxAgeHours,
+    };
+    const [evidence] = await inReadTransaction(parts.readPool, workspace, (tx) =>
+      evidenceOn(tx, [params.agent], idOf(query.harness_id)),
+    );
+    const { id } = found(evidence!.agent ?? undefined);
+    const age = evidence!.evaluation?.ageHours;
+    return {
+      ...standingOf(evidence!, demand),
+      agent_id: id,
+      policy: POLICY,
+      required_threshold: demand.minPassRate,
+      actual_threshold: evidence!.evaluation?.pass_rate ?? null,
+      max_age_hours: demand.maxAgeHours,
+      evaluation: evaluationOf(evidence!),
+      evaluation_age: age === undefined ? null : roundedHours(age),
+    };
+  },
+
+  'agents.set_risk': async ({ workspace, params, body, person, parts }) => {
+    const { risk_level: level, rationale } = body;
+    const change = { agent: { id: params.agent }, level, rationale: rationale ?? undefined };
+    return { risk_level: level, changed: await setRiskLevel(parts.pool, workspace, change, person.by) };
+  },
+});

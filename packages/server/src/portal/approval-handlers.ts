@@ -1,0 +1,104 @@
+import type { ApprovalStatus, EvaluationSummary } from '@countersign/core/portal/agent-facts';
+import type { ApprovalDetail } from '@countersign/core/portal/approval-routes';
+import { inReadTransaction, type Transaction } from '../database/transaction.ts';
+import { findApproval, findLastApproved, listApprovalQueue, listDecidedApprovals } from '../storage/portal/approvals.ts';
+import { findStoredEvaluation, type StoredEvaluation } from '../storage/portal/evaluations.ts';
+import { decideEvaluation, mayBecome } from '../workspace/decide-evaluation.ts';
+import { withdrawApproval } from '../workspace/withdraw-approval.ts';
+import { changesBetween } from './changes.ts';
+import { notesOf, runsBehind } from './evaluation-handlers.ts';
+import { handlers } from './handler.ts';
+import { pageOf, readCursor } from './page.ts';
+import { found, idOf } from './query.ts';
+import { evidenceOn, standingOf } from './standing.ts';
+
+/** The queue of evaluations that wait for a person, and what a person decides. */
+export const approvalHandlers = handlers({
+  'approvals.list': async ({ workspace, query, parts }) => {
+    const { status = 'pending' } = query;
+    const after = readCursor(query.cursor, ['instant', 'uuid']);
+    const place = after === null ? null : { at: after[0], evaluationId: after[1] };
+    const agentId = idOf(query.agent_id);
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { items, next } = await pageOf(
+        query,
+        (limit) =>
+          status === 'pending'
+            ? listApprovalQueue(tx, agentId, place, limit)
+            : listDecidedApprovals(tx, status, agentId, place, limit),
+        ({ place_at: at, evaluation }) => [at, evaluation.id],
+      );
+      return { items: items.map(({ place_at: _, ...item }) => item), next };
+    });
+  },
+
+  'approvals.read': async ({ workspace, params, parts }) =>
+    inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const evaluation = found(await findStoredEvaluation(tx, params.evaluation));
+      return approvalDetail(tx, evaluation, found(evaluation.agent ?? undefined));
+    }),
+
+  'approvals.approve': async ({ workspace, params, body, person, parts }) => {
+    const decision = { evaluationId: params.evaluation, status: 'approved', rationale: body.rationale } as const;
+    await decideEvaluation(parts.pool, workspace, decision, person.by);
+    return { status: decision.status };
+  },
+
+  'approvals.reject': async ({ workspace, params, body, person, parts }) => {
+    const decision = { evaluationId: params.evaluation, status: 'rejected', rationale: body.rationale } as const;
+    await decideEvaluation(parts.pool, workspace, decision, person.by);
+    return { status: decision.status };
+  },
+
+  'approvals.withdraw': async ({ workspace, params, body, person, parts }) => {
+    const { rationale } = body;
+    await withdrawApproval(parts.pool, workspace, { evaluationId: params.evaluation, rationale }, person.by);
+    return { status: 'pending' as const };
+  },
+});
+
+async function approvalDetail(
+  tx: Transaction,
+  evaluation: StoredEvaluation,
+  agent: { id: string; name: string },
+): Promise<ApprovalDetail> {
+  const [approval, runs, evidence, last] = await Promise.all([
+    findApproval(tx, evaluation.id),
+    runsBehind(tx, agent.id, evaluation),
+    evidenceOn(tx, [agent.id]),
+    lastApproved(tx, agent.id, evaluation),
+  ]);
+  const isHighRisk = evaluation.agent_risk_level === 'high';
+  const standing: ApprovalStatus | undefined = approval?.status;
+  return {
+    agent,
+    risk_level: evaluation.agent_risk_level ?? 'low',
+    evaluation: summaryOf(evaluation),
+    notes: notesOf(evaluation),
+    approval: approval ?? null,
+    is_latest: evaluation.latest_of_agent === evaluation.id,
+    runs,
+    last_approved: last === null ? null : { evaluation: summaryOf(last.stored), approval: last.approval, runs: last.runs },
+    changes: last === null ? [] : changesBetween({ ...last.stored, ...last.runs }, { ...evaluation, ...runs }),
+    standing: standingOf(evidence[0]!),
+    may: {
+      approve: isHighRisk && mayBecome(standing, 'approved'),
+      reject: isHighRisk && mayBecome(standing, 'rejected'),
+      withdraw: standing === 'approved' && approval?.used_by === null,
+    },
+  };
+}
+
+async function lastApproved(tx: Transaction, agentId: string, evaluation: StoredEvaluation) {
+  const before = { evaluationId: evaluation.id, recordedAt: evaluation.recorded_key };
+  const id = await findLastApproved(tx, agentId, before);
+  if (id === undefined) return null;
+  const [stored, approval] = await Promise.all([findStoredEvaluation(tx, id), findApproval(tx, id)]);
+  if (stored === undefined || approval === undefined) return null;
+  return { stored, approval, runs: await runsBehind(tx, agentId, stored) };
+}
+
+const summaryOf = (evaluation: StoredEvaluation): EvaluationSummary => {
+  const { id, name, status, pass_rate, category, harness_id, recorded_at, recorded_by, approval } = evaluation;
+  return { id, name, status, pass_rate, category, harness_id, recorded_at, recorded_by, approval };
+};

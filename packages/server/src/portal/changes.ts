@@ -1,0 +1,36 @@
+import type { Change } from '@countersign/core/portal/approval-routes';
+import type { RunsBehind } from '@countersign/core/portal/evaluation-routes';
+import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
+
+/** What two evaluations are compared by. */
+type Compared = Pick<
+  StoredEvaluation,
+  'name' | 'pass_rate' | 'status' | 'category' | 'harness_id' | 'severity_threshold' | 'recorded_by'
+> &
+  Pick<RunsBehind, 'models'>;
+
+const FACTS = ['pass_rate', 'status', 'name', 'harness_id', 'category', 'severity_threshold', 'recorded_by'] as const;
+
+/** What is another at one evaluation than at an earlier one: what was reported of it, who reported it, and the models of its runs. */
+export function changesBetween(before: Compared, now: Compared): Change[] {
+  const facts = FACTS.map((what) => changeOf(what, before[what], now[what]));
+  return [...facts, changeOf('models', modelsOf(before), modelsOf(now))].filter((change) => change !== undefined);
+}
+
+function changeOf(what: Change['what'], before: string | number | null, now: string | number | null): Change | undefined {
+  if (before === now) return undefined;
+  const difference = typeof before === 'number' && typeof now === 'number' ? rounded(now - before) : null;
+  return { what, before: before === null ? null : String(before), now: now === null ? null : String(now), difference };
+}
+
+/** In one order, however often each was used; null when the runs name none. */
+const modelsOf = ({ models }: Compared): string | null =>
+  models.length === 0
+    ? null
+    : models
+        .map(({ model }) => model)
+        .toSorted()
+        .join(', ');
+
+/** Without the digits that binary fractions add. */
+const rounded = (difference: number): number => Math.round(difference * 1e6) / 1e6;

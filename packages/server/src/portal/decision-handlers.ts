@@ -1,0 +1,53 @@
+import { type PromotionDecision, REASONS } from '@countersign/core/contract/promotion-check';
+import { inReadTransaction } from '../database/transaction.ts';
+import { findListedDecision, listDecisions } from '../storage/portal/decisions.ts';
+import { handlers, Reply } from './handler.ts';
+import { pageOf, readCursor } from './page.ts';
+import { found, idOf, rangeOf } from './query.ts';
+import { seqRange } from './seq-range.ts';
+
+const JSON_FILE = 'application/json; charset=utf-8';
+
+/** Promotion decisions, with what is needed to check them. */
+export const decisionHandlers = handlers({
+  'decisions.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['whole']);
+    const { allowed, reason } = query;
+    const reasons = REASONS.filter(
+      (each) =>
+        (reason === undefined || each === reason) &&
+        (allowed === undefined || (each === 'all_conditions_met') === (allowed === 'true')),
+    );
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const range = await seqRange(tx, 'decisions', rangeOf(query), after);
+      const filter = { ...range, reasons, agentId: idOf(query.agent_id), evaluationId: idOf(query.evaluation_id) };
+      return pageOf(
+        query,
+        (limit) => listDecisions(tx, filter, limit),
+        ({ seq }) => [seq],
+      );
+    });
+  },
+
+  'decisions.read': async ({ workspace, params, parts }) => {
+    const { document, ...listed } = found(
+      await inReadTransaction(parts.readPool, workspace, (tx) => findListedDecision(tx, params.decision)),
+    );
+    const attested = parts.reader.attest(workspace, params.decision, document);
+    return {
+      ...listed,
+      decision: JSON.parse(document) as PromotionDecision,
+      document,
+      attestation: 'fault' in attested ? null : attested.envelope,
+      altered: 'fault' in attested ? attested.fault : null,
+    };
+  },
+
+  'decisions.document': async ({ workspace, params, parts }) =>
+    Reply.file(found(await parts.reader.decision(workspace, params.decision)), JSON_FILE, `decision-${params.decision}.json`),
+
+  'decisions.attestation': async ({ workspace, params, parts }) => {
+    const envelope = found(await parts.reader.attestation(workspace, params.decision));
+    return Reply.file(JSON.stringify(envelope), JSON_FILE, `attestation-${params.decision}.json`);
+  },
+});

@@ -1,0 +1,57 @@
+import type { RunsBehind } from '@countersign/core/portal/evaluation-routes';
+import { inReadTransaction, type Transaction } from '../database/transaction.ts';
+import { findApproval } from '../storage/portal/approvals.ts';
+import { findStoredEvaluation, listEvaluations, type StoredEvaluation } from '../storage/portal/evaluations.ts';
+import { COUNTED_RUNS_MAX, listModelsOfAgent, sumRunsOfAgent } from '../storage/portal/run-totals.ts';
+import { handlers } from './handler.ts';
+import { pageOf, readCursor } from './page.ts';
+import { found, idOf, rangeOf } from './query.ts';
+
+/** Evaluations: the list, and one of them. */
+export const evaluationHandlers = handlers({
+  'evaluations.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['instant', 'whole']);
+    const filter = {
+      ...rangeOf(query),
+      agentId: idOf(query.agent_id),
+      status: query.status ?? null,
+      harnessId: idOf(query.harness_id),
+    };
+    const place = after === null ? null : { recordedAt: after[0], seq: Number(after[1]) };
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { items, next } = await pageOf(
+        query,
+        (limit) => listEvaluations(tx, filter, place, limit),
+        ({ place_at: at, place_seq: seq }) => [at, seq],
+      );
+      return { items: items.map(({ place_at: _at, place_seq: _seq, ...item }) => item), next };
+    });
+  },
+
+  'evaluations.read': async ({ workspace, params, parts }) =>
+    inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { recorded_key, before_key, ...evaluation } = found(await findStoredEvaluation(tx, params.evaluation));
+      const [approval, runs] = await Promise.all([
+        findApproval(tx, params.evaluation),
+        evaluation.agent === null ? null : runsBehind(tx, evaluation.agent.id, { recorded_key, before_key }),
+      ]);
+      return { ...evaluation, notes: notesOf(evaluation), approval_record: approval ?? null, runs };
+    }),
+});
+
+/** What the sender of an evaluation wrote for people. */
+export const notesOf = ({ document }: Pick<StoredEvaluation, 'document'>): string | null =>
+  (JSON.parse(document) as { notes?: string | null }).notes ?? null;
+
+/** The agent's runs between the evaluation before and this one. */
+export async function runsBehind(
+  tx: Transaction,
+  agentId: string,
+  { recorded_key: to, before_key: from }: Pick<StoredEvaluation, 'recorded_key' | 'before_key'>,
+): Promise<RunsBehind> {
+  const [totals, models] = await Promise.all([
+    sumRunsOfAgent(tx, agentId, { from, to }),
+    listModelsOfAgent(tx, agentId, { from, to }),
+  ]);
+  return { from, to, totals, models, counted_max: COUNTED_RUNS_MAX };
+}

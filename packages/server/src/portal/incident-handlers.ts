@@ -1,0 +1,92 @@
+import type { IncidentDetail, Severity, Violation } from '@countersign/core/portal/incident-routes';
+import { inReadTransaction, type Transaction } from '../database/transaction.ts';
+import { findLatestEvaluation } from '../storage/evaluations.ts';
+import { findLatestSummary } from '../storage/portal/evaluations.ts';
+import { findIncident, listIncidentsPage, listOpenOfAgent, listOpenRecertifications } from '../storage/portal/incidents.ts';
+import { listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
+import { closeRecertifications, closingObstacle } from '../workspace/close-recertifications.ts';
+import { openIncident } from '../workspace/open-incident.ts';
+import { recordViolation } from '../workspace/record-violation.ts';
+import { handlers } from './handler.ts';
+import { pageOf, readCursor } from './page.ts';
+import { found, idOf } from './query.ts';
+
+/** Incidents, the re-certifications that they demand, and policy violations. */
+export const incidentHandlers = handlers({
+  'incidents.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['instant', 'uuid']);
+    const place = after === null ? null : { at: after[0], id: after[1] };
+    const filter = { agentId: idOf(query.agent_id), severity: query.severity ?? null };
+    const list = query.recertification === 'open' ? listOpenRecertifications : listIncidentsPage;
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { items, next } = await pageOf(
+        query,
+        (limit) => list(tx, filter, place, limit),
+        ({ place_at: at, id }) => [at, id],
+      );
+      return { items: items.map(({ place_at: _, ...item }) => item), next };
+    });
+  },
+
+  'incidents.read': async ({ workspace, params, parts }) =>
+    inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { place_at: _, ...incident } = found(await findIncident(tx, params.incident));
+      return { ...incident, closing: incident.recertification === 'open' ? await closingOf(tx, incident.agent) : null };
+    }),
+
+  'incidents.open': async ({ workspace, body, person, parts }) => {
+    const { agent_id, severity, description, recertify } = body;
+    const reported = { agent: { id: agent_id.toLowerCase() }, severity, description, recertify };
+    return { id: await openIncident(parts.pool, workspace, reported, person.by) };
+  },
+
+  'recertifications.close': async ({ workspace, params, body, person, parts }) => {
+    const closing = { agent: { id: params.agent }, rationale: body.rationale };
+    const { incidentIds, evaluationId } = await closeRecertifications(parts.pool, workspace, closing, person.by);
+    return { incident_ids: incidentIds, evaluation_id: evaluationId };
+  },
+
+  'violations.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['whole']);
+    const end = after === null ? Number.MAX_SAFE_INTEGER : Number(after[0]);
+    const agentId = idOf(query.agent_id);
+    const filter = { action: 'policy.violation', actor: null, agentId, traceId: null, first: 1, end };
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { items, next } = await pageOf(
+        query,
+        (limit) => listEntries(tx, filter, limit),
+        ({ seq }) => [seq],
+      );
+      return { items: items.map(violationOf), next };
+    });
+  },
+
+  'violations.record': async ({ workspace, body, person, parts }) => {
+    const { agent_id, policy, severity, description, trace_id } = body;
+    const reported = { agent: { id: agent_id.toLowerCase() }, policy, severity, description, traceId: trace_id ?? null };
+    return { id: await recordViolation(parts.pool, workspace, reported, person.by) };
+  },
+});
+
+async function closingOf(tx: Transaction, agent: { id: string; name: string }): Promise<IncidentDetail['closing']> {
+  const [latest, evaluation, incident_ids] = await Promise.all([
+    findLatestEvaluation(tx, agent.id),
+    findLatestSummary(tx, agent.id),
+    listOpenOfAgent(tx, agent.id),
+  ]);
+  const obstacle = closingObstacle(agent.name, latest) ?? null;
+  return { possible: obstacle === null, obstacle, evaluation: evaluation ?? null, incident_ids };
+}
+
+/** Another system may write entries of this action too, with whatever metadata it likes. */
+function violationOf({ seq, id, agent, trace_id, recorded_at, recorded_by, document }: PortalEntry): Violation {
+  const { rationale, metadata } = JSON.parse(document) as { rationale: string | null; metadata: Record<string, unknown> | null };
+  const said = (name: string): string | null => (typeof metadata?.[name] === 'string' ? metadata[name] : null);
+  return {
+    ...{ seq, agent, trace_id, recorded_at, recorded_by },
+    id: said('violation_id') ?? id,
+    policy: said('policy'),
+    severity: said('severity') as Severity | null,
+    description: rationale,
+  };
+}

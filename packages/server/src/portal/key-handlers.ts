@@ -1,0 +1,90 @@
+import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
+import { parseDateTime } from '@countersign/core/domain/instant';
+import type { KeyEvent, NewKey } from '@countersign/core/portal/key-routes';
+import { validationFailed } from '../api-error.ts';
+import { inReadTransaction } from '../database/transaction.ts';
+import { findListedKey, listKeyEvents, listKeysPage } from '../storage/portal/keys.ts';
+import { changeScopes, type NewKey as KeyToMint, mintKey, revokeKey, rotateKey } from '../workspace/ingestion-keys.ts';
+import { handlers } from './handler.ts';
+import { pageOf, readCursor } from './page.ts';
+import type { PortalParts } from './portal-parts.ts';
+import { found, idOf } from './query.ts';
+
+/** Ingestion keys and read tokens, and their audit trail: for admins. */
+export const keyHandlers = handlers({
+  'keys.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['instant', 'label']);
+    const place = after === null ? null : { at: after[0], prefix: after[1] };
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { items, next } = await pageOf(
+        query,
+        (limit) => listKeysPage(tx, query.kind ?? null, place, limit),
+        ({ place_at: at, prefix }) => [at, prefix],
+      );
+      return { items: items.map(({ place_at: _, ...item }) => item), next };
+    });
+  },
+
+  'keys.mint': async ({ workspace, body, person, parts }) => {
+    const minted = { name: body.name, scopes: scopesOf(body), expiresAt: expiryOf(body.expires_at ?? null) };
+    return shownOnce(await mintKey(parts.pool, workspace, minted, person.by));
+  },
+
+  'keys.rotate': async ({ workspace, params, person, parts }) =>
+    shownOnce(await rotateKey(parts.pool, workspace, params.prefix, person.by)),
+
+  'keys.revoke': async ({ workspace, params, person, parts }) => {
+    await revokeKey(parts.pool, workspace, params.prefix, person.by);
+    return keyNow(parts, workspace, params.prefix);
+  },
+
+  'keys.change_scopes': async ({ workspace, params, body, person, parts }) => {
+    await changeScopes(parts.pool, workspace, { prefix: params.prefix, scopes: body.scopes }, person.by);
+    return keyNow(parts, workspace, params.prefix);
+  },
+
+  'key_events.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['whole']);
+    const below = after === null ? null : Number(after[0]);
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { items, next } = await pageOf(
+        query,
+        (limit) => listKeyEvents(tx, idOf(query.key_id), below, limit),
+        ({ seq }) => [seq],
+      );
+      return { items: items.map(eventOf), next };
+    });
+  },
+});
+
+const shownOnce = (key: string): { key: string; prefix: string } => ({ key, prefix: parseIngestionKey(key)!.prefix });
+
+async function keyNow({ readPool }: PortalParts, workspace: string, prefix: string) {
+  const { place_at: _, ...key } = found(await inReadTransaction(readPool, workspace, (tx) => findListedKey(tx, prefix)));
+  return key;
+}
+
+/** An ingestion key says what it may do; what a read token may is no choice. */
+function scopesOf({ kind, scopes }: NewKey): KeyToMint['scopes'] {
+  const given = scopes ?? null;
+  if (kind === 'live' && given === null)
+    throw validationFailed({ path: '/scopes', code: 'required', message: 'scopes is required for an ingestion key' });
+  if (kind === 'read' && given !== null)
+    throw validationFailed({ path: '/scopes', code: 'unknown_member', message: 'a read token has no scopes to choose' });
+  return given ?? ['read'];
+}
+
+/** UTC with milliseconds; a 422 for what is past, or beyond the year 9999. */
+function expiryOf(text: string | null): string | null {
+  if (text === null) return null;
+  const expiry = new Date(Number(parseDateTime(text)! / 1000n));
+  const wrong = (code: 'too_small' | 'too_large', message: string) => validationFailed({ path: '/expires_at', code, message });
+  if (expiry.getTime() <= Date.now()) throw wrong('too_small', 'expires_at is in the past; such a key could never be used');
+  if (expiry.getUTCFullYear() > 9999) throw wrong('too_large', 'expires_at is beyond the year 9999');
+  return expiry.toISOString();
+}
+
+function eventOf({ event_hash, document }: { event_hash: string; document: string }): KeyEvent {
+  const { version: _version, tenant_id: _tenant, ...said } = JSON.parse(document) as KeyEvent & { version: 1; tenant_id: string };
+  return { ...said, event_hash, document };
+}

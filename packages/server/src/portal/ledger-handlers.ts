@@ -1,0 +1,102 @@
+import { Readable } from 'node:stream';
+import type { ListedEntry, PortalLog } from '@countersign/core/portal/ledger-routes';
+import { validationFailed } from '../api-error.ts';
+import { inReadTransaction } from '../database/transaction.ts';
+import { readHead } from '../storage/ledger.ts';
+import { findEntry, findNeighbours, listActions, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
+import { handlers, Reply } from './handler.ts';
+import { pageOf, readCursor } from './page.ts';
+import { found, idOf, rangeOf, wholeOf } from './query.ts';
+import { seqRange } from './seq-range.ts';
+
+const NDJSON = 'application/x-ndjson; charset=utf-8';
+const NOTE = 'text/plain; charset=utf-8';
+const SEQ_BOUNDS = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
+const SIZE_BOUNDS = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+/** UTF-16 units of a rationale that a row of the list shows. */
+const RATIONALE_SHOWN = 500;
+
+/** What an entry's canonical text says besides its columns. */
+interface Said {
+  subject: string | null;
+  rationale: string | null;
+  framework: string | null;
+  retention_until: string | null;
+  metadata: Record<string, unknown> | null;
+}
+
+/** The audit ledger, and the proofs of all three logs. */
+export const ledgerHandlers = handlers({
+  'ledger.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['whole']);
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const filter = {
+        ...(await seqRange(tx, 'audit', rangeOf(query), after)),
+        actor: query.actor ?? null,
+        action: query.action ?? null,
+        agentId: idOf(query.agent_id),
+        traceId: query.trace_id ?? null,
+      };
+      const { items, next } = await pageOf(
+        query,
+        (limit) => listEntries(tx, filter, limit),
+        ({ seq }) => [seq],
+      );
+      return { items: items.map(listed), next };
+    });
+  },
+
+  'ledger.actions': async ({ workspace, parts }) => ({
+    actions: await inReadTransaction(parts.readPool, workspace, listActions),
+  }),
+
+  'ledger.read': async ({ workspace, params, parts }) => {
+    const seq = Number(params.seq);
+    const [entry, neighbours] = await inReadTransaction(parts.readPool, workspace, (tx) =>
+      Promise.all([findEntry(tx, seq), findNeighbours(tx, seq)]),
+    );
+    const { document, prev_hash } = found(entry);
+    const { framework, retention_until, metadata, rationale } = JSON.parse(document) as Said;
+    return {
+      ...listed(entry!),
+      ...{ rationale, framework, retention_until, metadata, prev_hash, document },
+      previous: neighbours.find((each) => each.seq < seq) ?? null,
+      next: neighbours.find((each) => each.seq > seq) ?? null,
+    };
+  },
+
+  'ledger.head': async ({ workspace, parts }) => {
+    const head = await inReadTransaction(parts.readPool, workspace, (tx) => readHead(tx, 'audit'));
+    return { tenant_id: workspace, seq: head?.seq ?? 0, row_hash: head?.rowHash ?? null };
+  },
+
+  'ledger.export': async ({ workspace, query, parts }) => {
+    const range = { from: wholeOf('from', query.from, SEQ_BOUNDS) ?? 1, to: wholeOf('to', query.to, SEQ_BOUNDS) };
+    const lines = await parts.reader.entries(workspace, 'audit', range);
+    return Reply.file(Readable.from(lines), NDJSON, `ledger-${workspace}.ndjson`);
+  },
+
+  'logs.checkpoint': async ({ workspace, params, parts }) => {
+    const { note, size } = await parts.reader.checkpoint(workspace, params.log as PortalLog);
+    return Reply.file(note, NOTE, `checkpoint-${params.log}-${size}.txt`);
+  },
+
+  'logs.inclusion': async ({ workspace, params, parts }) => {
+    const proof = await parts.reader.inclusionProof(workspace, params.log as PortalLog, Number(params.seq));
+    return Reply.file(found(proof), NOTE, `inclusion-${params.log}-${params.seq}.txt`);
+  },
+
+  'logs.consistency': async ({ workspace, params, query, parts }) => {
+    const first = wholeOf('first', query.first, SIZE_BOUNDS)!;
+    const second = wholeOf('second', query.second, SIZE_BOUNDS);
+    const proof = await parts.reader.consistencyProof(workspace, params.log as PortalLog, first, second);
+    if (proof !== undefined) return proof;
+    const message = 'first and second must be sizes that the log has or had, first not above second';
+    throw validationFailed({ path: '/first', code: 'bad_query', message });
+  },
+});
+
+function listed({ document, prev_hash: _, ...columns }: PortalEntry): ListedEntry {
+  const { subject, rationale } = JSON.parse(document) as Said;
+  return { ...columns, subject, rationale: rationale?.slice(0, RATIONALE_SHOWN).toWellFormed() ?? null };
+}

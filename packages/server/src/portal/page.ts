@@ -1,0 +1,59 @@
+import { isDateTime } from '@countersign/core/domain/instant';
+import { PAGE_ITEMS_DEFAULT } from '@countersign/core/portal/listing';
+import { validationFailed } from '../api-error.ts';
+
+/** The forms that the parts of a cursor may have. What comes back need not be what was given out. */
+const FORMS = {
+  uuid: (part: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(part),
+  whole: (part: string) => /^(0|[1-9]\d{0,14})$/.test(part),
+  instant: isDateTime,
+  label: (part: string) => part.isWellFormed() && !/\p{Cc}/u.test(part),
+} as const;
+
+/** Writes where a page ends: opaque to whoever gets it. */
+const writeCursor = (parts: readonly (string | number)[]): string =>
+  Buffer.from(JSON.stringify(parts.map(String))).toString('base64url');
+
+/** Reads where the page before has ended; null for the first page. Throws a 422 for what is no cursor of this list. */
+export function readCursor<const F extends readonly (keyof typeof FORMS)[]>(
+  cursor: string | undefined,
+  forms: F,
+): { [Place in keyof F]: string } | null {
+  if (cursor === undefined) return null;
+  const parts = parsed(cursor);
+  const fits =
+    Array.isArray(parts) &&
+    parts.length === forms.length &&
+    parts.every((part, place) => typeof part === 'string' && FORMS[forms[place]!](part));
+  if (!fits)
+    throw validationFailed({ path: '/cursor', code: 'bad_query', message: 'cursor must be the `next` of the page before' });
+  return parts as { [Place in keyof F]: string };
+}
+
+function parsed(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * One page of a list: reads one row more than the page holds, which says whether there is a next one.
+ * @param read at most so many rows behind the cursor.
+ * @param placeOf what the cursor behind a row holds.
+ */
+export async function pageOf<Row>(
+  { limit }: { limit?: string | undefined },
+  read: (limit: number) => Promise<Row[]>,
+  placeOf: (row: Row) => readonly (string | number)[],
+): Promise<{ items: Row[]; next: string | null }> {
+  const most = limit === undefined ? PAGE_ITEMS_DEFAULT : Number(limit);
+  const rows = await read(most + 1);
+  const items = rows.slice(0, most);
+  const last = items.at(-1);
+  return { items, next: rows.length > most && last !== undefined ? writeCursor(placeOf(last)) : null };
+}
+
+/** The cursor behind a page that ended early by itself. */
+export const cursorBehind = writeCursor;

@@ -1,0 +1,61 @@
+import {
+  TelemetryEvent as EventSchema,
+  type Telemetry,
+  type TelemetryEvent,
+  telemetryEvents,
+} from '@countersign/core/contract/telemetry';
+import { type Span, Span as SpanSchema, type Trace } from '@countersign/core/contract/trace';
+import type { Payload, SpanRow, TraceDetail } from '@countersign/core/portal/run-routes';
+import type { SubmissionDocument } from '../storage/portal/run-details.ts';
+import type { StoredSpan } from '../storage/portal/spans.ts';
+
+/** Code points of an error that a row of the tree shows. */
+const ERROR_SHOWN = 2000;
+
+/** Members of a payload; what else a step or an event has stands in columns, or is none that the contract names. */
+const PAYLOAD_MEMBERS = ['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'error', 'metadata'] as const;
+/** Of these, what is worth opening: the error is in the row already. */
+const OPENED_MEMBERS = PAYLOAD_MEMBERS.filter((name) => name !== 'error');
+
+const NAMED = { span: new Set(Object.keys(SpanSchema.properties)), event: new Set(Object.keys(EventSchema.properties)) };
+
+/** What a step or an event said at length. `null` is the same as not sent. */
+export function payloadOf(said: object, kind: keyof typeof NAMED): Payload {
+  const members = Object.entries(said).filter(([, value]) => value !== null);
+  const named = members.filter(([name]) => (PAYLOAD_MEMBERS as readonly string[]).includes(name));
+  const others = members.filter(([name]) => !NAMED[kind].has(name));
+  return { ...Object.fromEntries(named), ...(others.length > 0 ? { others: Object.fromEntries(others) } : {}) };
+}
+
+/** The step at a place of a trace's submission. */
+export const spanIn = (document: string, ordinal: number): Span => ((JSON.parse(document) as Trace).spans ?? [])[ordinal]!;
+
+/** The event at a place of a telemetry submission. */
+export const eventIn = (document: string, ordinal: number): TelemetryEvent =>
+  telemetryEvents(JSON.parse(document) as Telemetry)[ordinal]!;
+
+/** Steps as the tree shows them: the columns, and what stands in the documents alone. Each document is parsed once. */
+export function spanRows(spans: readonly StoredSpan[], documents: readonly SubmissionDocument[], first: number): SpanRow[] {
+  const said = new Map(documents.map(({ number, document }) => [number, (JSON.parse(document) as Trace).spans ?? []]));
+  return spans.map(({ submission, ordinal, document_bytes: _, ...columns }, index) => {
+    const span = said.get(submission)?.[ordinal];
+    return {
+      ...columns,
+      parent_span_id: span?.parent_span_id ?? null,
+      position: first + index,
+      error: shortened(span?.error ?? null),
+      has_payload: span !== undefined && OPENED_MEMBERS.some((name) => (span as Record<string, unknown>)[name] != null),
+    };
+  });
+}
+
+const shortened = (text: string | null): string | null =>
+  text === null || text.length <= ERROR_SHOWN ? text : [...text.slice(0, 2 * ERROR_SHOWN)].slice(0, ERROR_SHOWN).join('');
+
+/** The last detail, error and metadata that submissions, in order, have sent. */
+export function lastSaid(documents: readonly SubmissionDocument[]): Pick<TraceDetail, 'detail' | 'error' | 'metadata'> {
+  const said = documents.map(({ document }) => JSON.parse(document) as Trace);
+  const last = <M extends 'detail' | 'error' | 'metadata'>(member: M): Trace[M] | null =>
+    said.findLast((trace) => (trace[member] ?? null) !== null)?.[member] ?? null;
+  return { detail: last('detail') ?? null, error: last('error') ?? null, metadata: last('metadata') ?? null };
+}

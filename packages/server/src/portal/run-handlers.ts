@@ -1,0 +1,122 @@
+import { inReadTransaction } from '../database/transaction.ts';
+import { findAgentIdsByName } from '../storage/portal/agents.ts';
+import {
+  findEvent,
+  findEventSubmission,
+  findTrace,
+  listEventsOfRun,
+  listSubmissions,
+  readDocuments,
+} from '../storage/portal/run-details.ts';
+import { listRuns } from '../storage/portal/runs.ts';
+import { findSpan, listSpans } from '../storage/portal/spans.ts';
+import { handlers, Reply } from './handler.ts';
+import { cursorBehind, pageOf, readCursor } from './page.ts';
+import { found, idOf, rangeOf } from './query.ts';
+import { eventIn, lastSaid, payloadOf, spanIn, spanRows } from './run-documents.ts';
+
+const EVENTS_SHOWN = 50;
+const SUBMISSIONS_SHOWN = 200;
+/** Steps of one page, and documents that are read for it. */
+const SPANS_MAX = 1000;
+const DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
+/** Submissions in which the last detail, error and metadata are looked for. */
+const SAID_SUBMISSIONS_MAX = 20;
+
+const JSON_FILE = 'application/json; charset=utf-8';
+
+/** Traces and telemetry events: the list, and one of them. */
+export const runHandlers = handlers({
+  'runs.list': async ({ workspace, query, parts }) => {
+    const after = readCursor(query.cursor, ['uuid', 'whole']);
+    const place = after === null ? null : { id: after[0], ordinal: Number(after[1]) };
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const filter = {
+        ...rangeOf(query),
+        source: query.source ?? null,
+        agentId: idOf(query.agent_id),
+        outcome: query.outcome ?? null,
+        sessionId: query.session_id ?? null,
+        text: query.text ?? null,
+        textAgents: query.text === undefined ? [] : await findAgentIdsByName(tx, query.text),
+      };
+      return pageOf(
+        query,
+        (limit) => listRuns(tx, filter, place, limit),
+        ({ id, ordinal }) => [id, ordinal ?? 0],
+      );
+    });
+  },
+
+  'runs.trace': async ({ workspace, params, parts }) =>
+    inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const trace = found(await findTrace(tx, params.trace));
+      const [submissions, telemetry] = await Promise.all([
+        listSubmissions(tx, trace.id, SUBMISSIONS_SHOWN),
+        listEventsOfRun(tx, trace.trace_id, EVENTS_SHOWN),
+      ]);
+      const latest = submissions
+        .slice(0, SAID_SUBMISSIONS_MAX)
+        .map(({ number, bytes }) => ({ submission: number, document_bytes: bytes }));
+      const documents = await readDocuments(
+        tx,
+        trace.id,
+        withinBytes(latest).map(({ submission }) => submission),
+      );
+      return { ...trace, ...lastSaid(documents), submissions: submissions.reverse(), telemetry };
+    }),
+
+  'runs.spans': async ({ workspace, params, query, parts }) => {
+    const after = readCursor(query.cursor, ['whole', 'whole', 'whole']);
+    const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
+    const first = Number(after?.[2] ?? 0);
+    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+      if (after === null) found(await findTrace(tx, params.trace));
+      const spans = await listSpans(tx, params.trace, place, SPANS_MAX + 1);
+      const items = withinBytes(spans.slice(0, SPANS_MAX));
+      const numbers = [...new Set(items.map(({ submission }) => submission))];
+      const rows = spanRows(items, await readDocuments(tx, params.trace, numbers), first);
+      const last = items.at(-1);
+      const more = last !== undefined && items.length < spans.length;
+      return { items: rows, next: more ? cursorBehind([last.submission, last.ordinal, first + items.length]) : null };
+    });
+  },
+
+  'runs.span': async ({ workspace, params, query, parts }) => {
+    const span = found(await inReadTransaction(parts.readPool, workspace, (tx) => findSpan(tx, params.trace, query.span_id)));
+    const payload = payloadOf(spanIn(span.document, span.ordinal), 'span');
+    return { span_id: query.span_id, submission: span.submission, payload };
+  },
+
+  'runs.submission': async ({ workspace, params, parts }) => {
+    const number = Number(params.number);
+    const [kept] = await inReadTransaction(parts.readPool, workspace, (tx) => readDocuments(tx, params.trace, [number]));
+    return Reply.file(found(kept).document, JSON_FILE, `trace-${params.trace}-${number}.json`);
+  },
+
+  'runs.event': async ({ workspace, params, parts }) => {
+    const { document, ...event } = found(
+      await inReadTransaction(parts.readPool, workspace, (tx) => findEvent(tx, params.submission, Number(params.ordinal))),
+    );
+    const said = eventIn(document, event.ordinal);
+    return { ...event, detail: said.detail ?? null, payload: payloadOf(said, 'event') };
+  },
+
+  'runs.event_submission': async ({ workspace, params, parts }) => {
+    const document = await inReadTransaction(parts.readPool, workspace, (tx) => findEventSubmission(tx, params.submission));
+    return Reply.file(found(document), JSON_FILE, `telemetry-${params.submission}.json`);
+  },
+});
+
+/** The first rows whose submissions together hold so many bytes; at least those of one submission. */
+function withinBytes<R extends { submission: number; document_bytes: number }>(rows: R[]): R[] {
+  let bytes = 0;
+  let read = 0;
+  const end = rows.findIndex(({ submission, document_bytes: size }) => {
+    if (submission === read) return false;
+    read = submission;
+    bytes += size;
+    return bytes > DOCUMENT_BYTES_MAX && bytes > size;
+  });
+  return end === -1 ? rows : rows.slice(0, end);
+}

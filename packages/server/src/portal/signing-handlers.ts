@@ -1,0 +1,36 @@
+import { inReadTransaction } from '../database/transaction.ts';
+import { listDecisionKeys } from '../storage/decisions.ts';
+import { recordDecisionKeyShown, retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
+import { handlers } from './handler.ts';
+
+/** The keys that sign: public ones for everybody, the workspace's decision keys for its admins. */
+export const signingHandlers = handlers({
+  'signing.read': async ({ workspace, parts }) => {
+    const [keys, { keys: publicKeys }] = await Promise.all([
+      inReadTransaction(parts.readPool, workspace, listDecisionKeys),
+      parts.reader.publicKeys(),
+    ]);
+    const signing = keys.find(({ retiredAt }) => retiredAt === null);
+    const decision_keys = keys.map((key) => ({
+      key_id: key.keyId,
+      state: key.retiredAt !== null ? ('retired' as const) : key === signing ? ('signs' as const) : ('waits' as const),
+      created_at: key.createdAt,
+      retired_at: key.retiredAt,
+    }));
+    return { public_keys: publicKeys as Record<string, unknown>[], decision_keys };
+  },
+
+  'decision_keys.show': async ({ workspace, params, person, parts }) => {
+    // Recorded first: a key that was shown stands in the ledger, whatever happens to the answer.
+    await recordDecisionKeyShown(parts.pool, workspace, params.key, person.by);
+    return { key_id: params.key, decision_key: Buffer.from(parts.decisionKey(workspace, params.key)).toString('hex') };
+  },
+
+  'decision_keys.rotate': async ({ workspace, person, parts }) => ({
+    key_id: await rotateDecisionKey(parts.pool, workspace, person.by),
+  }),
+
+  'decision_keys.retire': async ({ workspace, params, person, parts }) => ({
+    signing: await retireDecisionKey(parts.pool, workspace, params.key, person.by),
+  }),
+});

@@ -1,0 +1,53 @@
+import { MAX_AGE_HOURS_DEFAULT, MIN_PASS_RATE_DEFAULT } from '@countersign/core/contract/promotion-check';
+import { decidePromotion, type Evidence } from '@countersign/core/domain/promotion';
+import type { AgentSummary, EvaluationSummary, Standing } from '@countersign/core/portal/agent-facts';
+import type { Transaction } from '../database/transaction.ts';
+import { findEvidence } from '../storage/evidence.ts';
+import type { SeenAgent } from '../storage/portal/agents.ts';
+
+/** What the promotion check demands when a question names nothing. */
+export const DEFAULT_DEMAND = { minPassRate: MIN_PASS_RATE_DEFAULT, maxAgeHours: MAX_AGE_HOURS_DEFAULT };
+
+/** What the promotion check's own rules say of this evidence. */
+export function standingOf(evidence: Evidence, demand = DEFAULT_DEMAND): Standing {
+  const { allowed, ...verdict } = decidePromotion(evidence, { ...demand, agentLabel: evidence.agent?.name ?? '' });
+  return { promotable: allowed, ...verdict };
+}
+
+/** The evidence on agents as a promotion check reads it, in the order of the ids. */
+export async function evidenceOn(
+  tx: Transaction,
+  agentIds: readonly string[],
+  harnessId: string | null = null,
+): Promise<Evidence[]> {
+  if (agentIds.length === 0) return [];
+  const found = await findEvidence(
+    tx,
+    agentIds.map((agentId) => ({ agentId, agentName: null, harnessId })),
+  );
+  return found.map(({ evidence }) => evidence);
+}
+
+/** The evaluation of the evidence as lists show it. */
+export function evaluationOf({ evaluation, approval }: Evidence): EvaluationSummary | null {
+  if (evaluation === null) return null;
+  const { ageHours: _, ...shown } = evaluation;
+  return { ...shown, approval };
+}
+
+/** Agents as lists show them, in the order given. */
+export const summaryOf = (agent: SeenAgent, evidence: Evidence): AgentSummary => ({
+  ...agent,
+  latest_evaluation: evaluationOf(evidence),
+  open_recertifications: evidence.openRecertifications,
+  standing: standingOf(evidence),
+});
+
+/** The same for many, their evidence read together. */
+export async function summariesOf(tx: Transaction, agents: readonly SeenAgent[]): Promise<AgentSummary[]> {
+  const evidence = await evidenceOn(
+    tx,
+    agents.map(({ id }) => id),
+  );
+  return agents.map((agent, index) => summaryOf(agent, evidence[index]!));
+}

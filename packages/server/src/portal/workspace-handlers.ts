@@ -1,0 +1,93 @@
+import { REASONS } from '@countersign/core/contract/promotion-check';
+import type { UsageDay } from '@countersign/core/portal/workspace-routes';
+import type { Transaction } from '../database/transaction.ts';
+import { inReadTransaction } from '../database/transaction.ts';
+import { countAgents, findSeenAgents, listAgentIds } from '../storage/portal/agents.ts';
+import { countPendingApprovals, listApprovalQueue } from '../storage/portal/approvals.ts';
+import { listDecisions } from '../storage/portal/decisions.ts';
+import { countOpenRecertifications, listLongestOpen } from '../storage/portal/incidents.ts';
+import { findPresence } from '../storage/portal/presence.ts';
+import { sumRunsByDay } from '../storage/portal/run-totals.ts';
+import { findOwnTenant } from '../storage/tenants.ts';
+import { renameWorkspace } from '../workspace/rename-workspace.ts';
+import { handlers } from './handler.ts';
+import type { PortalParts } from './portal-parts.ts';
+import { found } from './query.ts';
+import { evidenceOn, standingOf, summaryOf } from './standing.ts';
+
+const AGENTS_COUNTED_MAX = 1000;
+const AGENTS_SHOWN = 100;
+const WAITING_SHOWN = 5;
+const DECISIONS_SHOWN = 10;
+const DAYS_DEFAULT = 14;
+const DAY_MS = 86_400_000;
+
+/** The first page, and the workspace itself. */
+export const workspaceHandlers = handlers({
+  'overview.read': async ({ workspace, parts }) =>
+    inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const everyDecision = { agentId: null, evaluationId: null, reasons: REASONS, first: 1, end: Number.MAX_SAFE_INTEGER };
+      const [agents, agents_total, approvals_pending, approvals, recertifications_open, recertifications, decisions, has] =
+        await Promise.all([
+          agentsStanding(tx),
+          countAgents(tx),
+          countPendingApprovals(tx),
+          listApprovalQueue(tx, null, null, WAITING_SHOWN),
+          countOpenRecertifications(tx),
+          listLongestOpen(tx, WAITING_SHOWN),
+          listDecisions(tx, everyDecision, DECISIONS_SHOWN),
+          findPresence(tx),
+        ]);
+      return {
+        ...agents,
+        ...{ agents_total, approvals_pending, recertifications_open, decisions, has },
+        approvals: approvals.map(({ place_at: _, ...approval }) => approval),
+        recertifications: recertifications.map(({ place_at: _, ...incident }) => incident),
+      };
+    }),
+
+  'overview.usage': async ({ workspace, query, parts }) => {
+    const days = query.days === undefined ? DAYS_DEFAULT : Number(query.days);
+    const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+    const wanted = Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * DAY_MS).toISOString());
+    const sums = await inReadTransaction(parts.readPool, workspace, (tx) => sumRunsByDay(tx, wanted[0]!));
+    const byDay = new Map(sums.map((sum) => [sum.day, sum]));
+    return { days: wanted.map((at) => byDay.get(at.slice(0, 10)) ?? noRuns(at.slice(0, 10))) };
+  },
+
+  'workspace.read': async ({ workspace, parts }) => workspaceNow(parts, workspace),
+
+  'workspace.rename': async ({ workspace, body, person, parts }) => {
+    await renameWorkspace(parts.pool, workspace, body.name, person.by);
+    return workspaceNow(parts, workspace);
+  },
+});
+
+async function workspaceNow({ readPool }: PortalParts, workspace: string) {
+  const { id, name, createdAt } = found(await inReadTransaction(readPool, workspace, findOwnTenant));
+  return { id, name, created_at: createdAt };
+}
+
+const noRuns = (day: string): UsageDay => ({ day, runs: 0, failures: 0, errors: 0, total_tokens: 0, cost_usd: '0' });
+
+/** How many agents could be promoted now, and the first of them: those that could not come first. */
+async function agentsStanding(tx: Transaction) {
+  const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
+  const standings = (await evidenceOn(tx, ids)).map((evidence) => ({ evidence, promotable: standingOf(evidence).promotable }));
+  const blocked = standings.filter(({ promotable }) => !promotable);
+  const promotable = standings.filter((each) => each.promotable);
+  const shown = [...blocked, ...promotable].slice(0, AGENTS_SHOWN);
+  const seen = new Map(
+    (
+      await findSeenAgents(
+        tx,
+        shown.map(({ evidence }) => evidence.agent!.id),
+      )
+    ).map((agent) => [agent.id, agent]),
+  );
+  return {
+    agents: shown.map(({ evidence }) => summaryOf(seen.get(evidence.agent!.id)!, evidence)),
+    promotable: promotable.length,
+    blocked: blocked.length,
+  };
+}

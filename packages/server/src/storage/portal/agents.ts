@@ -1,0 +1,111 @@
+import type { RiskLevel } from '@countersign/core/portal/agent-facts';
+import type { AgentDetail, PassRatePoint } from '@countersign/core/portal/agent-routes';
+import { uuidArray } from '../../database/binary-array.ts';
+import { sql, type Transaction } from '../../database/transaction.ts';
+import { instantText } from '../instant-text.ts';
+
+/** An agent as it is stored, and when anything of it came last. */
+export interface SeenAgent {
+  id: string;
+  name: string;
+  risk_level: RiskLevel;
+  created_at: string;
+  last_seen_at: string | null;
+}
+
+const lastOf = (table: string, order: string): string =>
+  `(SELECT x.received_at FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.agent_id = a.id ORDER BY ${order} LIMIT 1)`;
+
+const SEEN = `a.id, a.name, a.risk_level, ${instantText('a.created_at')} AS created_at,
+  ${instantText(`greatest(${lastOf('traces', 'x.id DESC')}, ${lastOf('telemetry_events', 'x.submission DESC, x.ordinal DESC')},
+    (SELECT e.recorded_at FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1))`)} AS last_seen_at`;
+
+const LIST = sql<SeenAgent>(
+  'portal_list_agents',
+  `SELECT ${SEEN} FROM (
+     SELECT * FROM countersign.agents AS a
+      WHERE a.tenant_id = $1 AND ($2::text IS NULL OR a.name > $2) AND ($3::text IS NULL OR a.risk_level = $3)
+        AND ($4::text IS NULL OR strpos(lower(a.name), lower($4)) > 0)
+      ORDER BY a.name LIMIT $5) AS a ORDER BY a.name`,
+);
+
+/** Agents by name behind a name, those with a part of it if one is given, upper and lower case alike. */
+export const listAgentsPage = (
+  tx: Transaction,
+  filter: { search: string | null; riskLevel: RiskLevel | null },
+  after: string | null,
+  limit: number,
+): Promise<SeenAgent[]> => tx.run(LIST, [tx.tenantId, after, filter.riskLevel, filter.search, limit]);
+
+const FIND = sql<SeenAgent>(
+  'portal_find_agents',
+  `SELECT ${SEEN} FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = ANY ($2::uuid[])`,
+);
+
+/** The agents of these ids, in no order. */
+export const findSeenAgents = (tx: Transaction, ids: readonly string[]): Promise<SeenAgent[]> =>
+  tx.run(FIND, [tx.tenantId, uuidArray(ids)]);
+
+const IDS_BY_NAME = sql<{ id: string }>(
+  'portal_find_agent_ids_by_name',
+  `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND strpos(lower(name), lower($2)) > 0 ORDER BY name LIMIT 50`,
+);
+
+/** Up to 50 agents that have a text in their name, upper and lower case alike. */
+export const findAgentIdsByName = async (tx: Transaction, text: string): Promise<string[]> =>
+  (await tx.run(IDS_BY_NAME, [tx.tenantId, text])).map(({ id }) => id);
+
+/** The harnesses that an agent's page offers are those of this many of its latest evaluations. */
+const HARNESS_EVALUATIONS_MAX = 500;
+
+/** What an agent's page counts. */
+export type AgentCounts = Pick<AgentDetail, 'evaluations' | 'approvals_pending' | 'incidents' | 'harnesses'>;
+
+const COUNTS = sql<AgentCounts>(
+  'portal_count_of_agent',
+  `SELECT (SELECT count(*) FROM countersign.evaluations WHERE tenant_id = $1 AND agent_id = $2) AS evaluations,
+          (SELECT count(*) FROM countersign.approvals WHERE tenant_id = $1 AND agent_id = $2 AND status = 'pending') AS approvals_pending,
+          (SELECT count(*) FROM countersign.incidents WHERE tenant_id = $1 AND agent_id = $2) AS incidents,
+          array(SELECT DISTINCT harness_id FROM (
+            SELECT harness_id FROM countersign.evaluations WHERE tenant_id = $1 AND agent_id = $2
+             ORDER BY recorded_at DESC, seq DESC LIMIT ${HARNESS_EVALUATIONS_MAX}) AS latest WHERE harness_id IS NOT NULL)::text[] AS harnesses`,
+);
+
+/** What an agent's page counts. */
+export const countOfAgent = async (tx: Transaction, id: string): Promise<AgentCounts> =>
+  (await tx.run(COUNTS, [tx.tenantId, id]))[0]!;
+
+const PASS_RATES = sql<PassRatePoint>(
+  'portal_list_pass_rates',
+  `SELECT e.id AS evaluation_id, e.name, ${instantText('e.recorded_at')} AS recorded_at, e.status, e.pass_rate, e.harness_id, p.status AS approval
+     FROM (SELECT * FROM countersign.evaluations
+            WHERE tenant_id = $1 AND agent_id = $2 AND ($3::uuid IS NULL OR harness_id = $3)
+            ORDER BY recorded_at DESC, seq DESC LIMIT $4) AS e
+     LEFT JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = e.id
+    ORDER BY e.recorded_at DESC, e.seq DESC`,
+);
+
+/** The latest pass rates of an agent, newest first. */
+export const listPassRates = (
+  tx: Transaction,
+  agentId: string,
+  harnessId: string | null,
+  limit: number,
+): Promise<PassRatePoint[]> => tx.run(PASS_RATES, [tx.tenantId, agentId, harnessId, limit]);
+
+const COUNT = sql<{ agents: number }>(
+  'portal_count_agents',
+  `SELECT count(*) AS agents FROM countersign.agents WHERE tenant_id = $1`,
+);
+
+/** How many agents the tenant has. */
+export const countAgents = async (tx: Transaction): Promise<number> => (await tx.run(COUNT, [tx.tenantId]))[0]!.agents;
+
+const FIRST_IDS = sql<{ id: string; name: string }>(
+  'portal_list_agent_ids',
+  `SELECT id, name FROM countersign.agents WHERE tenant_id = $1 ORDER BY name LIMIT $2`,
+);
+
+/** The first agents by name. */
+export const listAgentIds = (tx: Transaction, limit: number): Promise<{ id: string; name: string }[]> =>
+  tx.run(FIRST_IDS, [tx.tenantId, limit]);

@@ -1,0 +1,106 @@
+import type { ApprovalStatus } from '@countersign/core/portal/agent-facts';
+import type { ListedApproval } from '@countersign/core/portal/approval-routes';
+import type { Approval } from '@countersign/core/portal/evaluation-routes';
+import { sql, type Transaction } from '../../database/transaction.ts';
+import { instantText } from '../instant-text.ts';
+import { agentJson, evaluationJson, instantKey } from './fragments.ts';
+
+// An approval is used when a decision allowed the agent on its evaluation after it was given; one that was allowed before the agent
+// became high-risk rests on no approval.
+const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
+  WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.recorded_at >= p.decided_at
+  ORDER BY d.seq LIMIT 1)`;
+
+const APPROVAL_COLUMNS = `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
+  p.decided_by, p.rationale, ${USED_BY} AS used_by`;
+
+/** Where a page ends: the moment that it is ordered by, to the microsecond, and the evaluation. */
+export interface ApprovalPlace {
+  at: string;
+  evaluationId: string;
+}
+
+/** An approval of the list with its place. */
+export type PlacedApproval = ListedApproval & { place_at: string };
+
+const listOf = (name: string, from: string, at: string, order: string) =>
+  sql<PlacedApproval>(
+    name,
+    `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${APPROVAL_COLUMNS}, ${instantKey(at)} AS place_at
+       FROM (${from}) AS p
+       JOIN countersign.evaluations AS e ON e.tenant_id = $1 AND e.id = p.evaluation_id
+       JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = p.agent_id
+      ORDER BY ${order}`,
+  );
+
+const QUEUE = listOf(
+  'portal_list_approval_queue',
+  `SELECT * FROM countersign.approvals AS p
+    WHERE p.tenant_id = $1 AND p.status = 'pending' AND ($4::uuid IS NULL OR p.agent_id = $4)
+      AND (p.requested_at, p.evaluation_id) > (coalesce($2::timestamptz, '-infinity'), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
+    ORDER BY p.requested_at, p.evaluation_id LIMIT $5`,
+  'p.requested_at',
+  'p.requested_at, p.evaluation_id',
+);
+
+/** Those that wait, oldest first, behind a place. */
+export const listApprovalQueue = (
+  tx: Transaction,
+  agentId: string | null,
+  after: ApprovalPlace | null,
+  limit: number,
+): Promise<PlacedApproval[]> => tx.run(QUEUE, [tx.tenantId, after?.at ?? null, after?.evaluationId ?? null, agentId, limit]);
+
+const DECIDED = listOf(
+  'portal_list_decided_approvals',
+  `SELECT * FROM countersign.approvals AS p
+    WHERE p.tenant_id = $1 AND p.status = $6 AND p.status <> 'pending' AND ($4::uuid IS NULL OR p.agent_id = $4)
+      AND (p.decided_at, p.evaluation_id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
+    ORDER BY p.decided_at DESC, p.evaluation_id DESC LIMIT $5`,
+  'p.decided_at',
+  'p.decided_at DESC, p.evaluation_id DESC',
+);
+
+/** Those that were decided so, latest first, behind a place. */
+export const listDecidedApprovals = (
+  tx: Transaction,
+  status: Exclude<ApprovalStatus, 'pending'>,
+  agentId: string | null,
+  after: ApprovalPlace | null,
+  limit: number,
+): Promise<PlacedApproval[]> =>
+  tx.run(DECIDED, [tx.tenantId, after?.at ?? null, after?.evaluationId ?? null, agentId, limit, status]);
+
+const FIND = sql<Approval>(
+  'portal_find_approval',
+  `SELECT ${APPROVAL_COLUMNS} FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
+);
+
+/** The approval of an evaluation; undefined when nobody asked or decided. */
+export const findApproval = async (tx: Transaction, evaluationId: string): Promise<Approval | undefined> =>
+  (await tx.run(FIND, [tx.tenantId, evaluationId]))[0];
+
+const LAST_APPROVED = sql<{ evaluation_id: string }>(
+  'portal_find_last_approved',
+  `SELECT p.evaluation_id FROM countersign.approvals AS p
+     JOIN countersign.evaluations AS e ON e.tenant_id = $1 AND e.id = p.evaluation_id
+    WHERE p.tenant_id = $1 AND p.agent_id = $2 AND p.status = 'approved' AND e.id <> $3 AND e.recorded_at <= $4::timestamptz
+    ORDER BY p.decided_at DESC LIMIT 1`,
+);
+
+/** The evaluation of an agent that was approved last, of those recorded before another one. */
+export const findLastApproved = async (
+  tx: Transaction,
+  agentId: string,
+  before: { evaluationId: string; recordedAt: string },
+): Promise<string | undefined> =>
+  (await tx.run(LAST_APPROVED, [tx.tenantId, agentId, before.evaluationId, before.recordedAt]))[0]?.evaluation_id;
+
+const COUNT_PENDING = sql<{ pending: number }>(
+  'portal_count_pending_approvals',
+  `SELECT count(*) AS pending FROM (SELECT FROM countersign.approvals WHERE tenant_id = $1 AND status = 'pending' LIMIT 1000) AS waiting`,
+);
+
+/** How many wait, counted up to 1,000. */
+export const countPendingApprovals = async (tx: Transaction): Promise<number> =>
+  (await tx.run(COUNT_PENDING, [tx.tenantId]))[0]!.pending;

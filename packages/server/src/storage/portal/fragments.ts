@@ -1,0 +1,36 @@
+import { instantText } from '../instant-text.ts';
+
+/** SQL that makes `{id, name}` of a joined agent, or null where there is none. */
+export const agentJson = (agent: string): string =>
+  `CASE WHEN ${agent}.id IS NULL THEN NULL ELSE json_build_object('id', ${agent}.id, 'name', ${agent}.name) END`;
+
+/** The members of an EvaluationSummary (core/portal/agent-facts.ts), of an evaluation and its approval. */
+const EVALUATION_MEMBERS = (e: string, approval: string): [string, string][] => [
+  ['id', `${e}.id`],
+  ['name', `${e}.name`],
+  ['status', `${e}.status`],
+  ['pass_rate', `${e}.pass_rate`],
+  ['category', `${e}.category`],
+  ['harness_id', `${e}.harness_id`],
+  ['recorded_at', instantText(`${e}.recorded_at`)],
+  ['recorded_by', `${e}.recorded_by`],
+  ['approval', `${approval}.status`],
+];
+
+/** The same as columns of a SELECT. */
+export const evaluationColumns = (e: string, approval: string): string =>
+  EVALUATION_MEMBERS(e, approval)
+    .map(([name, value]) => `${value} AS ${name}`)
+    .join(', ');
+
+/** The same as one JSON object. */
+export const evaluationJson = (e: string, approval: string): string =>
+  `json_build_object(${EVALUATION_MEMBERS(e, approval)
+    .map(([name, value]) => `'${name}', ${value}`)
+    .join(', ')})`;
+
+/** An exact amount of dollars as text, without zeros at its end. */
+export const dollarsText = (amount: string): string => `trim_scale(${amount})::text`;
+
+/** An instant to the microsecond, for cursors: what is shown has milliseconds, and two rows may share one. */
+export const instantKey = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -1,0 +1,27 @@
+/**
+ * Ids are UUIDs of version 7 (new-id.ts): their first 48 bits are milliseconds, so a range of time is a range of the primary key. The
+ * clock of the server that made an id need not be that of the database, which wrote `received_at`: the range is wider by a minute on each
+ * side, and `received_at` decides within it.
+ */
+const SKEW_MS = 60_000;
+
+export const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
+export const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** A range of time, both ends optional: from (included) to (excluded), RFC 3339. */
+export interface TimeRange {
+  from: string | null;
+  to: string | null;
+}
+
+/** No id of what was received in the range is below the first or above the second. */
+export const idRange = ({ from, to }: TimeRange): [string, string] => [
+  from === null ? LOWEST_ID : idAt(Date.parse(from) - SKEW_MS, '0'),
+  to === null ? HIGHEST_ID : idAt(Date.parse(to) + SKEW_MS, 'f'),
+];
+
+function idAt(ms: number, fill: string): string {
+  const bounded = Math.min(Math.max(Math.floor(ms), 0), 0xffff_ffff_ffff);
+  const hex = bounded.toString(16).padStart(12, '0') + fill.repeat(20);
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

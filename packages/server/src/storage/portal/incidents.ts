@@ -1,0 +1,100 @@
+import type { Incident, Severity } from '@countersign/core/portal/incident-routes';
+import { sql, type Transaction } from '../../database/transaction.ts';
+import { instantText } from '../instant-text.ts';
+import { agentJson, instantKey } from './fragments.ts';
+
+/** Where a page ends: the last incident's moment to the microsecond, and its id. */
+export interface IncidentPlace {
+  at: string;
+  id: string;
+}
+
+/** An incident of the list with its place. */
+export type PlacedIncident = Incident & { place_at: string };
+
+const COLUMNS = `i.id, ${agentJson('a')} AS agent, i.severity, i.description, ${instantText('i.opened_at')} AS opened_at, i.opened_by,
+  CASE WHEN r.incident_id IS NULL THEN 'none' WHEN r.closed_at IS NULL THEN 'open' ELSE 'closed' END AS recertification,
+  ${instantText('r.closed_at')} AS closed_at, r.closed_by, r.rationale AS closing_rationale, r.evaluation_id AS closing_evaluation_id,
+  ${instantKey('i.opened_at')} AS place_at`;
+const JOINS = `JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = i.agent_id
+  LEFT JOIN countersign.recertifications AS r ON r.tenant_id = $1 AND r.incident_id = i.id`;
+const LOWEST = `'00000000-0000-0000-0000-000000000000'`;
+
+const LIST = sql<PlacedIncident>(
+  'portal_list_incidents',
+  `SELECT ${COLUMNS} FROM (
+     SELECT * FROM countersign.incidents AS i
+      WHERE i.tenant_id = $1 AND (i.opened_at, i.id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, ${LOWEST}))
+        AND ($4::uuid IS NULL OR i.agent_id = $4) AND ($5::text IS NULL OR i.severity = $5)
+      ORDER BY i.opened_at DESC, i.id DESC LIMIT $6) AS i ${JOINS} ORDER BY i.opened_at DESC, i.id DESC`,
+);
+
+/** Which incidents of the list. Null lets everything through. */
+export interface IncidentFilter {
+  agentId: string | null;
+  severity: Severity | null;
+}
+
+/** Incidents behind a place, latest first. */
+export const listIncidentsPage = (
+  tx: Transaction,
+  { agentId, severity }: IncidentFilter,
+  after: IncidentPlace | null,
+  limit: number,
+): Promise<PlacedIncident[]> => tx.run(LIST, [tx.tenantId, after?.at ?? null, after?.id ?? null, agentId, severity, limit]);
+
+const listOpen = (name: string, order: 'ASC' | 'DESC') =>
+  sql<PlacedIncident>(
+    name,
+    `SELECT ${COLUMNS} FROM (
+       SELECT incident_id, opened_at FROM countersign.recertifications AS o
+        WHERE o.tenant_id = $1 AND o.closed_at IS NULL
+          AND (o.opened_at, o.incident_id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, ${LOWEST}))
+          AND ($4::uuid IS NULL OR o.agent_id = $4)
+          AND ($5::text IS NULL OR EXISTS (SELECT FROM countersign.incidents AS x WHERE x.tenant_id = $1 AND x.id = o.incident_id AND x.severity = $5))
+        ORDER BY o.opened_at ${order}, o.incident_id ${order} LIMIT $6) AS o
+       JOIN countersign.incidents AS i ON i.tenant_id = $1 AND i.id = o.incident_id ${JOINS}
+      ORDER BY o.opened_at ${order}, o.incident_id ${order}`,
+  );
+
+const OPEN = listOpen('portal_list_open_recertifications', 'DESC');
+const LONGEST_OPEN = listOpen('portal_list_longest_open_recertifications', 'ASC');
+
+/** Incidents whose re-certification is open, behind a place, latest first. */
+export const listOpenRecertifications = (
+  tx: Transaction,
+  { agentId, severity }: IncidentFilter,
+  after: IncidentPlace | null,
+  limit: number,
+): Promise<PlacedIncident[]> => tx.run(OPEN, [tx.tenantId, after?.at ?? null, after?.id ?? null, agentId, severity, limit]);
+
+/** The incidents whose re-certifications have been open longest. */
+export const listLongestOpen = (tx: Transaction, limit: number): Promise<PlacedIncident[]> =>
+  tx.run(LONGEST_OPEN, [tx.tenantId, null, null, null, null, limit]);
+
+const FIND = sql<PlacedIncident>(
+  'portal_find_incident',
+  `SELECT ${COLUMNS} FROM countersign.incidents AS i ${JOINS} WHERE i.tenant_id = $1 AND i.id = $2`,
+);
+
+/** One incident; undefined when there is none. */
+export const findIncident = async (tx: Transaction, id: string): Promise<PlacedIncident | undefined> =>
+  (await tx.run(FIND, [tx.tenantId, id]))[0];
+
+const OPEN_OF_AGENT = sql<{ incident_id: string }>(
+  'portal_list_open_of_agent',
+  `SELECT incident_id FROM countersign.recertifications WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_at, incident_id`,
+);
+
+/** The incidents whose re-certifications of an agent are open, oldest first. */
+export const listOpenOfAgent = async (tx: Transaction, agentId: string): Promise<string[]> =>
+  (await tx.run(OPEN_OF_AGENT, [tx.tenantId, agentId])).map(({ incident_id }) => incident_id);
+
+const COUNT_OPEN = sql<{ open: number }>(
+  'portal_count_open_recertifications',
+  `SELECT count(*) AS open FROM (SELECT FROM countersign.recertifications WHERE tenant_id = $1 AND closed_at IS NULL LIMIT 1000) AS waiting`,
+);
+
+/** How many re-certifications are open, counted up to 1,000. */
+export const countOpenRecertifications = async (tx: Transaction): Promise<number> =>
+  (await tx.run(COUNT_OPEN, [tx.tenantId]))[0]!.open;

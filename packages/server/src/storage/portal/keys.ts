@@ -1,0 +1,60 @@
+import type { KeyKind } from '@countersign/core/contract/scopes';
+import type { Key } from '@countersign/core/portal/key-routes';
+import { sql, type Transaction } from '../../database/transaction.ts';
+import { instantText } from '../instant-text.ts';
+import { EVENT_HASH } from '../tree.ts';
+import { instantKey } from './fragments.ts';
+
+/** Where a page of keys ends. */
+export interface KeyPlace {
+  at: string;
+  prefix: string;
+}
+
+/** A key of the list with its place. */
+export type PlacedKey = Key & { place_at: string };
+
+const COLUMNS = `k.id, k.kind, k.prefix, k.name, k.scopes,
+  CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END AS state,
+  ${instantText('k.created_at')} AS created_at, ${instantText('k.rotated_at')} AS rotated_at, ${instantText('k.expires_at')} AS expires_at,
+  ${instantText('k.revoked_at')} AS revoked_at, ${instantText('u.last_used_at')} AS last_used_at, ${instantKey('k.created_at')} AS place_at`;
+const LAST_USE = 'LEFT JOIN countersign.key_last_use AS u ON u.tenant_id = $1 AND u.key_id = k.id';
+
+const LIST = sql<PlacedKey>(
+  'portal_list_keys',
+  `SELECT ${COLUMNS} FROM (
+     SELECT * FROM countersign.ingestion_keys AS k
+      WHERE k.tenant_id = $1 AND (k.created_at, k.prefix) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::text, '')) AND ($4::text IS NULL OR k.kind = $4)
+      ORDER BY k.created_at DESC, k.prefix DESC LIMIT $5) AS k ${LAST_USE} ORDER BY k.created_at DESC, k.prefix DESC`,
+);
+
+/** Keys of either kind behind a place, newest first, revoked ones too. */
+export const listKeysPage = (
+  tx: Transaction,
+  kind: KeyKind | null,
+  after: KeyPlace | null,
+  limit: number,
+): Promise<PlacedKey[]> => tx.run(LIST, [tx.tenantId, after?.at ?? null, after?.prefix ?? null, kind, limit]);
+
+const FIND = sql<PlacedKey>(
+  'portal_find_key',
+  `SELECT ${COLUMNS} FROM countersign.ingestion_keys AS k ${LAST_USE} WHERE k.tenant_id = $1 AND k.prefix = $2`,
+);
+
+/** The key of a prefix; undefined when the tenant has none. */
+export const findListedKey = async (tx: Transaction, prefix: string): Promise<PlacedKey | undefined> =>
+  (await tx.run(FIND, [tx.tenantId, prefix]))[0];
+
+const EVENTS = sql<{ seq: number; event_hash: string; document: string }>(
+  'portal_list_key_events',
+  `SELECT seq, encode(${EVENT_HASH}, 'hex') AS event_hash, document FROM countersign.key_events
+    WHERE tenant_id = $1 AND seq < coalesce($2::bigint, 9223372036854775807) AND ($3::uuid IS NULL OR key_id = $3) ORDER BY seq DESC LIMIT $4`,
+);
+
+/** Events of the key audit trail below a number, latest first, each as its canonical text with its hash. */
+export const listKeyEvents = (
+  tx: Transaction,
+  keyId: string | null,
+  below: number | null,
+  limit: number,
+): Promise<{ seq: number; event_hash: string; document: string }[]> => tx.run(EVENTS, [tx.tenantId, below, keyId, limit]);

@@ -1,0 +1,110 @@
+import type { AgentName } from '@countersign/core/portal/agent-facts';
+import type { Neighbour } from '@countersign/core/portal/ledger-routes';
+import { sql, type Transaction } from '../../database/transaction.ts';
+import { instantText } from '../instant-text.ts';
+import { agentJson } from './fragments.ts';
+
+/** Which entries of the list, by number as for decisions. Null lets everything through. */
+export interface EntryFilter {
+  actor: string | null;
+  action: string | null;
+  agentId: string | null;
+  traceId: string | null;
+  /** Lowest number. */
+  first: number;
+  /** The number above the highest. */
+  end: number;
+}
+
+/** What stands in an entry's columns, and its canonical text. */
+export interface PortalEntry {
+  seq: number;
+  id: string;
+  recorded_at: string;
+  recorded_by: string;
+  actor: string;
+  action: string;
+  trace_id: string | null;
+  agent: AgentName | null;
+  row_hash: string;
+  prev_hash: string | null;
+  document: string;
+}
+
+const COLUMNS = `l.seq, l.id, ${instantText('l.recorded_at')} AS recorded_at, l.recorded_by, l.actor, l.action, l.trace_id, ${agentJson('a')} AS agent,
+  encode(l.row_hash, 'hex') AS row_hash, encode(l.prev_hash, 'hex') AS prev_hash, l.document`;
+const AGENT = 'LEFT JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = l.agent_id';
+
+const LIST = sql<PortalEntry>(
+  'portal_list_entries',
+  `SELECT ${COLUMNS} FROM (
+     SELECT * FROM countersign.audit_entries AS l
+      WHERE l.tenant_id = $1 AND l.seq < $2 AND l.seq >= $3 AND ($4::text IS NULL OR l.actor = $4) AND ($5::text IS NULL OR l.action = $5)
+        AND ($6::uuid IS NULL OR l.agent_id = $6) AND ($7::text IS NULL OR l.trace_id = $7)
+      ORDER BY l.seq DESC LIMIT $8) AS l ${AGENT} ORDER BY l.seq DESC`,
+);
+
+/** Entries in a range of numbers, latest first. */
+export const listEntries = (tx: Transaction, filter: EntryFilter, limit: number): Promise<PortalEntry[]> =>
+  tx.run(LIST, [tx.tenantId, filter.end, filter.first, filter.actor, filter.action, filter.agentId, filter.traceId, limit]);
+
+const FIND = sql<PortalEntry>(
+  'portal_find_entry',
+  `SELECT ${COLUMNS} FROM countersign.audit_entries AS l ${AGENT} WHERE l.tenant_id = $1 AND l.seq = $2`,
+);
+
+/** One entry by its number; undefined when there is none. */
+export const findEntry = async (tx: Transaction, seq: number): Promise<PortalEntry | undefined> =>
+  (await tx.run(FIND, [tx.tenantId, seq]))[0];
+
+const NEIGHBOURS = sql<Neighbour>(
+  'portal_find_neighbours',
+  `SELECT seq, encode(row_hash, 'hex') AS row_hash, encode(prev_hash, 'hex') AS prev_hash
+     FROM countersign.audit_entries WHERE tenant_id = $1 AND seq IN ($2::bigint - 1, $2::bigint + 1)`,
+);
+
+/** The entries before and behind a number, those of them that are there. */
+export const findNeighbours = (tx: Transaction, seq: number): Promise<Neighbour[]> => tx.run(NEIGHBOURS, [tx.tenantId, seq]);
+
+// From one action to the next by the index, a step for each: the entries themselves are not walked.
+const ACTIONS = sql<{ action: string }>(
+  'portal_list_actions',
+  `WITH RECURSIVE named AS (
+     (SELECT action, 1 AS place FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY action LIMIT 1)
+     UNION ALL
+     SELECT next.action, named.place + 1 FROM named
+      CROSS JOIN LATERAL (SELECT l.action FROM countersign.audit_entries AS l WHERE l.tenant_id = $1 AND l.action > named.action ORDER BY l.action LIMIT 1) AS next
+      WHERE named.place < 200)
+   SELECT action FROM named ORDER BY action`,
+);
+
+/** The actions that stand in the ledger, by name, at most 200. */
+export const listActions = async (tx: Transaction): Promise<string[]> =>
+  (await tx.run(ACTIONS, [tx.tenantId])).map(({ action }) => action);
+
+const seqAt = (name: string, table: string) =>
+  sql<{ seq: number }>(
+    name,
+    `WITH RECURSIVE search AS (
+       SELECT 0::bigint AS below, coalesce((SELECT max(seq) FROM countersign.${table} WHERE tenant_id = $1), 0) + 1 AS above
+       UNION ALL
+       SELECT CASE WHEN probe.recorded_at < $2::timestamptz THEN probe.seq ELSE search.below END,
+              CASE WHEN probe.recorded_at < $2::timestamptz THEN search.above ELSE (search.below + search.above) / 2 END
+         FROM search
+         LEFT JOIN LATERAL (SELECT x.seq, x.recorded_at FROM countersign.${table} AS x
+           WHERE x.tenant_id = $1 AND x.seq >= (search.below + search.above) / 2 AND x.seq < search.above ORDER BY x.seq LIMIT 1) AS probe ON true
+        WHERE search.above - search.below > 1)
+     SELECT min(above) AS seq FROM search`,
+  );
+
+const SEQ_AT = {
+  audit: seqAt('portal_find_entry_at', 'audit_entries'),
+  decisions: seqAt('portal_find_decision_at', 'decisions'),
+};
+
+/**
+ * The number of the first row of a log that was recorded at a moment or after it; one above the last when there is none. Halves the
+ * range by the primary key, since the moments of a log never go back: some 20 look-ups for a million rows, and no index to be written.
+ */
+export const findSeqAt = async (tx: Transaction, log: 'audit' | 'decisions', at: string): Promise<number> =>
+  (await tx.run(SEQ_AT[log], [tx.tenantId, at]))[0]!.seq;

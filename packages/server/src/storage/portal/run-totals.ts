@@ -1,0 +1,77 @@
+import type { RunsBehind } from '@countersign/core/portal/evaluation-routes';
+import type { RunTotals } from '@countersign/core/portal/run-facts';
+import type { UsageDay } from '@countersign/core/portal/workspace-routes';
+import { sql, type Transaction } from '../../database/transaction.ts';
+import { dollarsText } from './fragments.ts';
+import { idRange, type TimeRange } from './id-time.ts';
+
+/** Token sums stay text in SQL: they may be beyond bigint, and a number is near enough for a sum that people look at. */
+interface TotalsRow extends Omit<RunTotals, 'total_tokens'> {
+  total_tokens: string;
+}
+
+const totalsOf = <Row extends TotalsRow>(row: Row): Omit<Row, 'total_tokens'> & { total_tokens: number } => ({
+  ...row,
+  total_tokens: Number(row.total_tokens),
+});
+
+const SUMS = `count(*) AS runs, count(*) FILTER (WHERE outcome <> 'success') AS failures, count(*) FILTER (WHERE has_error) AS errors,
+  coalesce(sum(total_tokens), 0)::text AS total_tokens, ${dollarsText('coalesce(sum(cost_usd), 0)')} AS cost_usd`;
+
+const BY_DAY = sql<TotalsRow & { day: string }>(
+  'portal_sum_runs_by_day',
+  `SELECT to_char(received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, ${SUMS}
+     FROM (SELECT received_at, outcome, has_error, total_tokens, cost_usd FROM countersign.traces
+            WHERE tenant_id = $1 AND id >= $2 AND received_at >= $3::timestamptz
+            UNION ALL
+           SELECT received_at, outcome, has_error, total_tokens, cost_usd FROM countersign.telemetry_events
+            WHERE tenant_id = $1 AND submission >= $2 AND received_at >= $3::timestamptz) AS run
+    GROUP BY 1 ORDER BY 1`,
+);
+
+/** The runs received since a moment, summed by day in UTC; days without runs are left out. */
+export async function sumRunsByDay(tx: Transaction, from: string): Promise<UsageDay[]> {
+  const [lowest] = idRange({ from, to: null });
+  return (await tx.run(BY_DAY, [tx.tenantId, lowest, from])).map(totalsOf);
+}
+
+/** Most runs of each kind that the totals of an agent count. */
+export const COUNTED_RUNS_MAX = 10_000;
+
+const runsOfAgent = (table: string, id: string, columns: string, limit: number): string =>
+  `(SELECT ${columns} FROM countersign.${table} AS r
+     WHERE r.tenant_id = $1 AND r.agent_id = $2 AND r.${id} >= $3 AND r.${id} <= $4
+       AND r.received_at >= coalesce($5::timestamptz, '-infinity') AND r.received_at < coalesce($6::timestamptz, 'infinity')
+     ORDER BY r.${id} DESC LIMIT ${limit})`;
+
+const COUNTED = 'r.outcome, r.has_error, r.total_tokens, r.cost_usd';
+
+const OF_AGENT = sql<TotalsRow>(
+  'portal_sum_runs_of_agent',
+  `SELECT ${SUMS} FROM (
+     ${runsOfAgent('traces', 'id', COUNTED, COUNTED_RUNS_MAX)} UNION ALL
+     ${runsOfAgent('telemetry_events', 'submission', COUNTED, COUNTED_RUNS_MAX)}) AS run`,
+);
+
+/** The sums over an agent's runs in a range of time, the latest COUNTED_RUNS_MAX of each kind. */
+export async function sumRunsOfAgent(tx: Transaction, agentId: string, range: TimeRange): Promise<RunTotals> {
+  const [row] = await tx.run(OF_AGENT, [tx.tenantId, agentId, ...idRange(range), range.from, range.to]);
+  return totalsOf(row!);
+}
+
+/** Runs of each kind whose models are looked at. */
+const MODEL_RUNS_MAX = 200;
+
+const MODELS = sql<RunsBehind['models'][number]>(
+  'portal_list_models_of_agent',
+  `SELECT model, count(*) AS steps FROM (
+     SELECT s.model FROM ${runsOfAgent('traces', 'id', 'r.id', MODEL_RUNS_MAX)} AS t
+       JOIN countersign.spans AS s ON s.tenant_id = $1 AND s.trace = t.id
+     UNION ALL
+     SELECT e.model FROM ${runsOfAgent('telemetry_events', 'submission', 'r.model', MODEL_RUNS_MAX)} AS e) AS named
+    WHERE model IS NOT NULL GROUP BY model ORDER BY steps DESC, model LIMIT 50`,
+);
+
+/** The models that an agent's latest runs of a range of time name, most used first. */
+export const listModelsOfAgent = (tx: Transaction, agentId: string, range: TimeRange): Promise<RunsBehind['models']> =>
+  tx.run(MODELS, [tx.tenantId, agentId, ...idRange(range), range.from, range.to]);

@@ -1,0 +1,42 @@
+import type { Pool } from 'pg';
+import { newId } from '../new-id.ts';
+import type { Severity } from '../storage/incidents.ts';
+import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
+import type { ActingPerson } from './ingestion-keys.ts';
+import { requireLabel, requireText } from './wrong-input.ts';
+
+/** A policy violation as a person records it. */
+export interface ReportedViolation {
+  agent: AgentReference;
+  policy: string;
+  severity: Severity;
+  description: string;
+  /** The run that it happened in; null when none is named. */
+  traceId: string | null;
+}
+
+/** Records a policy violation of an agent and returns its id. It is kept in the ledger, where nobody can take it out. */
+export async function recordViolation(
+  pool: Pool,
+  tenantId: string,
+  { agent: reference, policy, severity, description, traceId }: ReportedViolation,
+  by: ActingPerson,
+): Promise<string> {
+  checkReference(reference);
+  requireLabel('the policy', policy);
+  requireText('the description', description);
+  if (traceId !== null) requireLabel('the run', traceId);
+  return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
+    const agent = await requireAgent(tx, reference);
+    const id = newId();
+    await record({
+      action: 'policy.violation',
+      subject: agent.name,
+      rationale: description,
+      agent_id: agent.id,
+      trace_id: traceId,
+      metadata: { violation_id: id, policy, severity },
+    });
+    return id;
+  });
+}
