@@ -1,0 +1,64 @@
+import type { AnswerOf, ParametersOf, PortalRoute, Role } from '@countersign/core/portal/route';
+import { PORTAL_ROUTES, type RouteName, type RouteOf } from '@countersign/core/portal/routes';
+import { expect } from 'vitest';
+import { issueFinder } from '../../src/http/validate-body.ts';
+import { type Browser, person } from './portal-browser.ts';
+import type { Answer, TestServer } from './test-server.ts';
+
+/** What a call of a route is given; the workspace is the client's own unless it is among the parameters. */
+export interface Given<N extends RouteName> {
+  params?: Partial<ParametersOf<RouteOf<N>>>;
+  query?: Record<string, string>;
+  body?: unknown;
+}
+
+/** Somebody who uses a workspace's pages. */
+export interface PortalClient {
+  id: string;
+  browser: Browser;
+  /** Calls a route by its name and gives back whatever is answered. */
+  ask<N extends RouteName>(name: N, given?: Given<N>): Promise<Answer>;
+  /** The same, and expects a good answer that is as the route's schema says. */
+  get<N extends RouteName>(name: N, given?: Given<N>): Promise<AnswerOf<RouteOf<N>>>;
+  /** The text of a file. */
+  file<N extends RouteName>(name: N, given?: Given<N>): Promise<{ text: string; headers: Headers }>;
+}
+
+const finders = new Map<string, ReturnType<typeof issueFinder>>();
+
+/** Expects an answer to be what the route's schema says. */
+function expectAnswerOf(name: RouteName, body: unknown): void {
+  const { answer } = PORTAL_ROUTES[name] as PortalRoute;
+  const finder = finders.get(name) ?? issueFinder(answer!);
+  finders.set(name, finder);
+  expect({ name, issues: finder(body) }).toEqual({ name, issues: [] });
+}
+
+/** Signs somebody in with a role in a workspace. */
+export async function portalClient(server: TestServer, workspace: string, role: Role): Promise<PortalClient> {
+  const { id, browser } = await person(server, { [workspace]: role });
+  const pathOf = (name: RouteName, { params = {}, query = {} }: Given<RouteName>): string => {
+    const values: Record<string, string> = { workspace, ...params };
+    const path = PORTAL_ROUTES[name].path.replace(/:(\w+)/g, (_, parameter: string) => encodeURIComponent(values[parameter]!));
+    const search = new URLSearchParams(query).toString();
+    return path.replace('/api/portal', '') + (search === '' ? '' : `?${search}`);
+  };
+  const ask = (name: RouteName, given: Given<RouteName> = {}): Promise<Answer> =>
+    browser.call(PORTAL_ROUTES[name].method, pathOf(name, given), given.body);
+  return {
+    id,
+    browser,
+    ask,
+    get: async (name, given = {}) => {
+      const { status, body } = await ask(name, given);
+      expect({ name, status, issues: status === 200 ? [] : body?.issues }).toEqual({ name, status: 200, issues: [] });
+      expectAnswerOf(name, body);
+      return body;
+    },
+    file: async (name, given = {}) => {
+      const response = await fetch(`${browser.url}/api/portal${pathOf(name, given)}`, { headers: { cookie: browser.cookie! } });
+      expect(response.status).toBe(200);
+      return { text: await response.text(), headers: response.headers };
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let key: string;
+let viewer: PortalClient;
+let admin: PortalClient;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  [viewer, admin] = await Promise.all([portalClient(server, workspace, 'viewer'), portalClient(server, workspace, 'admin')]);
+});
+
+const evaluate = async (agent: string, body: object = {}): Promise<string> =>
+  (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
+const check = async (agent: string, body: object = {}) =>
+  (await server.post(paths.promotionCheck, key, { agent_name: agent, ...body })).body;
+const idOf = async (agent: string): Promise<string> => {
+  const { items } = await viewer.get('agents.list', { query: { search: agent } });
+  return items.find(({ name }) => name === agent)!.id;
+};
+const ledgerRows = async () =>
+  (await server.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.audit_entries'))[0]!.n;
+
+describe('the list of agents', () => {
+  test('says of each whether it could be promoted now, by the rules of the check and with its reason', async () => {
+    await evaluate('fit');
+    await evaluate('weak', { pass_rate: 12 });
+    await server.post(paths.traces, key, { trace_id: 'seen', agent_name: 'never-evaluated' });
+    const { items } = await viewer.get('agents.list');
+    const of = (name: string) => items.find((agent) => agent.name === name)!;
+    expect(of('fit')).toMatchObject({
+      risk_level: 'low',
+      open_recertifications: 0,
+      latest_evaluation: { name: 'nightly', pass_rate: 95, approval: null },
+      standing: { promotable: true, reason: 'all_conditions_met' },
+    });
+    expect(of('weak').standing).toMatchObject({ promotable: false, reason: 'pass_rate_below_threshold' });
+    expect(of('never-evaluated')).toMatchObject({ latest_evaluation: null, standing: { reason: 'no_recent_evaluation' } });
+    for (const name of ['fit', 'weak', 'never-evaluated']) {
+      const decided = await check(name);
+      expect([name, of(name).standing.promotable, of(name).standing.reason]).toEqual([name, decided.allowed, decided.reason]);
+      expect(of(name).last_seen_at).not.toBeNull();
+    }
+  });
+
+  test('is searched by a part of the name whatever its case, and by risk level; % and _ are letters like all others', async () => {
+    for (const name of ['Search-Me', 'search-you', '100%_sure']) await evaluate(name);
+    const names = async (query: Record<string, string>) =>
+      (await viewer.get('agents.list', { query })).items.map(({ name }) => name);
+    expect(await names({ search: 'SEARCH' })).toEqual(['Search-Me', 'search-you']);
+    expect(await names({ search: '%_' })).toEqual(['100%_sure']);
+    expect(await names({ search: 'search', risk_level: 'high' })).toEqual([]);
+    await admin.get('agents.set_risk', { params: { agent: await idOf('search-you') }, body: { risk_level: 'high' } });
+    expect(await names({ search: 'search', risk_level: 'high' })).toEqual(['search-you']);
+  });
+
+  test('goes on page by page and has each agent once', async () => {
+    for (const name of ['p-1', 'p-2', 'p-3', 'p-4', 'p-5']) await evaluate(name);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query: Record<string, string> = { search: 'p-', limit: '2', ...(cursor === '' ? {} : { cursor }) };
+      const { items, next } = await viewer.get('agents.list', { query });
+      seen.push(...items.map(({ name }) => name));
+      cursor = next;
+    }
+    expect(seen).toEqual(['p-1', 'p-2', 'p-3', 'p-4', 'p-5']);
+  });
+});
+
+describe('one agent', () => {
+  test('has its counts and harnesses beside what the list says', async () => {
+    const harness = randomUUID();
+    await evaluate('counted', { harness_id: harness });
+    await evaluate('counted');
+    const agent = await idOf('counted');
+    await admin.get('incidents.open', {
+      body: { agent_id: agent, severity: 'low', description: 'a scratch', recertify: false },
+    });
+    expect(await viewer.get('agents.read', { params: { agent } })).toMatchObject({
+      name: 'counted',
+      evaluations: 2,
+      incidents: 1,
+      approvals_pending: 0,
+      harnesses: [harness],
+    });
+  });
+
+  test('shows its pass rates oldest first, those without a rate too, and says when there are more', async () => {
+    const ids = [await evaluate('rated', { pass_rate: 70 }), await evaluate('rated', { status: 'running', pass_rate: null })];
+    ids.push(await evaluate('rated', { pass_rate: 99.5 }));
+    const agent = await idOf('rated');
+    const all = await viewer.get('agents.pass_rates', { params: { agent } });
+    expect(all.points.map(({ evaluation_id }) => evaluation_id)).toEqual(ids);
+    expect(all).toMatchObject({
+      threshold: 80,
+      more: false,
+      points: [{ pass_rate: 70 }, { pass_rate: null }, { pass_rate: 99.5 }],
+    });
+    const last = await viewer.get('agents.pass_rates', { params: { agent }, query: { points: '2' } });
+    expect([last.points.map(({ evaluation_id }) => evaluation_id), last.more]).toEqual([ids.slice(1), true]);
+  });
+});
+
+describe('would it be promoted now?', () => {
+  test('answers what a decision with the same demand says, and records nothing at all', async () => {
+    const harness = randomUUID();
+    await evaluate('asked', { pass_rate: 85, harness_id: harness });
+    await evaluate('asked', { pass_rate: 40 });
+    const agent = await idOf('asked');
+    const before = [await ledgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')];
+    const demands = [
+      {},
+      { min_pass_rate: 40 },
+      { min_pass_rate: 30, max_age_hours: 1 },
+      { harness_id: harness },
+      { harness_id: harness, min_pass_rate: 85.5 },
+      { harness_id: randomUUID() },
+    ];
+    const previews = [];
+    for (const demand of demands) {
+      const query = Object.fromEntries(Object.entries(demand).map(([name, value]) => [name, String(value)]));
+      previews.push(await viewer.get('agents.promotion_preview', { params: { agent }, query }));
+    }
+    expect([await ledgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')]).toEqual(before);
+    for (const [index, demand] of demands.entries()) {
+      const decided = await check('asked', demand);
+      const { promotable, reason, event, checks, required_threshold, actual_threshold, evaluation, policy } = previews[index]!;
+      const id = evaluation?.id ?? null;
+      expect({ promotable, reason, event, required_threshold, actual_threshold, id, policy }).toEqual({
+        promotable: decided.allowed,
+        reason: decided.reason,
+        event: decided.event,
+        required_threshold: decided.required_threshold,
+        actual_threshold: decided.actual_threshold,
+        id: decided.evaluation_id,
+        policy: decided.policy,
+      });
+      expect(checks.map(({ condition, passed }) => [condition, passed])).toEqual(
+        decided.checks.map(({ condition, passed }: { condition: string; passed: boolean }) => [condition, passed]),
+      );
+    }
+  });
+});
+
+describe('the risk level', () => {
+  test('is set by an admin, ledgered as an event by the person, with the rationale; the same again writes nothing', async () => {
+    await evaluate('grave');
+    const agent = await idOf('grave');
+    const set = (body: object) => admin.get('agents.set_risk', { params: { agent }, body });
+    expect(await set({ risk_level: 'high', rationale: 'moves money' })).toEqual({ risk_level: 'high', changed: true });
+    const rows = await ledgerRows();
+    expect(await set({ risk_level: 'high' })).toEqual({ risk_level: 'high', changed: false });
+    expect(await ledgerRows()).toBe(rows);
+    const { items } = await viewer.get('ledger.list', { query: { action: 'agent.high_risk', agent_id: agent } });
+    const by = `user:${admin.id}`;
+    expect(items).toMatchObject([
+      { actor: by, recorded_by: by, subject: 'grave', rationale: 'moves money', agent: { id: agent } },
+    ]);
+    expect((await check('grave')).reason).toBe('approval_required');
+  });
+});

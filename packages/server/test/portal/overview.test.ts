@@ -1,0 +1,128 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await testServer();
+});
+
+/** A workspace of its own with its admin. */
+async function fresh(): Promise<{ workspace: string; key: string; admin: PortalClient }> {
+  const workspace = await server.workspace();
+  return { workspace, key: await server.key(workspace), admin: await portalClient(server, workspace, 'admin') };
+}
+
+describe('the overview', () => {
+  test('of a workspace without anything says so, and invents nothing', async () => {
+    const workspace = await server.workspace();
+    const viewer = await portalClient(server, workspace, 'viewer');
+    expect(await viewer.get('overview.read')).toEqual({
+      agents_total: 0,
+      agents: [],
+      promotable: 0,
+      blocked: 0,
+      approvals_pending: 0,
+      approvals: [],
+      recertifications_open: 0,
+      recertifications: [],
+      decisions: [],
+      has: { runs: false, evaluations: false, decisions: false, ledger: false, keys: false },
+    });
+    const { days } = await viewer.get('overview.usage');
+    expect(days).toHaveLength(14);
+    expect(days.at(-1)).toEqual({
+      day: new Date().toISOString().slice(0, 10),
+      runs: 0,
+      failures: 0,
+      errors: 0,
+      total_tokens: 0,
+      cost_usd: '0',
+    });
+  });
+
+  test('shows who cannot be promoted first and why, what waits longest, and the last decisions', async () => {
+    const { key, admin } = await fresh();
+    const post = (path: string, body: object) => server.post(path, key, body);
+    for (const agent_name of ['a-fit', 'b-grave', 'c-hurt'])
+      await post(paths.evaluations, { name: 'n', agent_name, pass_rate: 99 });
+    const { items } = await admin.get('agents.list');
+    const [, grave, hurt] = items;
+    await admin.get('agents.set_risk', { params: { agent: grave!.id }, body: { risk_level: 'high' } });
+    await admin.get('incidents.open', {
+      body: { agent_id: hurt!.id, severity: 'high', description: 'it lied', recertify: true },
+    });
+    for (const agent_name of ['a-fit', 'b-grave', 'c-hurt']) await post(paths.promotionCheck, { agent_name });
+    const seen = await admin.get('overview.read');
+    expect(seen.agents.map(({ name, standing }) => [name, standing.reason])).toEqual([
+      ['b-grave', 'approval_required'],
+      ['c-hurt', 'recertification_open'],
+      ['a-fit', 'all_conditions_met'],
+    ]);
+    expect(seen).toMatchObject({
+      agents_total: 3,
+      promotable: 1,
+      blocked: 2,
+      approvals_pending: 1,
+      approvals: [{ agent: { name: 'b-grave' }, status: 'pending', evaluation: { pass_rate: 99, approval: 'pending' } }],
+      recertifications_open: 1,
+      recertifications: [{ agent: { name: 'c-hurt' }, recertification: 'open', description: 'it lied' }],
+      has: { runs: false, evaluations: true, decisions: true, ledger: true, keys: true },
+    });
+    expect(seen.decisions.map(({ agent, allowed }) => [agent?.name, allowed])).toEqual([
+      ['c-hurt', false],
+      ['b-grave', false],
+      ['a-fit', true],
+    ]);
+  });
+
+  test('sums runs of both kinds by day in UTC; cost is exact', async () => {
+    const { workspace, key, admin } = await fresh();
+    await server.post(paths.traces, key, { trace_id: 't-1', total_tokens: 10, cost_usd: 0.1, outcome: 'failure', error: 'e' });
+    await server.post(paths.traces, key, { trace_id: 't-2', total_tokens: 5, cost_usd: 0.2 });
+    await server.post(paths.telemetry, key, { trace_id: 't-3', outcome: 'success', total_tokens: 1, cost_usd: 0.7 });
+    // One of the day before yesterday, by the id's time too, as it would have been made then.
+    const before = new Date(Date.now() - 2 * 86_400_000);
+    const hex = before.getTime().toString(16).padStart(12, '0');
+    await server.database.sql(
+      `INSERT INTO countersign.telemetry_events (tenant_id, submission, ordinal, trace_id, outcome, total_tokens, has_error, received_at)
+       VALUES ($1, $2, 0, 'old', 'lost', 3, false, $3)`,
+      [workspace, `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`, before.toISOString()],
+    );
+    const { days } = await admin.get('overview.usage', { query: { days: '3' } });
+    expect(
+      days.map(({ runs, failures, errors, total_tokens, cost_usd }) => [runs, failures, errors, total_tokens, cost_usd]),
+    ).toEqual([
+      [1, 1, 0, 3, '0'],
+      [0, 0, 0, 0, '0'],
+      [3, 1, 1, 16, '1'],
+    ]);
+    expect(days[0]!.day).toBe(before.toISOString().slice(0, 10));
+    expect((await admin.get('overview.usage', { query: { days: '1' } })).days).toHaveLength(1);
+  });
+});
+
+describe('the workspace itself', () => {
+  test('is renamed by an admin, ledgered with both names; a taken name is refused, the same name is nothing', async () => {
+    const { workspace, admin } = await fresh();
+    const other = await server.workspace('taken');
+    const { name: before } = await admin.get('workspace.read');
+    expect(await admin.get('workspace.rename', { body: { name: 'Ærø & Søn' } })).toMatchObject({
+      id: workspace,
+      name: 'Ærø & Søn',
+    });
+    await admin.get('workspace.rename', { body: { name: 'Ærø & Søn' } });
+    const refused = await admin.ask('workspace.rename', { body: { name: 'taken' } });
+    expect([refused.status, refused.body.error, refused.body.issues[0].message]).toEqual([
+      409,
+      'refused',
+      expect.stringContaining('"taken" exists already'),
+    ]);
+    const { items } = await admin.get('ledger.list', { query: { action: 'workspace.renamed' } });
+    expect(items).toHaveLength(1);
+    const entry = await admin.get('ledger.read', { params: { seq: String(items[0]!.seq) } });
+    expect(entry).toMatchObject({ actor: `user:${admin.id}`, metadata: { before, after: 'Ærø & Søn' } });
+    expect((await (await portalClient(server, other, 'viewer')).get('workspace.read')).name).toBe('taken');
+  });
+});

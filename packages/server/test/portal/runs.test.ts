@@ -1,0 +1,283 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let key: string;
+let viewer: PortalClient;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  viewer = await portalClient(server, workspace, 'viewer');
+});
+
+/** Sends a trace and returns its id. */
+const trace = async (body: object): Promise<string> => {
+  const { status, body: answer } = await server.post(paths.traces, key, body);
+  expect(status).toBe(200);
+  return answer.id;
+};
+const telemetry = async (...events: object[]) => expect((await server.post(paths.telemetry, key, { events })).status).toBe(200);
+const list = async (query: Record<string, string> = {}) => (await viewer.get('runs.list', { query })).items;
+const traceIds = async (query: Record<string, string>) => (await list(query)).map(({ trace_id }) => trace_id);
+
+describe('the list of runs', () => {
+  beforeAll(async () => {
+    await trace({
+      trace_id: 'list-1',
+      agent_name: 'clerk',
+      session_id: 'monday',
+      cost_usd: 0.1,
+      spans: [{ span_id: 'a', kind: 'llm', name: 'n', total_tokens: 7 }],
+    });
+    await telemetry(
+      { trace_id: 'list-2', outcome: 'success', agent_name: 'clerk', model: 'm-1', tool_count: 2, session_id: 'monday' },
+      { trace_id: 'list-3', outcome: 'odd', agent_name: 'Other Clerk' },
+    );
+    await trace({ trace_id: 'list-4', outcome: 'failure', error: 'broke' });
+    await trace({ trace_id: 'list-5', outcome: 'failure', agent_name: 'clerk' });
+  });
+
+  test('has traces and telemetry events together, newest first, each with what it reported', async () => {
+    const runs = await list({ text: 'list-' });
+    expect(runs.map(({ trace_id, source }) => [trace_id, source])).toEqual([
+      ['list-5', 'trace'],
+      ['list-4', 'trace'],
+      ['list-3', 'telemetry'],
+      ['list-2', 'telemetry'],
+      ['list-1', 'trace'],
+    ]);
+    expect(runs[1]).toMatchObject({ outcome: 'failure', has_error: true, agent: null, ordinal: null, total_tokens: null });
+    expect(runs[3]).toMatchObject({ ordinal: 0, model: 'm-1', tool_count: 2, span_count: null, agent: { name: 'clerk' } });
+    expect(runs[4]).toMatchObject({ total_tokens: 7, cost_usd: '0.1', span_count: 1, session_id: 'monday' });
+  });
+
+  test('is filtered by source, agent, outcome, session and text, and by all of them together', async () => {
+    const clerk = (await list({ text: 'list-1' }))[0]!.agent!.id;
+    expect(await traceIds({ source: 'telemetry', text: 'list-' })).toEqual(['list-3', 'list-2']);
+    expect(await traceIds({ agent_id: clerk.toUpperCase() })).toEqual(['list-5', 'list-2', 'list-1']);
+    expect(await traceIds({ outcome: 'failure', text: 'list-' })).toEqual(['list-5', 'list-4']);
+    expect(await traceIds({ outcome: 'odd' })).toEqual(['list-3']);
+    expect(await traceIds({ outcome: 'success', text: 'list-' })).toEqual(['list-2', 'list-1']);
+    expect(await traceIds({ session_id: 'monday' })).toEqual(['list-2', 'list-1']);
+    expect(await traceIds({ text: 'monday' })).toEqual(['list-2', 'list-1']);
+    expect(await traceIds({ text: 'other cl' })).toEqual(['list-3']);
+    expect(await traceIds({ text: 'ist-1' })).toEqual([]);
+    expect(await traceIds({ source: 'trace', agent_id: clerk, outcome: 'failure', text: 'list-5' })).toEqual(['list-5']);
+    expect(await traceIds({ agent_id: clerk, session_id: 'tuesday' })).toEqual([]);
+  });
+
+  test('is cut to a range of time, its start included and its end not', async () => {
+    const at = new Map((await list({ text: 'list-' })).map((run) => [run.trace_id, run.received_at]));
+    expect(await traceIds({ from: at.get('list-4')!, text: 'list-' })).toEqual(expect.arrayContaining(['list-5', 'list-4']));
+    expect(await traceIds({ to: at.get('list-1')!, text: 'list-1' })).toEqual([]);
+    expect(await traceIds({ from: '9999-01-01T00:00:00+14:00' })).toEqual([]);
+    expect(await traceIds({ to: '0001-01-01T00:00:00' })).toEqual([]);
+    expect(await traceIds({ from: '2020-01-01T00:00:00', to: '9998-01-01T00:00:00Z', text: 'list-5' })).toEqual(['list-5']);
+  });
+
+  test('goes on page by page through both kinds, each run once and in order', async () => {
+    for (let number = 0; number < 4; number += 1) {
+      await trace({ trace_id: `page-${number}-trace` });
+      await telemetry(
+        { trace_id: `page-${number}-a`, outcome: 'x' },
+        { trace_id: `page-${number}-b`, outcome: 'x' },
+        { trace_id: `page-${number}-c`, outcome: 'x' },
+      );
+    }
+    const whole = (await list({ text: 'page-', limit: '200' })).map(({ id, ordinal }) => `${id}.${ordinal}`);
+    expect(whole).toHaveLength(16);
+    for (const limit of ['1', '3', '5', '16']) {
+      const seen: string[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const query: Record<string, string> = { text: 'page-', limit, ...(cursor === '' ? {} : { cursor }) };
+        const page = await viewer.get('runs.list', { query });
+        seen.push(...page.items.map(({ id, ordinal }) => `${id}.${ordinal}`));
+        cursor = page.next;
+      }
+      expect([limit, seen]).toEqual([limit, whole]);
+    }
+  });
+
+  test('finds a prefix of any characters: of the last ones that there are, of case, of wildcards', async () => {
+    const odd = ['🦉-1', '🦉', '\u{10ffff}a', '퟿x', 'A%b', 'A_b'];
+    for (const trace_id of odd) await trace({ trace_id });
+    for (const trace_id of odd) expect(await traceIds({ text: trace_id })).toContain(trace_id);
+    expect(await traceIds({ text: '🦉' })).toEqual(['🦉', '🦉-1']);
+    expect(await traceIds({ text: 'A%' })).toEqual(['A%b']);
+    expect(await traceIds({ text: 'a%' })).toEqual([]);
+  });
+});
+
+describe('one trace', () => {
+  test('is the merged one: the last of what was said of it, its submissions, and the telemetry events of the same run', async () => {
+    const id = await trace({ trace_id: 'merged', agent_name: 'clerk', detail: 'first', metadata: { a: 1 }, spans: [] });
+    await trace({ trace_id: 'merged', outcome: 'escalated', detail: 'second', error: 'late', latency_ms: 12 });
+    await trace({ trace_id: 'merged', cost_usd: 1.5, detail: null });
+    await telemetry({ trace_id: 'merged', outcome: 'done' }, { trace_id: 'another', outcome: 'done' });
+    const read = await viewer.get('runs.trace', { params: { trace: id } });
+    expect(read).toMatchObject({
+      id,
+      trace_id: 'merged',
+      outcome: 'escalated',
+      detail: 'second',
+      error: 'late',
+      metadata: { a: 1 },
+      latency_ms: 12,
+      cost_usd: '1.5',
+      submission_count: 3,
+      telemetry: [{ trace_id: 'merged', outcome: 'done', source: 'telemetry' }],
+    });
+    expect(read.submissions.map(({ number }) => number)).toEqual([1, 2, 3]);
+    expect(read.submissions[0]).toMatchObject({ recorded_by: `key:${key.slice(8, 20)}` });
+  });
+
+  test('a submission is given back byte for byte, numbers and escapes that JSON readers lose included', async () => {
+    const sent = '{"trace_id":"bytes", "metadata":{"n":12345678901234567890,"s":"\\u0000\\ud800"},"spans":[] }';
+    const { body } = await server.post(paths.traces, key, sent);
+    const { text, headers } = await viewer.file('runs.submission', { params: { trace: body.id, number: '1' } });
+    expect(text).toBe(sent);
+    expect(headers.get('content-disposition')).toBe(`attachment; filename="trace-${body.id}-1.json"`);
+    expect((await viewer.ask('runs.submission', { params: { trace: body.id, number: '2' } })).status).toBe(404);
+  });
+});
+
+describe('the steps of a trace', () => {
+  const span = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: `step ${span_id}`, ...more });
+
+  test('stand as merged, in the order in which they came, with parents, usage, errors and whether there is more to open', async () => {
+    const id = await trace({
+      trace_id: 'steps',
+      spans: [
+        span('root', { kind: 'agent' }),
+        span('replaced', { parent_span_id: 'root', error: 'old' }),
+        span('call', {
+          parent_span_id: 'root',
+          model: 'm',
+          provider: 'p',
+          prompt_tokens: 3,
+          completion_tokens: 4,
+          cost_usd: 0.25,
+          latency_ms: 9,
+          started_at: '2026-11-20T09:30:00.5Z',
+          messages: [{ role: 'user', content: 'hello' }],
+        }),
+      ],
+    });
+    await trace({
+      trace_id: 'steps',
+      spans: [span('replaced', { parent_span_id: 'call', error: 'x'.repeat(2500), status: 'error' })],
+    });
+    const { items, next } = await viewer.get('runs.spans', { params: { trace: id } });
+    expect(next).toBeNull();
+    expect(items.map(({ span_id, parent_span_id, position }) => [span_id, parent_span_id, position])).toEqual([
+      ['root', null, 0],
+      ['call', 'root', 1],
+      ['replaced', 'call', 2],
+    ]);
+    expect(items[1]).toMatchObject({
+      kind: 'llm',
+      model: 'm',
+      provider: 'p',
+      total_tokens: 7,
+      cost_usd: '0.25',
+      latency_ms: 9,
+      started_at: '2026-11-20T09:30:00.500Z',
+      has_payload: true,
+      error: null,
+    });
+    expect(items[2]).toMatchObject({ status: 'error', has_payload: false, error: 'x'.repeat(2000) });
+  });
+
+  test('a step opens with all that it said, members that the contract does not name too', async () => {
+    const said = {
+      input: { q: [1, null] },
+      output: 'text',
+      messages: [
+        { role: 'assistant', content: null, tool_calls: [{ id: 'c' }] },
+        { role: 'tool', content: 'r', tool_call_id: 'c' },
+      ],
+      tool_arguments: { city: 'Køge' },
+      tool_result: false,
+      error: 'boom',
+      metadata: { k: 'v' },
+    };
+    const id = await trace({
+      trace_id: 'opened',
+      spans: [span('other'), span('s/1 ?#', { ...said, temperature: 0.3, note: null })],
+    });
+    const { payload, submission } = await viewer.get('runs.span', { params: { trace: id }, query: { span_id: 's/1 ?#' } });
+    expect(submission).toBe(1);
+    expect(payload).toEqual({ ...said, others: { temperature: 0.3 } });
+    expect((await viewer.get('runs.span', { params: { trace: id }, query: { span_id: 'other' } })).payload).toEqual({});
+    expect((await viewer.ask('runs.span', { params: { trace: id }, query: { span_id: 'none' } })).status).toBe(404);
+  });
+
+  test('beyond a thousand come page by page, each once', async () => {
+    let id = '';
+    for (let part = 0; part < 3; part += 1) {
+      const spans = Array.from({ length: 500 }, (_, index) => span(`${part}-${String(index).padStart(3, '0')}`));
+      id = await trace({ trace_id: 'long', spans });
+    }
+    const first = await viewer.get('runs.spans', { params: { trace: id } });
+    expect(first.items).toHaveLength(1000);
+    const second = await viewer.get('runs.spans', { params: { trace: id }, query: { cursor: first.next! } });
+    expect([second.items.length, second.next]).toEqual([500, null]);
+    const all = [...first.items, ...second.items];
+    expect(all.map(({ position }) => position)).toEqual(all.map((_, index) => index));
+    expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(1500);
+  });
+
+  test('a page ends behind 32 MiB of documents that were read for it, and goes on from there', async () => {
+    const heavy = 'x'.repeat(15 * 1024 * 1024);
+    let id = '';
+    for (const part of ['a', 'b', 'c'])
+      id = await trace({ trace_id: 'heavy', spans: [span(part, { output: heavy }), span(`${part}2`)] });
+    const first = await viewer.get('runs.spans', { params: { trace: id } });
+    expect(first.items.map(({ span_id }) => span_id)).toEqual(['a', 'a2', 'b', 'b2']);
+    const second = await viewer.get('runs.spans', { params: { trace: id }, query: { cursor: first.next! } });
+    expect([second.items.map(({ span_id, position }) => [span_id, position]), second.next]).toEqual([
+      [
+        ['c', 4],
+        ['c2', 5],
+      ],
+      null,
+    ]);
+  });
+});
+
+describe('one telemetry event', () => {
+  test('opens with all that it said, of a batch or alone, and leads to the trace of the same run', async () => {
+    const id = await trace({ trace_id: 'both' });
+    const said = { input: 1, output: [2], messages: [{ role: 'user', content: 'hi' }], metadata: { m: 1 } };
+    await telemetry(
+      { trace_id: 'first', outcome: 'x' },
+      { trace_id: 'both', outcome: 'fine', status: 'ok', provider: 'p', detail: 'why', latency_ms: 5, ...said, region: 'eu' },
+    );
+    const [run] = await list({ text: 'both', source: 'telemetry' });
+    const params = { submission: run!.id, ordinal: String(run!.ordinal) };
+    expect(await viewer.get('runs.event', { params })).toMatchObject({
+      trace_id: 'both',
+      ordinal: 1,
+      status: 'ok',
+      provider: 'p',
+      detail: 'why',
+      latency_ms: 5,
+      trace: id,
+      recorded_by: `key:${key.slice(8, 20)}`,
+      payload: { ...said, others: { region: 'eu' } },
+    });
+    const { text } = await viewer.file('runs.event_submission', { params: { submission: run!.id } });
+    expect(JSON.parse(text).events).toHaveLength(2);
+    expect((await viewer.ask('runs.event', { params: { ...params, ordinal: '2' } })).status).toBe(404);
+    await server.post(paths.telemetry, key, { trace_id: 'alone', outcome: 'x', detail: 'single' });
+    const [alone] = await list({ text: 'alone' });
+    expect(await viewer.get('runs.event', { params: { submission: alone!.id, ordinal: '0' } })).toMatchObject({
+      detail: 'single',
+      trace: null,
+    });
+  });
+});
