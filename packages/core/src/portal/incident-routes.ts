@@ -67,7 +67,7 @@ export const Violation = Type.Object({
   seq: count({ minimum: 1, description: 'Number of its ledger entry.' }),
   id: uuid({ description: 'Identifier of the violation.' }),
   agent: agentOrNone('The agent; null in an entry that another system wrote without one.'),
-  policy: nullable(label({ description: 'The policy that was violated.' })),
+  policy: nullable(text({ description: 'The policy that was violated.' })),
   severity: nullable(oneOf(SEVERITIES, { description: 'How grave it is.' })),
   description: nullable(text({ description: 'What happened.' })),
   trace_id: nullable(label({ description: 'The run it happened in.' })),

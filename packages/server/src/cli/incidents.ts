@@ -1,6 +1,7 @@
+import { SEVERITIES, type Severity } from '@countersign/core/portal/incident-routes';
 import { type Command, Option } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { listIncidents, SEVERITIES, type Severity } from '../storage/incidents.ts';
+import { listIncidents } from '../storage/incidents.ts';
 import { closeRecertifications } from '../workspace/close-recertifications.ts';
 import { openIncident } from '../workspace/open-incident.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';

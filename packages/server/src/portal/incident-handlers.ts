@@ -1,4 +1,4 @@
-import type { IncidentDetail, Severity, Violation } from '@countersign/core/portal/incident-routes';
+import { type IncidentDetail, SEVERITIES, type Violation } from '@countersign/core/portal/incident-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
 import { findLatestEvaluation } from '../storage/evaluations.ts';
 import { findLatestSummary } from '../storage/portal/evaluations.ts';
@@ -86,7 +86,7 @@ function violationOf({ seq, id, agent, trace_id, recorded_at, recorded_by, docum
     ...{ seq, agent, trace_id, recorded_at, recorded_by },
     id: said('violation_id') ?? id,
     policy: said('policy'),
-    severity: said('severity') as Severity | null,
+    severity: SEVERITIES.find((severity) => severity === said('severity')) ?? null,
     description: rationale,
   };
 }

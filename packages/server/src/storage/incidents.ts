@@ -1,9 +1,6 @@
+import type { Severity } from '@countersign/core/portal/incident-routes';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { instantText } from './instant-text.ts';
-
-/** How grave an incident is, mildest first. */
-export const SEVERITIES = ['low', 'medium', 'high', 'critical'] as const;
-export type Severity = (typeof SEVERITIES)[number];
 
 /** An incident to be opened against an agent. */
 export interface NewIncident {

@@ -1,6 +1,7 @@
+import type { Severity } from '@countersign/core/portal/incident-routes';
 import type { Pool } from 'pg';
 import { newId } from '../new-id.ts';
-import { insertIncident, type Severity } from '../storage/incidents.ts';
+import { insertIncident } from '../storage/incidents.ts';
 import { openRecertification } from '../storage/recertifications.ts';
 import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
 import type { ActingPerson } from './ingestion-keys.ts';

@@ -1,6 +1,7 @@
+import type { Severity } from '@countersign/core/portal/incident-routes';
 import type { Pool } from 'pg';
 import { newId } from '../new-id.ts';
-import type { Severity } from '../storage/incidents.ts';
+
 import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
 import type { ActingPerson } from './ingestion-keys.ts';
 import { requireLabel, requireText } from './wrong-input.ts';

@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let key: string;
+let approver: PortalClient;
+let admin: PortalClient;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  [approver, admin] = await Promise.all([portalClient(server, workspace, 'approver'), portalClient(server, workspace, 'admin')]);
+});
+
+const evaluate = async (agent: string, body: object = {}): Promise<string> =>
+  (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
+const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
+
+/** A high-risk agent with one evaluation. */
+async function grave(agent: string, body: object = {}): Promise<{ agent: string; evaluation: string }> {
+  const evaluation = await evaluate(agent, body);
+  const { items } = await admin.get('agents.list', { query: { search: agent } });
+  await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+  return { agent: items[0]!.id, evaluation };
+}
+
+const act = (
+  name: 'approvals.approve' | 'approvals.reject' | 'approvals.withdraw',
+  evaluation: string,
+  rationale = 'looked at it',
+) => approver.ask(name, { params: { evaluation }, body: { rationale } });
+const actionsOf = async (agent: string) =>
+  (await approver.get('ledger.list', { query: { agent_id: agent } })).items.map(({ action }) => action);
+
+describe('the list of evaluations', () => {
+  test('is newest first, of every agent and of none, and filtered by agent, status, harness and time', async () => {
+    const harness = randomUUID();
+    await evaluate('listed', { harness_id: harness, category: 'safety' });
+    await evaluate('listed', { status: 'failing' });
+    await server.post(paths.evaluations, key, { name: 'of nobody', status: 'running' });
+    const list = async (query: Record<string, string>) => (await approver.get('evaluations.list', { query })).items;
+    const [nobody, failing, passing] = await list({ limit: '3' });
+    expect(nobody).toMatchObject({ name: 'of nobody', agent: null, pass_rate: null });
+    expect(passing).toMatchObject({
+      agent: { name: 'listed' },
+      harness_id: harness,
+      category: 'safety',
+      recorded_by: `key:${key.slice(8, 20)}`,
+    });
+    expect(await list({ status: 'failing', agent_id: failing!.agent!.id })).toEqual([failing]);
+    expect(await list({ harness_id: harness })).toEqual([passing]);
+    expect(await list({ harness_id: randomUUID() })).toEqual([]);
+    expect(await list({ agent_id: failing!.agent!.id, to: passing!.recorded_at })).toEqual([]);
+    expect((await list({ from: passing!.recorded_at })).slice(0, 3)).toEqual([nobody, failing, passing]);
+  });
+
+  test('goes on page by page, each once, although several were recorded in one millisecond', async () => {
+    await Promise.all(Array.from({ length: 7 }, () => evaluate('paged')));
+    const agent_id = (await approver.get('agents.list', { query: { search: 'paged' } })).items[0]!.id;
+    const whole = (await approver.get('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query: Record<string, string> = { agent_id, limit: '2', ...(cursor === '' ? {} : { cursor }) };
+      const { items, next } = await approver.get('evaluations.list', { query });
+      seen.push(...items.map(({ id }) => id));
+      cursor = next;
+    }
+    expect([seen, seen.length]).toEqual([whole, 7]);
+  });
+});
+
+describe('one evaluation', () => {
+  test('has its document as it came, its notes, and the runs since the evaluation before', async () => {
+    await server.post(paths.traces, key, { trace_id: 'behind-0', agent_name: 'ran' });
+    const first = await evaluate('ran', { notes: 'the first' });
+    const spans = ['m-1', 'm-2', 'm-2'].map((model, index) => ({ span_id: `s${index}`, kind: 'llm', name: 'n', model }));
+    await server.post(paths.traces, key, { trace_id: 'behind-1', agent_name: 'ran', outcome: 'failure', total_tokens: 9, spans });
+    await server.post(paths.telemetry, key, {
+      trace_id: 'behind-2',
+      outcome: 'success',
+      agent_name: 'ran',
+      model: 'm-3',
+      cost_usd: 0.3,
+    });
+    await server.post(paths.traces, key, { trace_id: 'behind-3', agent_name: 'other' });
+    const second = await evaluate('ran', { severity_threshold: 0.5 });
+    const before = await approver.get('evaluations.read', { params: { evaluation: first } });
+    expect(before).toMatchObject({
+      notes: 'the first',
+      approval_record: null,
+      latest_of_agent: second,
+      runs: { from: null, totals: { runs: 1 } },
+    });
+    expect(JSON.parse(before.document)).toMatchObject({ notes: 'the first' });
+    expect(await approver.get('evaluations.read', { params: { evaluation: second } })).toMatchObject({
+      severity_threshold: 0.5,
+      agent_risk_level: 'low',
+      runs: {
+        totals: { runs: 2, failures: 1, total_tokens: 9, cost_usd: '0.3' },
+        models: [
+          { model: 'm-2', steps: 2 },
+          { model: 'm-1', steps: 1 },
+          { model: 'm-3', steps: 1 },
+        ],
+      },
+    });
+    const nobody = (await server.post(paths.evaluations, key, { name: 'of nobody' })).body.id;
+    expect(await approver.get('evaluations.read', { params: { evaluation: nobody } })).toMatchObject({ agent: null, runs: null });
+    expect((await approver.ask('approvals.read', { params: { evaluation: nobody } })).status).toBe(404);
+  });
+});
+
+describe('an approval', () => {
+  test('is asked for by a check, stands in the queue oldest first, is given, allows, and holds for that evaluation alone', async () => {
+    const { agent, evaluation } = await grave('queued-1');
+    const { evaluation: later } = await grave('queued-2');
+    expect((await check('queued-1')).reason).toBe('approval_required');
+    await check('queued-2');
+    const queue = (await approver.get('approvals.list')).items;
+    expect(queue.map((each) => each.evaluation.id)).toEqual([evaluation, later]);
+    expect(queue[0]).toMatchObject({
+      status: 'pending',
+      requested_by: `key:${key.slice(8, 20)}`,
+      decided_at: null,
+      used_by: null,
+    });
+    expect((await approver.get('approvals.list', { query: { limit: '1' } })).items).toEqual([queue[0]]);
+    expect((await act('approvals.approve', evaluation, 'seen the runs')).body).toEqual({ status: 'approved' });
+    const allowed = await check('queued-1');
+    expect(allowed.allowed).toBe(true);
+    expect(await approver.get('approvals.list', { query: { status: 'approved', agent_id: agent } })).toMatchObject({
+      items: [
+        { status: 'approved', decided_by: `user:${approver.id}`, rationale: 'seen the runs', used_by: allowed.decision_id },
+      ],
+      next: null,
+    });
+    await evaluate('queued-1');
+    expect((await check('queued-1')).reason).toBe('approval_required');
+    expect(await actionsOf(agent)).toEqual(['approval.required', 'approval.approved', 'approval.required', 'agent.high_risk']);
+    const { items } = await approver.get('ledger.list', { query: { action: 'approval.approved', agent_id: agent } });
+    expect(items).toMatchObject([
+      { actor: `user:${approver.id}`, recorded_by: `user:${approver.id}`, rationale: 'seen the runs' },
+    ]);
+  });
+
+  test('shows what is approved: what changed since the last approved evaluation, its runs, and what may be done', async () => {
+    const [before, after] = [randomUUID(), randomUUID()];
+    const run = (trace_id: string, model: string) =>
+      server.post(paths.traces, key, {
+        trace_id,
+        agent_name: 'changed',
+        spans: [{ span_id: 's', kind: 'llm', name: 'n', model }],
+      });
+    await run('changed-1', 'old-model');
+    const { evaluation: first } = await grave('changed', { harness_id: before, pass_rate: 90.1 });
+    expect(await approver.get('approvals.read', { params: { evaluation: first } })).toMatchObject({
+      approval: null,
+      last_approved: null,
+      changes: [],
+      is_latest: true,
+      may: { approve: true, reject: true, withdraw: false },
+      standing: { promotable: false, reason: 'approval_required' },
+    });
+    await act('approvals.approve', first);
+    await run('changed-2', 'new-model');
+    const second = await evaluate('changed', { harness_id: after, pass_rate: 88, notes: 'look at this' });
+    await check('changed');
+    const detail = await approver.get('approvals.read', { params: { evaluation: second } });
+    expect(detail).toMatchObject({
+      risk_level: 'high',
+      notes: 'look at this',
+      evaluation: { id: second, approval: 'pending', recorded_by: `key:${key.slice(8, 20)}` },
+      last_approved: { evaluation: { id: first }, approval: { status: 'approved' }, runs: { totals: { runs: 1 } } },
+      runs: { totals: { runs: 1 }, models: [{ model: 'new-model' }] },
+    });
+    expect(detail.changes).toEqual([
+      { what: 'pass_rate', before: '90.1', now: '88', difference: -2.1 },
+      { what: 'harness_id', before, now: after, difference: null },
+      { what: 'models', before: 'old-model', now: 'new-model', difference: null },
+    ]);
+  });
+
+  test('is withdrawn before it was used: it waits again, and is ledgered; after it was used that is refused', async () => {
+    const { agent, evaluation } = await grave('withdrawn');
+    expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
+    await act('approvals.approve', evaluation);
+    expect((await approver.get('approvals.read', { params: { evaluation } })).may).toEqual({
+      approve: false,
+      reject: true,
+      withdraw: true,
+    });
+    expect((await act('approvals.withdraw', evaluation, 'too early')).body).toEqual({ status: 'pending' });
+    expect((await check('withdrawn')).reason).toBe('approval_required');
+    expect((await approver.get('approvals.list', { query: { agent_id: agent } })).items).toMatchObject([
+      { status: 'pending', decided_by: null, rationale: null },
+    ]);
+    await act('approvals.approve', evaluation);
+    const { decision_id, allowed } = await check('withdrawn');
+    expect(allowed).toBe(true);
+    const refused = await act('approvals.withdraw', evaluation);
+    expect([refused.status, refused.body.issues[0].message]).toEqual([
+      409,
+      expect.stringContaining(`was used by decision ${decision_id}`),
+    ]);
+    expect((await approver.get('approvals.read', { params: { evaluation } })).may.withdraw).toBe(false);
+    expect(await actionsOf(agent)).toEqual([
+      'approval.approved',
+      'approval.required',
+      'approval.withdrawn',
+      'approval.approved',
+      'agent.high_risk',
+    ]);
+  });
+
+  test('that came after an allowed decision was not used by it: the agent was not high-risk then', async () => {
+    await evaluate('tightened');
+    expect((await check('tightened')).allowed).toBe(true);
+    const { items } = await admin.get('agents.list', { query: { search: 'tightened' } });
+    await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
+    const evaluation = items[0]!.latest_evaluation!.id;
+    await act('approvals.approve', evaluation);
+    expect((await act('approvals.withdraw', evaluation)).status).toBe(200);
+  });
+
+  test('checks and a withdrawal at once: the approval is either used or withdrawn, never both', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { evaluation } = await grave(`raced-${round}`);
+      await act('approvals.approve', evaluation);
+      const [withdrawal, ...checks] = await Promise.all([
+        act('approvals.withdraw', evaluation),
+        ...Array.from({ length: 4 }, () => check(`raced-${round}`)),
+      ]);
+      const wasUsed = checks.some(({ allowed }) => allowed);
+      expect([withdrawal.status, wasUsed]).toEqual(wasUsed ? [409, true] : [200, false]);
+    }
+  });
+
+  test('a rejection is final, takes an approval back, and blocks; of a low-risk agent there is nothing to decide', async () => {
+    const { evaluation } = await grave('rejected');
+    await act('approvals.approve', evaluation);
+    expect((await act('approvals.reject', evaluation, 'a second look')).body).toEqual({ status: 'rejected' });
+    expect((await check('rejected')).reason).toBe('approval_rejected');
+    for (const name of ['approvals.approve', 'approvals.reject', 'approvals.withdraw'] as const)
+      expect([name, (await act(name, evaluation)).status]).toEqual([name, 409]);
+    expect((await approver.get('approvals.read', { params: { evaluation } })).may).toEqual({
+      approve: false,
+      reject: false,
+      withdraw: false,
+    });
+    expect((await act('approvals.approve', await evaluate('harmless'))).status).toBe(409);
+    expect((await act('approvals.approve', randomUUID())).status).toBe(404);
+  });
+});

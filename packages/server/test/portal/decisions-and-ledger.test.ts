@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
+import { decisionFault } from '@countersign/core/domain/decision-signature';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { digests } from '../../src/digests.ts';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let key: string;
+let viewer: PortalClient;
+let admin: PortalClient;
+let allowed: Record<string, unknown>;
+let blocked: Record<string, unknown>;
+
+const check = async (body: object) => (await server.post(paths.promotionCheck, key, body)).body;
+const append = async (body: object) => (await server.post(paths.audit, key, { actor: 'ci', action: 'build.done', ...body })).body;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  [viewer, admin] = await Promise.all([portalClient(server, workspace, 'viewer'), portalClient(server, workspace, 'admin')]);
+  await server.post(paths.evaluations, key, { name: 'n', agent_name: 'bot', pass_rate: 90 });
+  allowed = await check({ agent_name: 'bot' });
+  blocked = await check({ agent_name: 'bot', min_pass_rate: 99 });
+  await check({ agent_name: 'ghost' });
+});
+
+describe('the list of decisions', () => {
+  test('is latest first, and filtered by agent, result, reason, evaluation and time', async () => {
+    const list = async (query: Record<string, string> = {}) =>
+      (await viewer.get('decisions.list', { query })).items.map(({ id }) => id);
+    const all = (await viewer.get('decisions.list')).items;
+    const [ghost, no, yes] = all;
+    expect(all.map(({ reason }) => reason)).toEqual(['no_recent_evaluation', 'pass_rate_below_threshold', 'all_conditions_met']);
+    expect(yes).toMatchObject({
+      id: allowed.decision_id,
+      seq: 1,
+      agent: { name: 'bot' },
+      asked_by: `key:${key.slice(8, 20)}`,
+      event: 'promotion.allowed',
+    });
+    expect(ghost).toMatchObject({ agent: null, evaluation_id: null });
+    expect(await list({ agent_id: yes!.agent!.id })).toEqual([no!.id, yes!.id]);
+    expect(await list({ agent_id: yes!.agent!.id, allowed: 'false' })).toEqual([no!.id]);
+    expect(await list({ allowed: 'false' })).toEqual([ghost!.id, no!.id]);
+    expect(await list({ allowed: 'true' })).toEqual([yes!.id]);
+    expect(await list({ allowed: 'true', reason: 'no_recent_evaluation' })).toEqual([]);
+    expect(await list({ reason: 'no_recent_evaluation' })).toEqual([ghost!.id]);
+    expect(await list({ evaluation_id: yes!.evaluation_id! })).toEqual([no!.id, yes!.id]);
+    expect(await list({ from: no!.decided_at })).toEqual(expect.arrayContaining([ghost!.id, no!.id]));
+    expect(await list({ to: yes!.decided_at })).toEqual([]);
+    const first = await viewer.get('decisions.list', { query: { allowed: 'false', limit: '1' } });
+    expect(await list({ allowed: 'false', limit: '1', cursor: first.next! })).toEqual([no!.id]);
+  });
+});
+
+describe('one decision', () => {
+  test('comes with all that is needed to check it, and as a file exactly as it was answered', async () => {
+    const params = { decision: String(blocked.decision_id) };
+    const read = await viewer.get('decisions.read', { params });
+    expect(read.decision).toEqual(blocked);
+    expect(JSON.parse(read.document)).toEqual(blocked);
+    expect(read).toMatchObject({ altered: null, attestation: { payloadType: 'application/vnd.in-toto+json' } });
+    const { text, headers } = await viewer.file('decisions.document', { params });
+    expect(text).toBe(read.document);
+    expect(headers.get('content-disposition')).toContain('attachment');
+    expect(JSON.parse((await viewer.file('decisions.attestation', { params })).text)).toEqual(read.attestation);
+    const { decision_keys } = await viewer.get('signing.read');
+    const shown = await admin.get('decision_keys.show', { params: { key: decision_keys[0]!.key_id } });
+    expect(decisionFault(JSON.parse(read.document), Buffer.from(shown.decision_key, 'hex'), digests)).toBeUndefined();
+  });
+
+  test('that was changed in the database says so, and is attested no more', async () => {
+    const { decision_id: id } = await check({ agent_name: 'bot', min_pass_rate: 98 });
+    await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
+    await server.database.sql(
+      `UPDATE countersign.decisions SET document = replace(document, '"allowed":false', '"allowed":true') WHERE id = $1`,
+      [id],
+    );
+    await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
+    const read = await viewer.get('decisions.read', { params: { decision: id } });
+    expect([read.attestation, read.altered]).toEqual([null, expect.stringContaining('was altered')]);
+  });
+});
+
+describe('the ledger', () => {
+  beforeAll(async () => {
+    for (const number of [1, 2, 3])
+      await append({ actor: `ci-${number}`, trace_id: 'run-1', subject: `s-${number}`, metadata: { number } });
+    await append({ action: 'odd.one', agent_id: (await viewer.get('agents.list')).items[0]!.id, rationale: 'y'.repeat(900) });
+  });
+
+  test('is listed latest first, and filtered by actor, action, agent, run and time', async () => {
+    const list = async (query: Record<string, string> = {}) => (await viewer.get('ledger.list', { query })).items;
+    const all = await list();
+    expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => all.length - index));
+    expect((await list({ actor: 'ci-2' })).map(({ subject }) => subject)).toEqual(['s-2']);
+    expect((await list({ trace_id: 'run-1' })).map(({ actor }) => actor)).toEqual(['ci-3', 'ci-2', 'ci-1']);
+    expect((await list({ trace_id: 'run-1', actor: 'ci-1' })).map(({ actor }) => actor)).toEqual(['ci-1']);
+    const [odd] = await list({ action: 'odd.one' });
+    expect(odd).toMatchObject({ agent: { name: 'bot' }, rationale: 'y'.repeat(500) });
+    expect((await list({ agent_id: odd!.agent!.id })).map(({ action }) => action)).toContain('odd.one');
+    expect(await list({ to: all.at(-1)!.recorded_at })).toEqual([]);
+    expect((await list({ from: odd!.recorded_at })).map(({ seq }) => seq)).toContain(odd!.seq);
+    expect(await list({ from: '2999-01-01T00:00:00Z' })).toEqual([]);
+    const { actions } = await viewer.get('ledger.actions');
+    expect(actions).toEqual([...new Set(all.map(({ action }) => action))].sort());
+  });
+
+  test('a range of time finds exactly the rows that were recorded in it, whatever its ends', async () => {
+    await Promise.all(Array.from({ length: 40 }, () => append({ action: 'burst.one' })));
+    const all = (await viewer.get('ledger.list', { query: { limit: '200' } })).items;
+    const instants = [...new Set(all.map(({ recorded_at }) => recorded_at)), '2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z'];
+    for (const at of instants) {
+      const since = (await viewer.get('ledger.list', { query: { from: at, limit: '200' } })).items;
+      const until = (await viewer.get('ledger.list', { query: { to: at, limit: '200' } })).items;
+      expect(since).toEqual(all.filter(({ recorded_at }) => recorded_at >= at));
+      expect(until).toEqual(all.filter(({ recorded_at }) => recorded_at < at));
+    }
+  });
+
+  test('one entry has the text that its hash is of, and stands between its neighbours', async () => {
+    const { items } = await viewer.get('ledger.list', { query: { actor: 'ci-2' } });
+    const entry = await viewer.get('ledger.read', { params: { seq: String(items[0]!.seq) } });
+    expect(createHash('sha256').update(`countersign/audit-entry/v1\n${entry.document}`).digest('hex')).toBe(entry.row_hash);
+    expect(entry).toMatchObject({
+      metadata: { number: 2 },
+      prev_hash: entry.previous!.row_hash,
+      next: { prev_hash: entry.row_hash, seq: entry.seq + 1 },
+    });
+    const { seq: last } = await viewer.get('ledger.head');
+    expect(await viewer.get('ledger.read', { params: { seq: '1' } })).toMatchObject({ previous: null, prev_hash: null });
+    expect(await viewer.get('ledger.read', { params: { seq: String(last) } })).toMatchObject({ next: null });
+    expect((await viewer.ask('ledger.read', { params: { seq: String(last + 1) } })).status).toBe(404);
+  });
+
+  test('streams as NDJSON by ranges that verify as one chain up to the head', async () => {
+    const head = await viewer.get('ledger.head');
+    const verifier = new ChainVerifier(digests, head.tenant_id);
+    for (let from = 1; from <= head.seq; from += 10) {
+      const { text, headers } = await viewer.file('ledger.export', { query: { from: String(from), to: String(from + 9) } });
+      expect(headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
+      for (const line of text.trimEnd().split('\n')) expect(verifier.next(JSON.parse(line))).toBeUndefined();
+    }
+    expect(verifier.head).toEqual({ seq: head.seq, rowHash: head.row_hash });
+    expect((await viewer.file('ledger.export')).text.trimEnd().split('\n')).toHaveLength(head.seq);
+  });
+
+  test('gives the same checkpoint and proofs as the read access of auditors', async () => {
+    for (const log of ['audit', 'decisions', 'keys']) {
+      const { text: note } = await viewer.file('logs.checkpoint', { params: { log } });
+      const size = Number(note.split('\n')[1]);
+      const { text: proof } = await viewer.file('logs.inclusion', { params: { log, seq: '1' } });
+      expect(proof.startsWith('c2sp.org/tlog-proof@v1\nindex 0\n')).toBe(true);
+      expect(await viewer.get('logs.consistency', { params: { log }, query: { first: '1' } })).toMatchObject({
+        log,
+        first: 1,
+        second: size,
+        checkpoint: note,
+      });
+      expect((await viewer.ask('logs.inclusion', { params: { log, seq: String(size + 1) } })).status).toBe(404);
+      const beyond = await viewer.ask('logs.consistency', { params: { log }, query: { first: String(size + 1) } });
+      expect([beyond.status, beyond.body.issues[0].path]).toEqual([422, '/first']);
+    }
+  });
+});

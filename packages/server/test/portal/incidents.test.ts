@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let key: string;
+let approver: PortalClient;
+let admin: PortalClient;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  [approver, admin] = await Promise.all([portalClient(server, workspace, 'approver'), portalClient(server, workspace, 'admin')]);
+});
+
+const evaluate = async (agent: string, body: object = {}): Promise<string> =>
+  (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
+const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
+const idOf = async (agent: string): Promise<string> =>
+  (await admin.get('agents.list', { query: { search: agent } })).items.find(({ name }) => name === agent)!.id;
+const open = async (agent_id: string, more: object = {}): Promise<string> =>
+  (await admin.get('incidents.open', { body: { agent_id, severity: 'high', description: 'it lied', recertify: true, ...more } }))
+    .id;
+const close = (agent: string) =>
+  approver.ask('recertifications.close', { params: { agent }, body: { rationale: 'trained anew' } });
+
+describe('an incident', () => {
+  test('shuts the gate until a passing evaluation recorded since and a person close the re-certification', async () => {
+    await evaluate('liar');
+    const agent = await idOf('liar');
+    const incident = await open(agent);
+    expect((await check('liar')).reason).toBe('recertification_open');
+    const params = { incident };
+    const before = await approver.get('incidents.read', { params });
+    expect(before).toMatchObject({
+      agent: { name: 'liar' },
+      severity: 'high',
+      description: 'it lied',
+      opened_by: `user:${admin.id}`,
+      recertification: 'open',
+    });
+    expect(before.closing).toMatchObject({
+      possible: false,
+      incident_ids: [incident],
+      obstacle: expect.stringContaining('recorded before the incident'),
+    });
+    const refused = await close(agent);
+    expect([refused.status, refused.body.issues[0].message]).toEqual([409, before.closing!.obstacle]);
+    await evaluate('liar', { status: 'failing' });
+    expect((await approver.get('incidents.read', { params })).closing).toMatchObject({
+      possible: false,
+      evaluation: { status: 'failing' },
+    });
+    expect((await close(agent)).status).toBe(409);
+    const passing = await evaluate('liar');
+    expect((await approver.get('incidents.read', { params })).closing).toMatchObject({
+      possible: true,
+      obstacle: null,
+      evaluation: { id: passing },
+    });
+    expect((await close(agent)).body).toEqual({ incident_ids: [incident], evaluation_id: passing });
+    expect(await approver.get('incidents.read', { params })).toMatchObject({
+      recertification: 'closed',
+      closed_by: `user:${approver.id}`,
+      closing_rationale: 'trained anew',
+      closing_evaluation_id: passing,
+      closing: null,
+    });
+    expect((await check('liar')).allowed).toBe(true);
+    expect((await close(agent)).status).toBe(409);
+    const { items } = await approver.get('ledger.list', { query: { agent_id: agent } });
+    expect(items.map(({ action, actor }) => [action, actor])).toEqual([
+      ['recertification.closed', `user:${approver.id}`],
+      ['promotion.blocked', 'promotion-gate'],
+      ['incident.created', `user:${admin.id}`],
+    ]);
+  });
+
+  test('against an agent that is not there, or of another workspace, is a 404 and writes nothing', async () => {
+    const body = { agent_id: randomUUID(), severity: 'low', description: 'x', recertify: false };
+    expect((await admin.ask('incidents.open', { body })).status).toBe(404);
+    expect((await close(randomUUID())).status).toBe(404);
+  });
+
+  test('is listed latest first, by agent, by severity, and by whether its re-certification is open, page by page', async () => {
+    await evaluate('often');
+    const agent_id = await idOf('often');
+    const ids: string[] = [];
+    for (const [severity, recertify] of [
+      ['low', true],
+      ['critical', false],
+      ['low', false],
+      ['critical', true],
+      ['low', true],
+    ] as const)
+      ids.push(await open(agent_id, { severity, recertify }));
+    const list = async (query: Record<string, string>) => {
+      const seen: string[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: Awaited<ReturnType<typeof admin.get<'incidents.list'>>> = await admin.get('incidents.list', {
+          query: { agent_id, limit: '2', ...query, ...(cursor === '' ? {} : { cursor }) },
+        });
+        seen.push(...page.items.map(({ id }) => id));
+        cursor = page.next;
+      }
+      return seen.map((id) => ids.indexOf(id));
+    };
+    expect(await list({})).toEqual([4, 3, 2, 1, 0]);
+    expect(await list({ severity: 'low' })).toEqual([4, 2, 0]);
+    expect(await list({ recertification: 'open' })).toEqual([4, 3, 0]);
+    expect(await list({ recertification: 'open', severity: 'low' })).toEqual([4, 0]);
+  });
+});
+
+describe('a policy violation', () => {
+  test('is recorded by an admin as an event in the ledger, with policy, severity and run, and changes no decision', async () => {
+    await evaluate('sly');
+    const agent_id = await idOf('sly');
+    const said = { policy: 'no-refunds', severity: 'medium', description: 'refunded twice', trace_id: 'run-7' };
+    const { id } = await admin.get('violations.record', { body: { agent_id, ...said } });
+    const { items } = await approver.get('violations.list', { query: { agent_id } });
+    expect(items).toMatchObject([{ id, agent: { id: agent_id, name: 'sly' }, recorded_by: `user:${admin.id}`, ...said }]);
+    const [entry] = (await approver.get('ledger.list', { query: { trace_id: 'run-7' } })).items;
+    expect(entry).toMatchObject({ action: 'policy.violation', subject: 'sly', rationale: 'refunded twice', seq: items[0]!.seq });
+    expect((await check('sly')).allowed).toBe(true);
+  });
+
+  test('that another system wrote into the ledger stands in the list with what it says', async () => {
+    await server.post(paths.audit, key, { actor: 'guard', action: 'policy.violation', metadata: { severity: 'odd', policy: 7 } });
+    const [first] = (await approver.get('violations.list')).items;
+    expect(first).toMatchObject({
+      agent: null,
+      policy: null,
+      severity: null,
+      description: null,
+      recorded_by: `key:${key.slice(8, 20)}`,
+    });
+  });
+});

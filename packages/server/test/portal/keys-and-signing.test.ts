@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let admin: PortalClient;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  admin = await portalClient(server, workspace, 'admin');
+});
+
+const mint = (body: object) => admin.get('keys.mint', { body: { kind: 'live', name: 'ci', ...body } });
+const send = async (key: string) => (await server.post(paths.audit, key, { actor: 'ci', action: 'a.b' })).status;
+const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
+
+describe('an ingestion key', () => {
+  test('is shown once, works, is rotated (the old one refused at once), gets other scopes, and is revoked; each act in the trail', async () => {
+    const { key, prefix } = await mint({ scopes: ['audit'] });
+    expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));
+    expect(await send(key)).toBe(200);
+    const params = { prefix };
+    const rotated = await admin.get('keys.rotate', { params });
+    expect([rotated.prefix, await send(key), await send(rotated.key)]).toEqual([prefix, 401, 200]);
+    const changed = await admin.get('keys.change_scopes', { params, body: { scopes: ['governance', 'telemetry'] } });
+    expect([changed.scopes, await send(rotated.key)]).toEqual([['telemetry', 'governance'], 401]);
+    expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(200);
+    const again = await admin.ask('keys.change_scopes', { params, body: { scopes: ['telemetry', 'governance'] } });
+    expect(again.status).toBe(409);
+    expect((await admin.get('keys.revoke', { params })).state).toBe('revoked');
+    expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(401);
+    for (const name of ['keys.rotate', 'keys.revoke'] as const) expect((await admin.ask(name, { params })).status).toBe(409);
+    const [kept] = (await list()).filter((each) => each.prefix === prefix);
+    expect(kept).toMatchObject({ state: 'revoked', name: 'ci', kind: 'live', last_used_at: expect.any(String) });
+    const { items } = await admin.get('key_events.list', { query: { key_id: kept!.id } });
+    expect(items.map(({ action, recorded_by, scopes }) => [action, recorded_by, scopes])).toEqual([
+      ['revoked', `user:${admin.id}`, ['telemetry', 'governance']],
+      ['scopes_changed', `user:${admin.id}`, ['telemetry', 'governance']],
+      ['rotated', `user:${admin.id}`, ['audit']],
+      ['minted', `user:${admin.id}`, ['audit']],
+    ]);
+    for (const { document, event_hash } of items)
+      expect(createHash('sha256').update(`countersign/key-event/v1\n${document}`).digest('hex')).toBe(event_hash);
+    expect(JSON.stringify([items, await list()])).not.toContain(rotated.key.split('.')[1]);
+  });
+
+  test('ends when it was said to, and never in the past', async () => {
+    const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+    const { prefix } = await mint({ scopes: ['audit'], expires_at });
+    expect((await list()).find((each) => each.prefix === prefix)).toMatchObject({ expires_at, state: 'active' });
+    await server.database.sql(
+      `UPDATE countersign.ingestion_keys SET expires_at = now() - interval '1 second' WHERE prefix = $1`,
+      [prefix],
+    );
+    expect((await list()).find((each) => each.prefix === prefix)).toMatchObject({ state: 'expired' });
+    for (const wrong of ['2020-01-01T00:00:00Z', '9999-12-31T23:59:59-12:00']) {
+      const { status, body } = await admin.ask('keys.mint', {
+        body: { kind: 'live', name: 'x', scopes: ['audit'], expires_at: wrong },
+      });
+      expect([wrong, status, body.issues[0].path]).toEqual([wrong, 422, '/expires_at']);
+    }
+  });
+
+  test('needs scopes; a read token has none to choose, reads and writes nothing', async () => {
+    const refused = await admin.ask('keys.mint', { body: { kind: 'live', name: 'x' } });
+    expect([refused.status, refused.body.issues[0]]).toMatchObject([422, { path: '/scopes', code: 'required' }]);
+    const chosen = await admin.ask('keys.mint', { body: { kind: 'read', name: 'x', scopes: ['audit'] } });
+    expect([chosen.status, chosen.body.issues[0].path]).toEqual([422, '/scopes']);
+    const token = await mint({ kind: 'read', name: 'auditor' });
+    expect(token.key.startsWith('aa_read_')).toBe(true);
+    expect(await send(token.key)).toBe(401);
+    const read = await fetch(`${server.url}/api/ledger/keys/checkpoint`, { headers: { authorization: `Bearer ${token.key}` } });
+    expect(read.status).toBe(200);
+    expect((await list({ kind: 'read' })).map(({ prefix }) => prefix)).toEqual([token.prefix]);
+    const { status } = await admin.ask('keys.change_scopes', { params: { prefix: token.prefix }, body: { scopes: ['audit'] } });
+    expect(status).toBe(409);
+  });
+
+  test('lists and trail go on page by page, newest first', async () => {
+    for (const name of ['k-1', 'k-2', 'k-3']) await mint({ name, scopes: ['audit'] });
+    const whole = (await list()).map(({ prefix }) => prefix);
+    const first = await admin.get('keys.list', { query: { limit: '2' } });
+    const second = await admin.get('keys.list', { query: { limit: '200', cursor: first.next! } });
+    expect([...first.items, ...second.items].map(({ prefix }) => prefix)).toEqual(whole);
+    const events = await admin.get('key_events.list', { query: { limit: '2' } });
+    const rest = await admin.get('key_events.list', { query: { cursor: events.next! } });
+    const seqs = [...events.items, ...rest.items].map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_, index) => seqs[0]! - index));
+  });
+});
+
+describe('the decision key', () => {
+  test('is shown to an admin, which the ledger says; it is rotated, waits, and signs once the older one is retired', async () => {
+    const { decision_keys, public_keys } = await admin.get('signing.read');
+    const jwks = await (await fetch(`${server.url}/.well-known/jwks.json`)).json();
+    expect({ keys: public_keys }).toEqual(jwks);
+    const old = decision_keys[0]!.key_id;
+    expect(decision_keys).toMatchObject([{ state: 'signs', retired_at: null }]);
+    const shown = await admin.get('decision_keys.show', { params: { key: old } });
+    expect(shown).toEqual({ key_id: old, decision_key: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect((await admin.ask('decision_keys.retire', { params: { key: old } })).status).toBe(409);
+    const { key_id } = await admin.get('decision_keys.rotate');
+    expect((await admin.get('signing.read')).decision_keys.map(({ state }) => state)).toEqual(['signs', 'waits']);
+    expect((await admin.ask('decision_keys.rotate')).status).toBe(409);
+    expect(await admin.get('decision_keys.retire', { params: { key: old } })).toEqual({ signing: key_id });
+    expect((await admin.get('signing.read')).decision_keys.map(({ state }) => state)).toEqual(['retired', 'signs']);
+    expect((await admin.ask('decision_keys.show', { params: { key: 'dk_000000000000' } })).status).toBe(404);
+    const { items } = await admin.get('ledger.list', { query: { actor: `user:${admin.id}` } });
+    expect(items.map(({ action, subject }) => [action, subject])).toEqual([
+      ['decision_key.retired', old],
+      ['decision_key.rotated', key_id],
+      ['decision_key.shown', old],
+    ]);
+    expect(JSON.stringify(items)).not.toContain(shown.decision_key);
+  });
+});
