@@ -9,6 +9,7 @@ import { believeTheAnswer } from './chapters/signature.ts';
 import { CannotTour, Narrator, Unexpected } from './narrator.ts';
 import { Operator } from './operator.ts';
 import { addressOf, findOrStartServer, type Server } from './server.ts';
+import { visitorLink } from './visitor.ts';
 
 /** Ends with 0 only when every promise of the tour held, 1 when one did not, 2 when the tour could not be held at all. */
 const EXIT = { held: 0, broken: 1, impossible: 2 } as const;
@@ -17,8 +18,11 @@ const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
 const narrator = new Narrator((text) => process.stdout.write(text), colour);
 let server: Server | undefined;
 let leaving = false;
+/** Whether everything held, and the server runs on for the visitor to look around. */
+let lookingAround = false;
 
-async function tour(url: URL): Promise<void> {
+/** Holds the tour. Returns the link by which its visitor gets into the portal. */
+async function tour(url: URL): Promise<string> {
   const operator = new Operator(narrator);
   // Unique, so that the tour can be taken again and again.
   const workspace = `demo-${randomBytes(4).toString('hex')}`;
@@ -29,6 +33,7 @@ async function tour(url: URL): Promise<void> {
   const decision = await whenSomethingGoesWrong(narrator, api, { operator, workspace });
   const keptHash = await whoDidWhat(narrator, api, decision);
   await theWholeStory(narrator, api, operator, { workspace, decision, decisionKey, keptHash });
+  return visitorLink(narrator, operator, url, workspace);
 }
 
 function opening(url: URL, own: boolean): void {
@@ -40,7 +45,15 @@ function opening(url: URL, own: boolean): void {
   narrator.say(own ? `(nothing answered at ${url.origin}, so the tour started a server there)` : `(the server at ${url.origin})`);
 }
 
+/** Whether a server that the tour starts runs on after it: where somebody sits at the terminal and can end it, or with `--keep`. */
+function keepsServer(args: readonly string[]): boolean {
+  const unknown = args.find((arg) => arg !== '--keep');
+  if (unknown !== undefined) throw new CannotTour(`the tour takes --keep alone, got ${unknown}`);
+  return args.length > 0 || (process.stdin.isTTY === true && process.stdout.isTTY === true);
+}
+
 async function run(): Promise<void> {
+  const keep = keepsServer(process.argv.slice(2));
   const url = addressOf(process.env);
   // Known from its first moment, so that it is stopped whenever the tour ends.
   server = await findOrStartServer(url, (started) => {
@@ -48,13 +61,25 @@ async function run(): Promise<void> {
     process.stderr.write(`starting a server at ${url.origin} ...\n`);
   });
   opening(url, server.own);
-  await tour(url);
+  const link = await tour(url);
   process.stdout.write('\n');
-  if (server.own) narrator.holds('the server stops in order', 0, await server.stop());
+  if (server.own && !keep) narrator.holds('the server stops in order', 0, await server.stop());
   narrator.say(
     'Every promise held. Next: real runs of a real agent (examples/tau-bench/README.md), the formats (docs/formats.md), ' +
       'or `npm start` and a workspace of your own.',
   );
+  await lookAround(server, keep, link);
+}
+
+/** Shows the way into the portal, and waits while the visitor is there, when the server is the tour's own. */
+async function lookAround({ own, ended }: Server, keep: boolean, link: string): Promise<void> {
+  const when = own && !keep ? 'Start the server with `npm start`, then open' : 'Open';
+  narrator.next(`${when} the workspace of this tour in a browser, by this link that works once, within the hour:`);
+  process.stdout.write(`\n   ${link}\n\n`);
+  if (!own || !keep) return;
+  narrator.say('The server runs on until you press Ctrl-C.');
+  lookingAround = true;
+  await ended;
 }
 
 /** Tells what ended the tour, and with which exit code. */
@@ -71,8 +96,8 @@ function leaveInOrder(status: number): void {
   leaving = true;
   void (server?.stop() ?? Promise.resolve()).finally(() => process.exit(status));
 }
-process.once('SIGINT', () => leaveInOrder(130));
-process.once('SIGTERM', () => leaveInOrder(143));
+process.once('SIGINT', () => leaveInOrder(lookingAround ? EXIT.held : 130));
+process.once('SIGTERM', () => leaveInOrder(lookingAround ? EXIT.held : 143));
 process.stdout.once('error', () => leaveInOrder(EXIT.impossible));
 
 try {

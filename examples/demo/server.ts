@@ -10,6 +10,8 @@ export interface Server {
   own: boolean;
   /** Stops it, in order, when the tour started it. Returns its exit code; 0 for one that goes on running. */
   stop(): Promise<number | null>;
+  /** Resolves when it has ended; for one that goes on running, never. */
+  ended: Promise<unknown>;
 }
 
 /** The first start sets up a database. */
@@ -30,7 +32,7 @@ export function addressOf(environment: NodeJS.ProcessEnv): URL {
 
 /** The server that answers at an address, or one that is started there. `starting` gets it before it is ready. */
 export async function findOrStartServer(url: URL, starting: (server: Server) => void): Promise<Server> {
-  if (await isCountersign(url)) return { url, own: false, stop: async () => 0 };
+  if (await isCountersign(url)) return { url, own: false, stop: async () => 0, ended: new Promise(() => undefined) };
   if (url.protocol !== 'http:' || !['127.0.0.1', 'localhost'].includes(url.hostname))
     throw new CannotTour(`nothing answers at ${url.origin}, and the tour starts servers on this machine alone`);
   return startServer(url, starting);
@@ -86,7 +88,7 @@ async function startServer(url: URL, starting: (server: Server) => void): Promis
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-4_000);
   });
-  const server: Server = { url, own: true, stop: () => stopServer(child, ended) };
+  const server: Server = { url, own: true, stop: () => stopServer(child, ended), ended };
   starting(server);
   try {
     await untilReady(url, child, () => lastLine(errors));

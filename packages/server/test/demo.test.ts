@@ -25,8 +25,8 @@ interface Tour {
   ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
-function takeTour(environment: Record<string, string>): Tour {
-  const child = spawn(process.execPath, ['examples/demo/demo.ts'], {
+function takeTour(environment: Record<string, string>, ...args: string[]): Tour {
+  const child = spawn(process.execPath, ['examples/demo/demo.ts', ...args], {
     cwd: repository,
     env: { PATH: process.env.PATH, COUNTERSIGN_DATA_DIR: dataDir, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -91,11 +91,43 @@ describe('npm run demo', () => {
       expect([...stdout.matchAll(/^\d+\. (.+)$/gm)].map(([, title]) => title)).toEqual(CHAPTERS);
       expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, answer]) => answer)).toEqual(ANSWERS);
       expect(stdout).toContain('ok: the server stops in order');
+      expect(stdout).toMatch(/`npm start`, then open[\s\S]*\n {3}http:\/\/127\.0\.0\.1:\d+\/link#[\w-]{43}\n\n$/);
       // No secret, and no escape codes where nobody has a terminal.
       expect(stdout).not.toMatch(/aa_live_[0-9a-f]{12}\.[A-Za-z0-9_-]{43}/);
       expect(stdout).not.toContain('\u001b');
       expect(await nobodyListens(port)).toBe(true);
     }
+  });
+
+  test('its last line is a link into the portal that works once: with --keep at once, on the server that runs on until it is told to end', {
+    timeout: 90_000,
+  }, async () => {
+    const port = await freePort();
+    const tour = takeTour({ COUNTERSIGN_PORT: String(port) }, '--keep');
+    const link = await new Promise<URL>((resolve, reject) => {
+      let said = '';
+      tour.process.stdout!.on('data', (text: string) => {
+        said += text;
+        const found = /^ *(http:\S+\/link#[\w-]{43})$/m.exec(said)?.[1];
+        if (found !== undefined && said.includes('runs on until')) resolve(new URL(found));
+      });
+      void tour.ended.then(({ stdout, stderr }) => reject(new Error(stdout + stderr)));
+    });
+    const open = () =>
+      fetch(`${link.origin}/api/portal/links/sign-in`, {
+        method: 'POST',
+        headers: { origin: link.origin, 'content-type': 'application/json' },
+        body: JSON.stringify({ token: link.hash.slice(1) }),
+      });
+    const answer = await open();
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      memberships: [{ workspace: { name: expect.stringMatching(/^demo-/) }, role: 'admin' }],
+    });
+    expect((await open()).status).toBe(410);
+    tour.process.kill('SIGINT');
+    expect((await tour.ended).code).toBe(0);
+    expect(await nobodyListens(port)).toBe(true);
   });
 
   test('told to end while its server starts, it takes the server with it', { timeout: 60_000 }, async () => {
