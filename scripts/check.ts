@@ -6,6 +6,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 /** One check of the whole tree: its name, and the command of node_modules/.bin that makes it. */
 const CHECKS: [name: string, command: string, ...args: string[]][] = [
   ['types', 'tsc', '--noEmit', '-p', '.'],
+  ['types of the pages', 'tsc', '--noEmit', '-p', 'packages/portal'],
   ['lint and format', 'biome', 'check', '--error-on-warnings', '.'],
 ];
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# All set-up of a checkout: the dependencies of package-lock.json, Node 24 among them (the packages node-<platform>).
-# Does nothing when the installed tree is that of the lock file already. Called by run.sh before every command.
+# All set-up of a checkout: the dependencies of package-lock.json, Node 24 among them (the packages node-<platform>),
+# and the portal's pages. Does nothing when the installed tree is that of the lock file already and the pages are built. Called by run.sh before every command.
 set -eu
 cd "$(dirname "$0")/.."
 # A copy of the lock file inside node_modules says which one was installed, even if an install was cut off half way.
@@ -12,3 +12,4 @@ if ! cmp -s package-lock.json "$installed"; then
   npm ci --no-audit --no-fund --loglevel=error >&2
   cp package-lock.json "$installed"
 fi
+sh scripts/build-portal.sh

@@ -1,0 +1,78 @@
+import type { ErrorBody } from '@countersign/core/contract/errors';
+
+/** One wrong place of a form: the field's name as the contract has it, and what to do. */
+export interface FieldIssue {
+  /** JSON Pointer of the place. */
+  path: string;
+  code: string;
+  message: string;
+}
+
+/** What went wrong with a call, in the words of the page. `kind` is what a page acts on. */
+export class Problem extends Error {
+  readonly kind: 'lost' | 'signed-out' | 'forbidden' | 'missing' | 'gone' | 'invalid' | 'conflict' | 'limited' | 'server';
+  /** 0 where no answer came. */
+  readonly status: number;
+  readonly code: string;
+  readonly issues: readonly FieldIssue[];
+  readonly requestId: string | undefined;
+
+  constructor(status: number, code: string, issues: readonly FieldIssue[] = [], requestId?: string) {
+    super(sentence(status, code, issues));
+    this.name = 'Problem';
+    this.status = status;
+    this.code = code;
+    this.issues = issues;
+    this.requestId = requestId;
+    this.kind = kindOf(status);
+  }
+
+  /** Whether the same call may well succeed a little later. */
+  get passing(): boolean {
+    return this.kind === 'lost' || this.kind === 'server' || this.kind === 'limited';
+  }
+}
+
+/** The problem that an answer tells, whatever its body is. */
+export async function problemOf(response: Response): Promise<Problem> {
+  const requestId = response.headers.get('x-request-id') ?? undefined;
+  try {
+    const { error, issues } = (await response.json()) as ErrorBody;
+    return new Problem(response.status, String(error), Array.isArray(issues) ? issues : [], requestId);
+  } catch {
+    return new Problem(response.status, 'unreadable', [], requestId);
+  }
+}
+
+/** Whatever was thrown, as a problem that can be shown. */
+export const asProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_fault'));
+
+function kindOf(status: number): Problem['kind'] {
+  if (status === 0 || status === 502 || status === 504) return 'lost';
+  if (status === 401) return 'signed-out';
+  if (status === 403) return 'forbidden';
+  if (status === 404) return 'missing';
+  if (status === 409) return 'conflict';
+  if (status === 410) return 'gone';
+  if (status === 429) return 'limited';
+  return status >= 500 ? 'server' : 'invalid';
+}
+
+const SENTENCES: Record<Problem['kind'], string> = {
+  lost: 'The server does not answer. Nothing you typed is lost; try again when the connection is back.',
+  'signed-out': 'You are signed out. Sign in again to go on.',
+  forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change it.',
+  missing: 'There is nothing here: it was never there, or it belongs to another workspace.',
+  gone: 'This link has been used, has expired, or was never given out. Ask for a new one.',
+  invalid: 'The server did not take this.',
+  conflict: 'Somebody else was faster: this is no longer as you saw it. Reload and look again.',
+  limited: 'Too many requests in a short time. Wait a moment and try again.',
+  server: 'The server could not do this. Nothing was stored; try again.',
+};
+
+/** An issue that points at no field says more than the kind alone. */
+function sentence(status: number, code: string, issues: readonly FieldIssue[]): string {
+  if (code === 'page_fault') return 'This page has made a mistake. Reload it; if it happens again, tell your administrator.';
+  const said = issues.map(({ message }) => message).join(' ');
+  return said === '' ? SENTENCES[kindOf(status)] : said.charAt(0).toUpperCase() + said.slice(1);
+}

@@ -1,0 +1,33 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { toast } from '../shell/toasts.tsx';
+import { asProblem } from './problem.ts';
+
+/** What happens when a call says that nobody is signed in; set by main.tsx, which knows the router. */
+let onSignedOut: () => void = () => undefined;
+export const whenSignedOut = (act: () => void): void => {
+  onSignedOut = act;
+};
+
+/** The one cache of what the server said. Reads are tried again when the connection is lost, acts never by themselves. */
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: (error) => leaveIfSignedOut(error) }),
+  mutationCache: new MutationCache({
+    onError: (error, _variables, _context, mutation) => {
+      leaveIfSignedOut(error);
+      // A form shows its own problems beside its fields.
+      if (mutation.meta?.shownByForm !== true) toast.problem(asProblem(error).message);
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (failures, error) => failures < 2 && asProblem(error).passing,
+      retryDelay: (failures) => 400 * 2 ** failures,
+    },
+    mutations: { retry: false },
+  },
+});
+
+function leaveIfSignedOut(error: unknown): void {
+  if (asProblem(error).kind === 'signed-out') onSignedOut();
+}

@@ -1,0 +1,22 @@
+import { asProblem } from '../api/problem.ts';
+
+/** What the server says about one field of the form that it refused; undefined when it said nothing about it. */
+export function issueAt(error: unknown, field: string): string | undefined {
+  if (error === null || error === undefined) return undefined;
+  const issues = asProblem(error).issues.filter(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`));
+  if (issues.length === 0) return undefined;
+  return issues.map(({ message }) => sentence(message)).join(' ');
+}
+
+/** What the server says that belongs to none of the form's fields, for a notice above its button. */
+export function issueElsewhere(error: unknown, fields: readonly string[]): string | undefined {
+  if (error === null || error === undefined) return undefined;
+  const problem = asProblem(error);
+  const others = problem.issues.filter(
+    ({ path }) => !fields.some((field) => path === `/${field}` || path.startsWith(`/${field}/`)),
+  );
+  if (problem.issues.length > 0 && others.length === 0) return undefined;
+  return others.length > 0 ? others.map(({ message }) => sentence(message)).join(' ') : problem.message;
+}
+
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,48 @@
+import { Button } from '@mantine/core';
+import type { ReactNode, SubmitEvent } from 'react';
+import { Notice } from '../pieces/notice.tsx';
+import { issueElsewhere } from './field-issues.ts';
+import styles from './form.module.css';
+
+/**
+ * A form that keeps what was typed whatever happens: it is sent as it is, and what the server refuses is said at its field
+ * (the fields ask issueAt), or above the button where it belongs to no field.
+ */
+export function Form(props: {
+  onSubmit: () => void;
+  error: unknown;
+  fields: readonly string[];
+  pending: boolean;
+  submit: string;
+  danger?: boolean;
+  onCancel?: () => void;
+  children: ReactNode;
+}) {
+  const { onSubmit, error, fields, pending, submit, danger = false, onCancel, children } = props;
+  const elsewhere = issueElsewhere(error, fields);
+  const send = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    if (!pending) onSubmit();
+  };
+  return (
+    // The browser's own checks would speak its language and hide the server's reasons.
+    <form noValidate onSubmit={send} className={styles.form}>
+      {children}
+      {elsewhere !== undefined && (
+        <Notice kind="problem" role="alert">
+          <p>{elsewhere}</p>
+        </Notice>
+      )}
+      <div className={styles.actions}>
+        {onCancel !== undefined && (
+          <Button variant="default" onClick={onCancel}>
+            Cancel
+          </Button>
+        )}
+        <Button type="submit" loading={pending} {...(danger ? { color: 'red' } : {})}>
+          {submit}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,73 @@
+import { Select } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { call } from '../api/call.ts';
+import { useHere } from '../api/session.ts';
+import type { Filters } from './use-filters.ts';
+
+const TYPING_MS = 250;
+
+/** Chooses an agent by name; the server searches, however many there are. */
+export function AgentSelect(props: {
+  value: string | null;
+  onChange: (agent: string | null) => void;
+  label?: string;
+  error?: ReactNode;
+  small?: boolean;
+  required?: boolean;
+}) {
+  const { value, onChange, label, error, small = false, required = false } = props;
+  const { workspace } = useHere();
+  const [typed, setTyped] = useState('');
+  const [search] = useDebouncedValue(typed.trim(), TYPING_MS);
+  const found = useQuery({
+    queryKey: ['agents', workspace.id, 'select', search],
+    queryFn: ({ signal }) =>
+      call('agents.list', {
+        params: { workspace: workspace.id },
+        query: { limit: '50', ...(search === '' ? {} : { search }) },
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+  });
+  const chosen = useQuery({
+    queryKey: ['agent', workspace.id, value],
+    queryFn: ({ signal }) => call('agents.read', { params: { workspace: workspace.id, agent: value ?? '' }, signal }),
+    enabled: value !== null,
+  });
+  const options = new Map((found.data?.items ?? []).map(({ id, name }) => [id, name]));
+  if (chosen.data !== undefined) options.set(chosen.data.id, chosen.data.name);
+  return (
+    <Select
+      size={small ? 'xs' : 'sm'}
+      {...(label === undefined || small ? { 'aria-label': label ?? 'Agent' } : { label })}
+      placeholder={small ? 'All agents' : 'Choose an agent'}
+      data={[...options].map(([id, name]) => ({ value: id, label: name }))}
+      value={value}
+      onChange={(next) => {
+        setTyped('');
+        onChange(next);
+      }}
+      searchable
+      clearable={small}
+      clearButtonProps={{ 'aria-label': 'All agents' }}
+      // The server has searched already; what it found for the name that is chosen stays in the list.
+      filter={({ options: all }) => all}
+      onSearchChange={(text) => setTyped(text === options.get(value ?? '') ? '' : text)}
+      nothingFoundMessage="No agent of this name"
+      error={error}
+      withAsterisk={required}
+      checkIconPosition="right"
+    />
+  );
+}
+
+/** The same as a filter of a list. */
+export const FilterAgent = <N extends string>({ filters, name }: { filters: Filters<N>; name: N }) => (
+  <AgentSelect
+    small
+    value={filters.values[name] ?? null}
+    onChange={(agent) => filters.set({ [name]: agent ?? undefined } as never)}
+  />
+);

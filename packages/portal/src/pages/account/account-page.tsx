@@ -1,0 +1,156 @@
+import { Button, PasswordInput, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { sessionQuery, useSession } from '../../api/session.ts';
+import { issueAt } from '../../forms/field-issues.ts';
+import { Form } from '../../forms/form.tsx';
+import { DataTable } from '../../lists/data-table.tsx';
+import { TableSkeleton } from '../../lists/table-skeleton.tsx';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { When } from '../../pieces/when.tsx';
+import { toast } from '../../shell/toasts.tsx';
+import styles from './account-page.module.css';
+import { browserName } from './browser-name.ts';
+
+/** A person's own account: name, password, and where they are signed in. */
+export function AccountPage() {
+  const person = useSession().data?.person;
+  if (person === undefined) return null;
+  return (
+    <>
+      <PageHeader title="Account" lead={person.email} />
+      <div className={styles.columns}>
+        <Panel title="Name">
+          <Rename name={person.name} />
+        </Panel>
+        <Panel title="Password" note="Changing it ends every other session of yours.">
+          <ChangePassword />
+        </Panel>
+      </div>
+      <Sessions />
+    </>
+  );
+}
+
+function Rename({ name: held }: { name: string }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState(held);
+  const act = useMutation({
+    mutationFn: () => call('account.rename', { body: { name: name.trim() } }),
+    meta: { shownByForm: true },
+    onSuccess: (session) => {
+      queries.setQueryData(sessionQuery.queryKey, session);
+      toast.done('Your name is changed.');
+    },
+  });
+  return (
+    <Form onSubmit={() => act.mutate()} error={act.error} fields={['name']} pending={act.isPending} submit="Save">
+      <TextInput
+        label="Name, as others see it"
+        autoComplete="name"
+        value={name}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+        error={issueAt(act.error, 'name')}
+      />
+    </Form>
+  );
+}
+
+function ChangePassword() {
+  const queries = useQueryClient();
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const act = useMutation({
+    mutationFn: () => call('account.change_password', { body: { current_password: current, new_password: next } }),
+    meta: { shownByForm: true },
+    onSuccess: async () => {
+      setCurrent('');
+      setNext('');
+      toast.done('Your password is changed; your other sessions have ended.');
+      await queries.invalidateQueries({ queryKey: ['sessions'] });
+    },
+  });
+  return (
+    <Form
+      onSubmit={() => act.mutate()}
+      error={act.error}
+      fields={['current_password', 'new_password']}
+      pending={act.isPending}
+      submit="Change the password"
+    >
+      <PasswordInput
+        label="Current password"
+        autoComplete="current-password"
+        value={current}
+        onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
+        error={issueAt(act.error, 'current_password')}
+        visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the current password' }}
+      />
+      <PasswordInput
+        label="New password"
+        description="12 characters or more."
+        autoComplete="new-password"
+        value={next}
+        onChange={({ currentTarget }) => setNext(currentTarget.value)}
+        error={issueAt(act.error, 'new_password')}
+        visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the new password' }}
+      />
+    </Form>
+  );
+}
+
+function Sessions() {
+  const queries = useQueryClient();
+  const sessions = useQuery({ queryKey: ['sessions'], queryFn: ({ signal }) => call('sessions.list', { signal }) });
+  const end = useMutation({
+    mutationFn: (session: string) => call('sessions.end', { params: { session } }),
+    onSuccess: async () => {
+      toast.done('The session has ended.');
+      await queries.invalidateQueries({ queryKey: ['sessions'] });
+    },
+  });
+  return (
+    <Panel title="Sessions" note="Where you are signed in. End what you do not know, and change your password." flush>
+      {sessions.isError ? (
+        <ProblemNotice problem={sessions.error} retry={() => void sessions.refetch()} />
+      ) : sessions.data === undefined ? (
+        <TableSkeleton columns={4} />
+      ) : (
+        <DataTable
+          label="Sessions"
+          items={sessions.data.items}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              title: 'Browser',
+              wide: true,
+              cell: ({ user_agent, current }) => (
+                <span data-hint={user_agent ?? undefined}>
+                  {browserName(user_agent)}
+                  {current && <strong> · this one</strong>}
+                </span>
+              ),
+            },
+            { title: 'Signed in', cell: ({ created_at }) => <When at={created_at} /> },
+            { title: 'Last used', cell: ({ last_used_at }) => <When at={last_used_at} /> },
+            { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
+            {
+              title: 'Act',
+              cell: ({ id, current }) =>
+                current ? (
+                  <span className="faint">–</span>
+                ) : (
+                  <Button variant="default" size="compact-xs" onClick={() => end.mutate(id)}>
+                    End
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,23 @@
+const BROWSERS: readonly [RegExp, string][] = [
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrome\/|Chromium\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+];
+const SYSTEMS: readonly [RegExp, string][] = [
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'macOS'],
+  [/Linux/, 'Linux'],
+];
+
+/** What a browser calls itself, in two words a person knows; as it stands where nothing is known. */
+export function browserName(userAgent: string | null): string {
+  if (userAgent === null) return 'Unknown browser';
+  const browser = BROWSERS.find(([sign]) => sign.test(userAgent))?.[1];
+  const system = SYSTEMS.find(([sign]) => sign.test(userAgent))?.[1];
+  if (browser === undefined) return userAgent.length > 40 ? `${userAgent.slice(0, 40)}…` : userAgent;
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

@@ -1,0 +1,116 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { type Answer, call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { PassRateChart } from '../../charts/pass-rate-chart.tsx';
+import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { Facts } from '../../pieces/facts.tsx';
+import { count } from '../../pieces/figures.ts';
+import { Identifier } from '../../pieces/identifier.tsx';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { Risk } from '../../pieces/states.tsx';
+import { When } from '../../pieces/when.tsx';
+import styles from './agent-page.module.css';
+import { AgentRecord } from './agent-record.tsx';
+import { PromotionPreview } from './promotion-preview.tsx';
+import { RiskButton } from './risk-button.tsx';
+
+/** One agent: would it be promoted now, how its evaluations went, and all that is recorded of it. */
+export function AgentPage() {
+  const { agent: id } = useParams({ strict: false }) as { agent: string };
+  const { workspace } = useHere();
+  const agent = useQuery({
+    queryKey: ['agent', workspace.id, id],
+    queryFn: ({ signal }) => call('agents.read', { params: { workspace: workspace.id, agent: id }, signal }),
+  });
+  const crumb = (
+    <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
+      Agents
+    </Link>
+  );
+  if (agent.data === undefined) {
+    return (
+      <>
+        <PageHeader title="Agent" crumb={crumb} />
+        {agent.isError ? (
+          <ProblemNotice problem={agent.error} retry={() => void agent.refetch()} />
+        ) : (
+          <BlockSkeleton height={320} />
+        )}
+      </>
+    );
+  }
+  const { data } = agent;
+  return (
+    <>
+      <PageHeader
+        title={data.name}
+        crumb={crumb}
+        lead={
+          <span className="row">
+            <Risk level={data.risk_level} />
+            <span>
+              last seen <When at={data.last_seen_at} />
+            </span>
+          </span>
+        }
+        actions={<RiskButton agent={data} />}
+      />
+      <div className={styles.columns}>
+        <PromotionPreview agent={data} />
+        <div className="stack">
+          <PassRates agent={id} name={data.name} />
+          <Panel>
+            <Facts
+              facts={[
+                ['Evaluations', count(data.evaluations)],
+                ['Approvals waiting', count(data.approvals_pending)],
+                ['Incidents', count(data.incidents)],
+                ['Open re-certifications', count(data.open_recertifications)],
+                ['Registered', <When key="at" at={data.created_at} />],
+                ['Id', <Identifier key="id" value={data.id} what="the agent's id" short={8} />],
+              ]}
+            />
+          </Panel>
+        </div>
+      </div>
+      <AgentRecord agent={id} />
+    </>
+  );
+}
+
+function PassRates({ agent, name }: { agent: string; name: string }) {
+  const { workspace } = useHere();
+  const rates = useQuery({
+    queryKey: ['pass-rates', workspace.id, agent],
+    queryFn: ({ signal }) => call('agents.pass_rates', { params: { workspace: workspace.id, agent }, signal }),
+  });
+  return (
+    <Panel title="Pass rate of its evaluations">
+      {rates.isError ? (
+        <ProblemNotice problem={rates.error} retry={() => void rates.refetch()} />
+      ) : rates.data === undefined ? (
+        <BlockSkeleton height={220} />
+      ) : (
+        <Rates rates={rates.data} name={name} />
+      )}
+    </Panel>
+  );
+}
+
+function Rates({ rates, name }: { rates: Answer<'agents.pass_rates'>; name: string }) {
+  if (rates.points.length > 0) return <PassRateChart rates={rates} />;
+  return (
+    <EmptyState title="Never evaluated">
+      <p>Without a recent passing evaluation it cannot be promoted. Send one:</p>
+      <FirstCall
+        path="/api/public/evaluations"
+        body={{ name: 'nightly-regression', agent_name: name, status: 'passing', pass_rate: 92.5 }}
+        scope="evaluations"
+      />
+    </EmptyState>
+  );
+}

@@ -1,0 +1,126 @@
+import { Tabs } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { type Column, DataTable } from '../../lists/data-table.tsx';
+import { TableSkeleton } from '../../lists/table-skeleton.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { approvalColumns } from '../approvals/approval-columns.tsx';
+import { decisionColumns } from '../decisions/decision-columns.tsx';
+import { evaluationColumns } from '../evaluations/evaluation-columns.tsx';
+import { incidentColumns } from '../incidents/incident-columns.tsx';
+import { runColumns } from '../runs/run-columns.tsx';
+import styles from './agent-record.module.css';
+
+const SHOWN = '10';
+type Ask = { params: { workspace: string }; query: { agent_id: string; limit: string }; signal: AbortSignal };
+
+/** What is recorded of an agent, the latest of each kind; the lists have all of it. */
+export function AgentRecord({ agent }: { agent: string }) {
+  const { workspace } = useHere();
+  const [tab, setTab] = useState<string | null>('evaluations');
+  const asked = (signal: AbortSignal): Ask => ({
+    params: { workspace: workspace.id },
+    query: { agent_id: agent, limit: SHOWN },
+    signal,
+  });
+  const id = workspace.id;
+  return (
+    <Panel flush>
+      <Tabs value={tab} onChange={setTab} keepMounted={false}>
+        <Tabs.List className={styles.tabs}>
+          <Tabs.Tab value="evaluations">Evaluations</Tabs.Tab>
+          <Tabs.Tab value="decisions">Decisions</Tabs.Tab>
+          <Tabs.Tab value="runs">Runs</Tabs.Tab>
+          <Tabs.Tab value="approvals">Approvals</Tabs.Tab>
+          <Tabs.Tab value="incidents">Incidents</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="evaluations">
+          <Latest
+            kind="evaluations"
+            agent={agent}
+            to="/w/$workspace/evaluations"
+            load={(signal) => call('evaluations.list', asked(signal))}
+            columns={evaluationColumns(id, { withAgent: false })}
+            keyOf={(each) => each.id}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="decisions">
+          <Latest
+            kind="decisions"
+            agent={agent}
+            to="/w/$workspace/decisions"
+            load={(signal) => call('decisions.list', asked(signal))}
+            columns={decisionColumns(id)}
+            keyOf={(each) => each.id}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="runs">
+          <Latest
+            kind="runs"
+            agent={agent}
+            to="/w/$workspace/runs"
+            load={(signal) => call('runs.list', asked(signal))}
+            columns={runColumns(id, { withAgent: false })}
+            keyOf={(each) => `${each.id}/${each.ordinal}`}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="approvals">
+          <Latest
+            kind="approvals"
+            agent={agent}
+            to="/w/$workspace/approvals"
+            load={(signal) => call('approvals.list', asked(signal))}
+            columns={approvalColumns(id)}
+            keyOf={(each) => each.evaluation.id}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="incidents">
+          <Latest
+            kind="incidents"
+            agent={agent}
+            to="/w/$workspace/incidents"
+            load={(signal) => call('incidents.list', asked(signal))}
+            columns={incidentColumns(id)}
+            keyOf={(each) => each.id}
+          />
+        </Tabs.Panel>
+      </Tabs>
+    </Panel>
+  );
+}
+
+function Latest<T>(props: {
+  kind: string;
+  agent: string;
+  to:
+    | '/w/$workspace/evaluations'
+    | '/w/$workspace/decisions'
+    | '/w/$workspace/runs'
+    | '/w/$workspace/approvals'
+    | '/w/$workspace/incidents';
+  load: (signal: AbortSignal) => Promise<{ items: readonly T[]; next: string | null }>;
+  columns: readonly Column<T>[];
+  keyOf: (item: T) => string;
+}) {
+  const { kind, agent, to, load, columns, keyOf } = props;
+  const { workspace } = useHere();
+  const list = useQuery({ queryKey: [kind, workspace.id, 'of-agent', agent], queryFn: ({ signal }) => load(signal) });
+  if (list.isError) return <ProblemNotice problem={list.error} retry={() => void list.refetch()} />;
+  if (list.data === undefined) return <TableSkeleton columns={columns.length} />;
+  if (list.data.items.length === 0)
+    return <p className={styles.none}>{kind === 'approvals' ? 'None waiting.' : `No ${kind} of this agent.`}</p>;
+  return (
+    <>
+      <DataTable label={`Latest ${kind}`} items={list.data.items} keyOf={keyOf} columns={columns} />
+      <p className={styles.more}>
+        <Link to={to} params={{ workspace: workspace.id }} search={{ agent_id: agent }}>
+          All {kind} of this agent
+        </Link>
+      </p>
+    </>
+  );
+}

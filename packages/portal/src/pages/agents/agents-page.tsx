@@ -1,0 +1,97 @@
+import { Link } from '@tanstack/react-router';
+import { call, type Item } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import { type Column, rowLink } from '../../lists/data-table.tsx';
+import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { FilterBar, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
+import { useFilters } from '../../lists/use-filters.ts';
+import { percent } from '../../pieces/figures.ts';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { EvaluationState, REASON_WORDS, Risk, Verdict } from '../../pieces/states.tsx';
+import { When } from '../../pieces/when.tsx';
+
+type Agent = Item<'agents.list'>;
+
+/** Every agent that has reported or was evaluated. */
+export function AgentsPage() {
+  const { workspace } = useHere();
+  const filters = useFilters(['search', 'risk_level']);
+  return (
+    <>
+      <PageHeader
+        title="Agents"
+        lead="Each agent that has reported a run or was evaluated, and whether it could be promoted now."
+      />
+      <FilterBar filters={filters}>
+        <FilterText filters={filters} name="search" label="Name" placeholder="Part of the name" />
+        <FilterSelect
+          filters={filters}
+          name="risk_level"
+          label="Risk level"
+          all="Any risk level"
+          options={[
+            { value: 'high', label: 'High risk' },
+            { value: 'low', label: 'Low risk' },
+          ]}
+        />
+      </FilterBar>
+      <Panel flush>
+        <CursorList
+          label="Agents"
+          queryKey={['agents', workspace.id]}
+          load={(cursor, signal) =>
+            call('agents.list', {
+              params: { workspace: workspace.id },
+              query: { ...(filters.values as object), ...(cursor === undefined ? {} : { cursor }) },
+              signal,
+            })
+          }
+          filters={filters}
+          columns={columnsOf(workspace.id)}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState title="No agents yet">
+              <p>An agent appears by itself with its first run or evaluation that names it. Nothing has to be registered.</p>
+              <FirstCall
+                path="/api/public/telemetry"
+                body={{ trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' }}
+                scope="telemetry"
+              />
+            </EmptyState>
+          }
+        />
+      </Panel>
+    </>
+  );
+}
+
+const columnsOf = (workspace: string): Column<Agent>[] => [
+  {
+    title: 'Agent',
+    wide: true,
+    cell: ({ id, name }) => (
+      <Link className={rowLink} to="/w/$workspace/agents/$agent" params={{ workspace, agent: id }}>
+        {name}
+      </Link>
+    ),
+  },
+  {
+    title: 'Promotable now',
+    cell: ({ standing }) => (
+      <span className="nowrap">
+        <Verdict allowed={standing.promotable} words={['yes', 'no']} />{' '}
+        {!standing.promotable && <span className="soft">{REASON_WORDS[standing.reason]}</span>}
+      </span>
+    ),
+  },
+  { title: 'Risk', cell: ({ risk_level }) => <Risk level={risk_level} /> },
+  {
+    title: 'Latest evaluation',
+    cell: ({ latest_evaluation: latest }) =>
+      latest === null ? <span className="faint">none</span> : <EvaluationState status={latest.status} />,
+  },
+  { title: 'Pass rate', numeric: true, cell: ({ latest_evaluation: latest }) => percent(latest?.pass_rate) },
+  { title: 'Last seen', cell: ({ last_seen_at }) => <When at={last_seen_at} /> },
+];

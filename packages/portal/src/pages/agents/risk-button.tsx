@@ -1,0 +1,45 @@
+import { Button } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Answer, call } from '../../api/call.ts';
+import { useHere, useMay } from '../../api/session.ts';
+import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
+import { toast } from '../../shell/toasts.tsx';
+
+/** Sets the risk level of an agent, with a reason for the ledger. For admins alone. */
+export function RiskButton({ agent }: { agent: Answer<'agents.read'> }) {
+  const { workspace } = useHere();
+  const queries = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const level = agent.risk_level === 'high' ? 'low' : 'high';
+  if (!useMay('admin')) return null;
+  const act = async (rationale: string) => {
+    await call('agents.set_risk', {
+      params: { workspace: workspace.id, agent: agent.id },
+      body: { risk_level: level, ...(rationale.trim() === '' ? {} : { rationale }) },
+    });
+    toast.done(`${agent.name} is now a ${level}-risk agent.`);
+    await queries.invalidateQueries();
+  };
+  return (
+    <>
+      <Button variant="default" onClick={() => setAsking(true)}>
+        Set to {level} risk
+      </Button>
+      <RationaleDialog
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title={`Set ${agent.name} to ${level} risk`}
+        submit={`Set to ${level} risk`}
+        required={false}
+        act={act}
+      >
+        <p className="soft">
+          {level === 'high'
+            ? 'Every evaluation of it will need a person’s approval before it can be promoted.'
+            : 'Its evaluations will need no approval any more.'}
+        </p>
+      </RationaleDialog>
+    </>
+  );
+}

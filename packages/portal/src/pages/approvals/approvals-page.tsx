@@ -1,0 +1,84 @@
+import { SegmentedControl } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { FilterAgent } from '../../lists/agent-select.tsx';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import { EmptyState } from '../../lists/empty-state.tsx';
+import { FilterBar } from '../../lists/filter-bar.tsx';
+import { useFilters } from '../../lists/use-filters.ts';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { approvalColumns } from './approval-columns.tsx';
+
+const STATES = [
+  { value: 'pending', label: 'Waiting' },
+  { value: 'approved', label: 'Approved' },
+  { value: 'rejected', label: 'Rejected' },
+];
+
+/** The queue of evaluations that wait for a person, and those that were decided. */
+export function ApprovalsPage() {
+  const { workspace } = useHere();
+  const filters = useFilters(['agent_id']);
+  const state = useFilters(['status']);
+  const status = state.values.status ?? 'pending';
+  return (
+    <>
+      <PageHeader
+        title="Approvals"
+        lead="A high-risk agent is promoted only on an evaluation that a person has approved. The oldest wait on top."
+      />
+      <FilterBar filters={filters}>
+        <SegmentedControl
+          size="xs"
+          aria-label="State"
+          data={STATES}
+          value={status}
+          onChange={(next) => state.set({ status: next === 'pending' ? undefined : next })}
+        />
+        <FilterAgent filters={filters} name="agent_id" />
+      </FilterBar>
+      <Panel flush>
+        <CursorList
+          label="Approvals"
+          queryKey={['approvals', workspace.id, status]}
+          load={(cursor, signal) =>
+            call('approvals.list', {
+              params: { workspace: workspace.id },
+              query: { ...(filters.values as object), status: status as 'pending', cursor },
+              signal,
+            })
+          }
+          filters={filters}
+          columns={approvalColumns(workspace.id)}
+          keyOf={({ evaluation }) => evaluation.id}
+          empty={<NoApprovals status={status} />}
+        />
+      </Panel>
+    </>
+  );
+}
+
+function NoApprovals({ status }: { status: string }) {
+  const { workspace } = useHere();
+  if (status !== 'pending') {
+    return (
+      <EmptyState title={`None ${status} yet`}>
+        <p>What is decided about an evaluation is kept here, with who decided and why.</p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="Nothing waits for you">
+      <p>
+        An approval is asked for when a promotion check meets an unapproved evaluation of a high-risk agent. An admin sets the
+        risk level on{' '}
+        <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
+          the agent's page
+        </Link>
+        .
+      </p>
+    </EmptyState>
+  );
+}

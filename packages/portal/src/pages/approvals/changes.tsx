@@ -1,0 +1,67 @@
+import { Link } from '@tanstack/react-router';
+import type { Answer } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { DataTable } from '../../lists/data-table.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { When } from '../../pieces/when.tsx';
+import { Who } from '../../pieces/who.tsx';
+
+type Detail = Answer<'approvals.read'>;
+
+const WORDS: Record<Detail['changes'][number]['what'], string> = {
+  name: 'Name of the evaluation',
+  pass_rate: 'Pass rate, %',
+  status: 'Status',
+  category: 'Category',
+  harness_id: 'Harness',
+  severity_threshold: 'Severity threshold',
+  recorded_by: 'Submitted by',
+  models: 'Models in the runs',
+};
+
+/** What is another than at the last evaluation of the agent that was approved. */
+export function Changes({ detail: { changes, last_approved: last } }: { detail: Detail }) {
+  const { workspace } = useHere();
+  if (last === null) {
+    return (
+      <Panel title="What changed">
+        <p className="soft">No evaluation of this agent was approved before: there is nothing to compare it with.</p>
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      title="What changed since the last approved evaluation"
+      note={
+        <>
+          <Link to="/w/$workspace/evaluations/$evaluation" params={{ workspace: workspace.id, evaluation: last.evaluation.id }}>
+            {last.evaluation.name}
+          </Link>
+          , recorded <When at={last.evaluation.recorded_at} />, approved by <Who by={last.approval.decided_by} />
+        </>
+      }
+      flush={changes.length > 0}
+    >
+      {changes.length === 0 ? (
+        <p className="soft">Nothing that was reported: pass rate, harness, sender and models are the same.</p>
+      ) : (
+        <DataTable
+          label="Changes"
+          items={changes}
+          keyOf={({ what }) => what}
+          columns={[
+            { title: 'What', cell: ({ what }) => <strong>{WORDS[what]}</strong> },
+            { title: 'Before', wide: true, cell: ({ before }) => <span className="break soft">{before ?? '–'}</span> },
+            { title: 'Now', wide: true, cell: ({ now }) => <span className="break">{now ?? '–'}</span> },
+            {
+              title: 'Difference',
+              numeric: true,
+              cell: ({ difference }) =>
+                difference === null ? '' : `${difference > 0 ? '+' : ''}${Number(difference.toFixed(4))}`,
+            },
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}

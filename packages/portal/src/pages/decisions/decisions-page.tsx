@@ -1,0 +1,71 @@
+import { call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { FilterAgent } from '../../lists/agent-select.tsx';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { FilterBar, FilterDay, FilterSelect } from '../../lists/filter-bar.tsx';
+import { startOfDay, useFilters } from '../../lists/use-filters.ts';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { REASON_WORDS } from '../../pieces/states.tsx';
+import { decisionColumns } from './decision-columns.tsx';
+
+/** Every promotion decision, the latest first. */
+export function DecisionsPage() {
+  const { workspace } = useHere();
+  const filters = useFilters(['agent_id', 'allowed', 'reason', 'evaluation_id', 'from', 'to']);
+  const { from, to, ...others } = filters.values;
+  return (
+    <>
+      <PageHeader title="Decisions" lead="Each answer to “may this agent be promoted?”, signed and kept as it was given." />
+      <FilterBar filters={filters}>
+        <FilterAgent filters={filters} name="agent_id" />
+        <FilterSelect
+          filters={filters}
+          name="allowed"
+          label="Decision"
+          all="Allowed and blocked"
+          options={[
+            { value: 'true', label: 'Allowed' },
+            { value: 'false', label: 'Blocked' },
+          ]}
+        />
+        <FilterSelect
+          filters={filters}
+          name="reason"
+          label="Reason"
+          all="Any reason"
+          options={Object.entries(REASON_WORDS).map(([value, label]) => ({ value, label }))}
+        />
+        <FilterDay filters={filters} name="from" label="From" />
+        <FilterDay filters={filters} name="to" label="To" />
+      </FilterBar>
+      <Panel flush>
+        <CursorList
+          label="Decisions"
+          queryKey={['decisions', workspace.id]}
+          load={(cursor, signal) =>
+            call('decisions.list', {
+              params: { workspace: workspace.id },
+              query: { ...(others as object), from: startOfDay(from), to: startOfDay(to, 1), cursor },
+              signal,
+            })
+          }
+          filters={filters}
+          columns={decisionColumns(workspace.id)}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState title="No decisions yet">
+              <p>A deployment asks before it promotes an agent; each answer is kept here, with its reason and its signature.</p>
+              <FirstCall
+                path="/api/public/governance/promotion-check"
+                body={{ agent_name: 'support-bot', min_pass_rate: 90, max_age_hours: 24 }}
+                scope="governance"
+              />
+            </EmptyState>
+          }
+        />
+      </Panel>
+    </>
+  );
+}

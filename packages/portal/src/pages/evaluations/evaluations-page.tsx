@@ -1,0 +1,67 @@
+import { call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { FilterAgent } from '../../lists/agent-select.tsx';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { FilterBar, FilterDay, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
+import { startOfDay, useFilters } from '../../lists/use-filters.ts';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { evaluationColumns } from './evaluation-columns.tsx';
+
+/** Every evaluation, the newest first. */
+export function EvaluationsPage() {
+  const { workspace } = useHere();
+  const filters = useFilters(['agent_id', 'status', 'harness_id', 'from', 'to']);
+  const { from, to, ...others } = filters.values;
+  return (
+    <>
+      <PageHeader
+        title="Evaluations"
+        lead="How agents were evaluated. The latest one of an agent decides whether it may be promoted."
+      />
+      <FilterBar filters={filters}>
+        <FilterAgent filters={filters} name="agent_id" />
+        <FilterSelect
+          filters={filters}
+          name="status"
+          label="Status"
+          all="Any status"
+          options={['passing', 'failing', 'running', 'scheduled']}
+        />
+        <FilterText filters={filters} name="harness_id" label="Harness" placeholder="Id of a harness" />
+        <FilterDay filters={filters} name="from" label="From" />
+        <FilterDay filters={filters} name="to" label="To" />
+      </FilterBar>
+      <Panel flush>
+        <CursorList
+          label="Evaluations"
+          queryKey={['evaluations', workspace.id]}
+          load={(cursor, signal) =>
+            call('evaluations.list', {
+              params: { workspace: workspace.id },
+              query: { ...(others as object), from: startOfDay(from), to: startOfDay(to, 1), cursor },
+              signal,
+            })
+          }
+          filters={filters}
+          columns={evaluationColumns(workspace.id)}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState title="No evaluations yet">
+              <p>
+                Send the outcome of an evaluation run, from whatever harness made it. Without a recent passing one, no agent is
+                promoted.
+              </p>
+              <FirstCall
+                path="/api/public/evaluations"
+                body={{ name: 'nightly-regression', agent_name: 'support-bot', status: 'passing', pass_rate: 92.5 }}
+                scope="evaluations"
+              />
+            </EmptyState>
+          }
+        />
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+import { Button, Tabs } from '@mantine/core';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { useHere, useMay } from '../../api/session.ts';
+import { FilterAgent } from '../../lists/agent-select.tsx';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import { EmptyState } from '../../lists/empty-state.tsx';
+import { FilterBar, FilterSelect } from '../../lists/filter-bar.tsx';
+import { useFilters } from '../../lists/use-filters.ts';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { incidentColumns } from './incident-columns.tsx';
+import { OpenIncident } from './open-incident.tsx';
+import { RecordViolation } from './record-violation.tsx';
+import { Violations } from './violations.tsx';
+
+/** What went wrong with agents: incidents, and violations of policies. */
+export function IncidentsPage() {
+  const admin = useMay('admin');
+  const [opening, setOpening] = useState(false);
+  const [recording, setRecording] = useState(false);
+  const tab = useFilters(['tab']);
+  const shown = tab.values.tab ?? 'incidents';
+  return (
+    <>
+      <PageHeader
+        title="Incidents"
+        lead="What went wrong with agents. An incident can demand that its agent be re-certified before it is promoted again."
+        actions={
+          admin && (
+            <>
+              <Button variant="default" onClick={() => setRecording(true)}>
+                Record a policy violation
+              </Button>
+              <Button onClick={() => setOpening(true)}>Open an incident</Button>
+            </>
+          )
+        }
+      />
+      <Tabs value={shown} onChange={(next) => tab.set({ tab: next === 'violations' ? next : undefined })} keepMounted={false}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="incidents">Incidents</Tabs.Tab>
+          <Tabs.Tab value="violations">Policy violations</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="incidents">
+          <IncidentList />
+        </Tabs.Panel>
+        <Tabs.Panel value="violations">
+          <Violations />
+        </Tabs.Panel>
+      </Tabs>
+      <OpenIncident opened={opening} onClose={() => setOpening(false)} />
+      <RecordViolation opened={recording} onClose={() => setRecording(false)} />
+    </>
+  );
+}
+
+function IncidentList() {
+  const { workspace } = useHere();
+  const filters = useFilters(['agent_id', 'severity', 'recertification']);
+  return (
+    <>
+      <FilterBar filters={filters}>
+        <FilterAgent filters={filters} name="agent_id" />
+        <FilterSelect
+          filters={filters}
+          name="severity"
+          label="Severity"
+          all="Any severity"
+          options={['low', 'medium', 'high', 'critical']}
+        />
+        <FilterSelect
+          filters={filters}
+          name="recertification"
+          label="Re-certification"
+          all="Re-certified or not"
+          options={[{ value: 'open', label: 'Re-certification open' }]}
+        />
+      </FilterBar>
+      <Panel flush>
+        <CursorList
+          label="Incidents"
+          queryKey={['incidents', workspace.id]}
+          load={(cursor, signal) =>
+            call('incidents.list', {
+              params: { workspace: workspace.id },
+              query: { ...(filters.values as object), cursor },
+              signal,
+            })
+          }
+          filters={filters}
+          columns={incidentColumns(workspace.id)}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState title="No incidents">
+              <p>
+                When an agent has done harm, an admin opens an incident here. With re-certification demanded, the agent is blocked
+                until it has passed an evaluation recorded after the incident, and a person has closed it.
+              </p>
+            </EmptyState>
+          }
+        />
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import { Link } from '@tanstack/react-router';
+import { call, type Item } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { FilterAgent } from '../../lists/agent-select.tsx';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import { type Column, rowLink } from '../../lists/data-table.tsx';
+import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { FilterBar } from '../../lists/filter-bar.tsx';
+import { useFilters } from '../../lists/use-filters.ts';
+import { Panel } from '../../pieces/panel.tsx';
+import { SeverityState } from '../../pieces/states.tsx';
+import { When } from '../../pieces/when.tsx';
+import { Who } from '../../pieces/who.tsx';
+
+type Violation = Item<'violations.list'>;
+
+/** The violations that stand in the ledger. */
+export function Violations() {
+  const { workspace } = useHere();
+  const filters = useFilters(['agent_id']);
+  return (
+    <>
+      <FilterBar filters={filters}>
+        <FilterAgent filters={filters} name="agent_id" />
+      </FilterBar>
+      <Panel flush>
+        <CursorList
+          label="Policy violations"
+          queryKey={['violations', workspace.id]}
+          load={(cursor, signal) =>
+            call('violations.list', {
+              params: { workspace: workspace.id },
+              query: { ...(filters.values as object), cursor },
+              signal,
+            })
+          }
+          filters={filters}
+          columns={columnsOf(workspace.id)}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState title="No policy violations">
+              <p>An admin records one here; a guardrail of yours can write one into the ledger itself.</p>
+              <FirstCall
+                path="/api/public/audit"
+                body={{
+                  actor: 'guardrail:refunds',
+                  action: 'policy.violation',
+                  subject: 'support-bot',
+                  metadata: { policy: 'no-refunds-without-receipt', severity: 'medium' },
+                }}
+                scope="audit"
+              />
+            </EmptyState>
+          }
+        />
+      </Panel>
+    </>
+  );
+}
+
+const columnsOf = (workspace: string): Column<Violation>[] => [
+  {
+    title: 'Policy',
+    wide: true,
+    cell: ({ seq, policy, description }) => (
+      <>
+        <Link className={rowLink} to="/w/$workspace/ledger/$seq" params={{ workspace, seq: String(seq) }}>
+          {policy ?? `entry ${seq}`}
+        </Link>
+        {description !== null && <span className="soft break"> · {description}</span>}
+      </>
+    ),
+  },
+  { title: 'Agent', cell: ({ agent }) => agent?.name ?? <span className="faint">–</span> },
+  { title: 'Severity', cell: ({ severity }) => <SeverityState severity={severity} /> },
+  { title: 'Run', cell: ({ trace_id }) => trace_id ?? <span className="faint">–</span>, wideOnly: true },
+  { title: 'Recorded by', cell: ({ recorded_by }) => <Who by={recorded_by} />, wideOnly: true },
+  { title: 'Recorded', cell: ({ recorded_at }) => <When at={recorded_at} /> },
+];

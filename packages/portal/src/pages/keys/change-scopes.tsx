@@ -1,0 +1,44 @@
+import { Modal } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Body, call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { issueAt } from '../../forms/field-issues.ts';
+import { Form } from '../../forms/form.tsx';
+import { toast } from '../../shell/toasts.tsx';
+import type { Key } from './key-list.tsx';
+import { ScopeChoice } from './scope-choice.tsx';
+
+/** Gives an ingestion key other scopes, from its next request on. */
+export function ChangeScopes({ opened, onClose, item }: { opened: boolean; onClose: () => void; item: Key }) {
+  const { workspace } = useHere();
+  const queries = useQueryClient();
+  const [scopes, setScopes] = useState<string[]>([...item.scopes]);
+  const act = useMutation({
+    mutationFn: () =>
+      call('keys.change_scopes', {
+        params: { workspace: workspace.id, prefix: item.prefix },
+        body: { scopes } as Body<'keys.change_scopes'>,
+      }),
+    meta: { shownByForm: true },
+    onSuccess: async () => {
+      toast.done('The scopes are changed, from its next request on.');
+      onClose();
+      await queries.invalidateQueries();
+    },
+  });
+  return (
+    <Modal opened={opened} onClose={onClose} title={`Scopes of ${item.name}`}>
+      <Form
+        onSubmit={() => act.mutate()}
+        error={act.error}
+        fields={['scopes']}
+        pending={act.isPending}
+        submit="Change the scopes"
+        onCancel={onClose}
+      >
+        <ScopeChoice value={scopes} onChange={setScopes} error={issueAt(act.error, 'scopes')} />
+      </Form>
+    </Modal>
+  );
+}

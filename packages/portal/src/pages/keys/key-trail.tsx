@@ -1,0 +1,60 @@
+import { call, type Item } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import type { Column } from '../../lists/data-table.tsx';
+import { EmptyState } from '../../lists/empty-state.tsx';
+import { useFilters } from '../../lists/use-filters.ts';
+import { Badge, type Tone } from '../../pieces/badge.tsx';
+import { Identifier } from '../../pieces/identifier.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { When } from '../../pieces/when.tsx';
+import { Who } from '../../pieces/who.tsx';
+
+type Event = Item<'key_events.list'>;
+
+/** What was done with keys, by whom: a log of its own, hashed and in a tree like the ledger. */
+export function KeyTrail() {
+  const { workspace } = useHere();
+  const filters = useFilters([]);
+  return (
+    <Panel flush>
+      <CursorList
+        label="Key audit trail"
+        queryKey={['key-events', workspace.id]}
+        load={(cursor, signal) => call('key_events.list', { params: { workspace: workspace.id }, query: { cursor }, signal })}
+        filters={filters}
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        empty={
+          <EmptyState title="Nothing yet">
+            <p>Every mint, rotation, revocation and change of scopes is recorded here.</p>
+          </EmptyState>
+        }
+      />
+    </Panel>
+  );
+}
+
+const TONES: Record<Event['action'], Tone> = { minted: 'good', rotated: 'accent', revoked: 'bad', scopes_changed: 'warn' };
+
+const COLUMNS: Column<Event>[] = [
+  {
+    title: 'Key',
+    wide: true,
+    cell: ({ name, prefix }) => (
+      <>
+        <strong>{name}</strong> <code className="faint">{prefix}</code>
+      </>
+    ),
+  },
+  { title: 'What', cell: ({ action }) => <Badge tone={TONES[action]}>{action.replace('_', ' ')}</Badge> },
+  { title: 'Scopes from then on', cell: ({ scopes }) => <span className="soft">{scopes.join(', ')}</span> },
+  { title: 'By', cell: ({ recorded_by }) => <Who by={recorded_by} /> },
+  { title: 'No.', numeric: true, cell: ({ seq }) => seq, wideOnly: true },
+  {
+    title: 'Hash',
+    cell: ({ event_hash }) => <Identifier value={event_hash} what="the event's hash" short={8} />,
+    wideOnly: true,
+  },
+  { title: 'When', cell: ({ recorded_at }) => <When at={recorded_at} /> },
+];

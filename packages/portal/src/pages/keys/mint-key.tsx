@@ -1,0 +1,94 @@
+import { Modal, SegmentedControl, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Answer, type Body, call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { issueAt } from '../../forms/field-issues.ts';
+import { Form } from '../../forms/form.tsx';
+import type { ShownKey } from './key-shown-once.tsx';
+import { ScopeChoice } from './scope-choice.tsx';
+
+const NOTHING = { kind: 'live' as 'live' | 'read', name: '', scopes: ['telemetry'] as string[], expires: '' };
+
+/** Makes a key: what it is for, what it may do, and until when. */
+export function MintKey(props: {
+  opened: boolean;
+  onClose: () => void;
+  onShow: (answer: Answer<'keys.mint'>, key: Omit<ShownKey, 'key'>) => void;
+}) {
+  const { opened, onClose, onShow } = props;
+  const { workspace } = useHere();
+  const queries = useQueryClient();
+  const [typed, setTyped] = useState(NOTHING);
+  const { kind, name, scopes, expires } = typed;
+  const act = useMutation({
+    mutationFn: () => {
+      const body = {
+        kind,
+        name,
+        ...(kind === 'live' ? { scopes } : {}),
+        ...(expires === '' ? {} : { expires_at: new Date(expires).toISOString() }),
+      } as Body<'keys.mint'>;
+      return call('keys.mint', { params: { workspace: workspace.id }, body });
+    },
+    meta: { shownByForm: true },
+    onSuccess: async (answer) => {
+      onClose();
+      onShow(answer, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as ShownKey['scopes'], rotated: false });
+      setTyped(NOTHING);
+      await queries.invalidateQueries();
+    },
+  });
+  return (
+    <Modal opened={opened} onClose={onClose} title="Mint a key">
+      <Form
+        onSubmit={() => act.mutate()}
+        error={act.error}
+        fields={['name', 'scopes', 'expires_at']}
+        pending={act.isPending}
+        submit="Mint"
+        onCancel={onClose}
+      >
+        <SegmentedControl
+          aria-label="Kind"
+          value={kind}
+          onChange={(next) => setTyped({ ...typed, kind: next as 'live' | 'read' })}
+          data={[
+            { value: 'live', label: 'Ingestion key' },
+            { value: 'read', label: 'Read token' },
+          ]}
+        />
+        <p className="soft">
+          {kind === 'live'
+            ? 'Sends to this workspace, and reads nothing.'
+            : 'Reads ledger, checkpoints, proofs and decisions: for auditors and automation. Writes nothing.'}
+        </p>
+        <TextInput
+          label="Name"
+          description="What it is for: a pipeline, a service, an auditor."
+          placeholder="ci-deploy-prod"
+          value={name}
+          onChange={({ currentTarget }) => setTyped({ ...typed, name: currentTarget.value })}
+          error={issueAt(act.error, 'name')}
+          withAsterisk
+          data-autofocus
+        />
+        {kind === 'live' && (
+          <ScopeChoice
+            value={scopes}
+            onChange={(next) => setTyped({ ...typed, scopes: next })}
+            error={issueAt(act.error, 'scopes')}
+          />
+        )}
+        <TextInput
+          label="Expires"
+          description="Leave it empty for a key that does not expire."
+          type="datetime-local"
+          value={expires}
+          onChange={({ currentTarget }) => setTyped({ ...typed, expires: currentTarget.value })}
+          error={issueAt(act.error, 'expires_at')}
+        />
+      </Form>
+    </Modal>
+  );
+}

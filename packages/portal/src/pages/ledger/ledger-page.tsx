@@ -1,0 +1,129 @@
+import { Button } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { addressOf, call, type Item } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { FilterAgent } from '../../lists/agent-select.tsx';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import { type Column, rowLink } from '../../lists/data-table.tsx';
+import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { FilterBar, FilterDay, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
+import { startOfDay, useFilters } from '../../lists/use-filters.ts';
+import { Identifier } from '../../pieces/identifier.tsx';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { When } from '../../pieces/when.tsx';
+import { Who } from '../../pieces/who.tsx';
+import { VerifyChain } from './verify-chain.tsx';
+
+type Entry = Item<'ledger.list'>;
+
+/** The audit ledger: what was decided about agents and by whom, each entry chained to the one before. */
+export function LedgerPage() {
+  const { workspace } = useHere();
+  const params = { workspace: workspace.id };
+  const filters = useFilters(['action', 'actor', 'agent_id', 'trace_id', 'from', 'to']);
+  const { from, to, ...others } = filters.values;
+  const actions = useQuery({
+    queryKey: ['ledger-actions', workspace.id],
+    queryFn: ({ signal }) => call('ledger.actions', { params, signal }),
+  });
+  return (
+    <>
+      <PageHeader
+        title="Audit ledger"
+        lead="What was decided about agents, and by whom. Each entry carries the hash of the one before; nothing in it can be changed unseen."
+        actions={
+          <>
+            <Download address={addressOf('ledger.export', { params })} label="NDJSON" />
+            <Download address={addressOf('logs.checkpoint', { params: { ...params, log: 'audit' } })} label="Checkpoint" />
+          </>
+        }
+      />
+      <div className="stack">
+        <VerifyChain />
+        <div>
+          <FilterBar filters={filters}>
+            <FilterSelect filters={filters} name="action" label="Action" all="Any action" options={actions.data?.actions ?? []} />
+            <FilterText filters={filters} name="actor" label="Actor" />
+            <FilterAgent filters={filters} name="agent_id" />
+            <FilterText filters={filters} name="trace_id" label="Run" placeholder="Run (trace id)" />
+            <FilterDay filters={filters} name="from" label="From" />
+            <FilterDay filters={filters} name="to" label="To" />
+          </FilterBar>
+          <Panel flush>
+            <CursorList
+              label="Ledger entries"
+              queryKey={['ledger', workspace.id]}
+              load={(cursor, signal) =>
+                call('ledger.list', {
+                  params,
+                  query: { ...(others as object), from: startOfDay(from), to: startOfDay(to, 1), cursor },
+                  signal,
+                })
+              }
+              filters={filters}
+              columns={columnsOf(workspace.id)}
+              keyOf={({ id }) => id}
+              empty={
+                <EmptyState title="The ledger is empty">
+                  <p>
+                    Whatever is decided about an agent goes here: by people in this portal, and by your own systems with one call.
+                  </p>
+                  <FirstCall
+                    path="/api/public/audit"
+                    body={{
+                      actor: 'ci:deploy-prod',
+                      action: 'agent.promoted',
+                      subject: 'support-bot',
+                      rationale: 'release 2026.47',
+                    }}
+                    scope="audit"
+                  />
+                </EmptyState>
+              }
+            />
+          </Panel>
+        </div>
+      </div>
+    </>
+  );
+}
+
+export const Download = ({ address, label }: { address: string; label: string }) => (
+  <Button component="a" href={address} download variant="default" leftSection={<IconDownload size={15} aria-hidden />}>
+    {label}
+  </Button>
+);
+
+const columnsOf = (workspace: string): Column<Entry>[] => [
+  {
+    title: 'Entry',
+    cell: ({ seq, action }) => (
+      <Link className={`${rowLink} nowrap`} to="/w/$workspace/ledger/$seq" params={{ workspace, seq: String(seq) }}>
+        <span className="faint num">{seq}</span> {action}
+      </Link>
+    ),
+  },
+  {
+    title: 'Subject and rationale',
+    wide: true,
+    cell: ({ subject, rationale }) => (
+      <span className="break">
+        {subject ?? <span className="faint">–</span>}
+        {rationale !== null && rationale !== '' && (
+          <span className="soft"> · {rationale.length > 140 ? `${rationale.slice(0, 140)}…` : rationale}</span>
+        )}
+      </span>
+    ),
+  },
+  { title: 'Actor', cell: ({ actor }) => <ActorName actor={actor} /> },
+  { title: 'Written by', cell: ({ recorded_by }) => <Who by={recorded_by} />, wideOnly: true },
+  { title: 'Hash', cell: ({ row_hash }) => <Identifier value={row_hash} what="the entry's hash" short={8} />, wideOnly: true },
+  { title: 'Recorded', cell: ({ recorded_at }) => <When at={recorded_at} /> },
+];
+
+/** What the sender called the actor; a person of this workspace by name. */
+export const ActorName = ({ actor }: { actor: string }) =>
+  actor.startsWith('user:') ? <Who by={actor} /> : <span className="break">{actor}</span>;

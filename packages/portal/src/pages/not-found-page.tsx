@@ -1,0 +1,11 @@
+import { EntrancePage } from './sign-in/entrance-page.tsx';
+
+/** An address that leads nowhere. */
+export function NotFoundPage() {
+  return (
+    <EntrancePage title="There is no such page">
+      <p className="soft">The address may be cut off, or from an older version.</p>
+      <a href="/">To your workspaces</a>
+    </EntrancePage>
+  );
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { Answer } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { overviewQuery } from '../../api/waiting.ts';
+import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { AgentStandings } from './agent-standings.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { LastDecisions } from './last-decisions.tsx';
+import styles from './overview-page.module.css';
+import { UsageCharts } from './usage-charts.tsx';
+import { WaitingList } from './waiting-list.tsx';
+
+/** How the workspace stands: who could be promoted, what waits, what ran, what was decided. */
+export function OverviewPage() {
+  const { workspace } = useHere();
+  const overview = useQuery(overviewQuery(workspace.id));
+  if (overview.data === undefined) {
+    return (
+      <>
+        <PageHeader title="Overview" />
+        {overview.isError ? (
+          <ProblemNotice problem={overview.error} retry={() => void overview.refetch()} />
+        ) : (
+          <BlockSkeleton height={360} />
+        )}
+      </>
+    );
+  }
+  const { data } = overview;
+  return (
+    <>
+      <PageHeader title="Overview" lead={<Lead overview={data} />} />
+      <div className="stack">
+        <FirstSteps has={data.has} />
+        {data.agents_total > 0 && (
+          <div className={styles.columns}>
+            <Panel
+              title="Promotion, as it stands now"
+              note="By the default rule: a passing evaluation of the last 72 hours, at 80 % or more."
+              actions={
+                <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
+                  All {data.agents_total} agents
+                </Link>
+              }
+              flush
+            >
+              <AgentStandings agents={data.agents.slice(0, 8)} />
+            </Panel>
+            <WaitingList overview={data} />
+          </div>
+        )}
+        {data.has.runs && <UsageCharts />}
+        {data.has.decisions && <LastDecisions decisions={data.decisions} />}
+      </div>
+    </>
+  );
+}
+
+function Lead({ overview }: { overview: Answer<'overview.read'> }) {
+  const { agents_total: all, promotable, blocked } = overview;
+  if (all === 0) return 'Nothing has been reported to this workspace yet.';
+  return (
+    <>
+      <strong>{promotable}</strong> of {promotable + blocked} {promotable + blocked === 1 ? 'agent' : 'agents'} could be promoted
+      now
+      {blocked > 0 ? `; ${blocked} could not.` : '.'}
+    </>
+  );
+}

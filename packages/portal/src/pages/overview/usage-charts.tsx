@@ -1,0 +1,56 @@
+import { SegmentedControl } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { type Answer, call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { DayBars } from '../../charts/day-bars.tsx';
+import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { dollars, shortCount } from '../../pieces/figures.ts';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import styles from './usage-charts.module.css';
+
+type Day = Answer<'overview.usage'>['days'][number];
+
+/** Runs, tokens and cost by day. */
+export function UsageCharts() {
+  const { workspace } = useHere();
+  const [days, setDays] = useState('14');
+  const usage = useQuery({
+    queryKey: ['usage', workspace.id, days],
+    queryFn: ({ signal }) => call('overview.usage', { params: { workspace: workspace.id }, query: { days }, signal }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Panel
+      title="Use by day"
+      note="Days in UTC; traces and telemetry events together."
+      actions={
+        <SegmentedControl
+          size="xs"
+          value={days}
+          onChange={setDays}
+          aria-label="How many days"
+          data={['14', '30', '90'].map((value) => ({ value, label: `${value} days` }))}
+        />
+      }
+    >
+      {usage.isError && <ProblemNotice problem={usage.error} retry={() => void usage.refetch()} />}
+      {usage.data !== undefined ? <Charts days={usage.data.days} /> : usage.isPending && <BlockSkeleton height={200} />}
+    </Panel>
+  );
+}
+
+function Charts({ days }: { days: readonly Day[] }) {
+  const runs = useMemo(() => days.map(({ day, runs: value, failures: bad }) => ({ day, value, bad })), [days]);
+  const tokens = useMemo(() => days.map(({ day, total_tokens: value }) => ({ day, value })), [days]);
+  const cost = useMemo(() => days.map(({ day, cost_usd }) => ({ day, value: Number(cost_usd) })), [days]);
+  const sum = (figures: readonly { value: number }[]) => figures.reduce((all, { value }) => all + value, 0);
+  return (
+    <div className={styles.charts}>
+      <DayBars title="Runs" days={runs} total={shortCount(sum(runs))} show={shortCount} badWord="not successful" />
+      <DayBars title="Tokens" days={tokens} total={shortCount(sum(tokens))} show={shortCount} />
+      <DayBars title="Cost" days={cost} total={dollars(sum(cost))} show={dollars} />
+    </div>
+  );
+}

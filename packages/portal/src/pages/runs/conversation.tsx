@@ -1,0 +1,84 @@
+import styles from './conversation.module.css';
+
+/** A message as senders give it. Only the roles are sure: the rest is taken as it comes. */
+interface Said {
+  role?: unknown;
+  name?: unknown;
+  content?: unknown;
+  tool_call_id?: unknown;
+  tool_calls?: unknown;
+}
+
+/** Messages as a conversation: who speaks, what is said, which tools are asked for. */
+export function Conversation({ messages }: { messages: readonly unknown[] }) {
+  return (
+    <ol className={styles.conversation}>
+      {messages.map((each, index) => {
+        const { role, name, content, tool_call_id, tool_calls } = (
+          typeof each === 'object' && each !== null ? each : { content: each }
+        ) as Said;
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other name than their place, which never changes.
+          <li key={index} data-role={String(role ?? 'other')}>
+            <p className={styles.who}>
+              {String(role ?? 'message')}
+              {name !== undefined && name !== null && <span> · {String(name)}</span>}
+              {tool_call_id !== undefined && tool_call_id !== null && <span> · answers {String(tool_call_id)}</span>}
+            </p>
+            {partsOf(content).map((part, place) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+              <div key={place} className={part.code ? styles.code : styles.text}>
+                {part.text}
+              </div>
+            ))}
+            {Array.isArray(tool_calls) &&
+              tool_calls.map((call, place) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+                <div key={place} className={styles.call}>
+                  <span>calls {callName(call)}</span>
+                  <pre>{callArguments(call)}</pre>
+                </div>
+              ))}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+interface Part {
+  text: string;
+  code: boolean;
+}
+
+/** What is said, in parts: text as text, anything else as the JSON that came. */
+function partsOf(content: unknown): Part[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content === 'string') return [{ text: content, code: false }];
+  if (!Array.isArray(content)) return [{ text: JSON.stringify(content, null, 2), code: true }];
+  return content.map((part) => {
+    const { text } = (typeof part === 'object' && part !== null ? part : {}) as { text?: unknown };
+    return typeof text === 'string' ? { text, code: false } : { text: JSON.stringify(part, null, 2), code: true };
+  });
+}
+
+/** The tool of a call, in the forms of the usual model interfaces. */
+function callName(call: unknown): string {
+  const { name, function: called } = (call ?? {}) as { name?: unknown; function?: { name?: unknown } };
+  return String(called?.name ?? name ?? 'a tool');
+}
+
+function callArguments(call: unknown): string {
+  const {
+    input,
+    arguments: given,
+    function: called,
+  } = (call ?? {}) as { input?: unknown; arguments?: unknown; function?: { arguments?: unknown } };
+  const value = called?.arguments ?? given ?? input ?? call;
+  if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
+  try {
+    return JSON.stringify(JSON.parse(value), null, 2);
+  } catch {
+    return value;
+  }
+}

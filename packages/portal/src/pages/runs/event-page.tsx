@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { addressOf, call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { count } from '../../pieces/figures.ts';
+import { Notice } from '../../pieces/notice.tsx';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { Outcome } from '../../pieces/states.tsx';
+import { When } from '../../pieces/when.tsx';
+import { Who } from '../../pieces/who.tsx';
+import { PayloadView } from './payload-view.tsx';
+import { TraceFacts } from './trace-facts.tsx';
+import styles from './trace-page.module.css';
+
+/** One telemetry event: the summary of a run, without steps. */
+export function EventPage() {
+  const { submission, ordinal } = useParams({ strict: false }) as { submission: string; ordinal: string };
+  const { workspace } = useHere();
+  const params = { workspace: workspace.id, submission, ordinal };
+  const event = useQuery({
+    queryKey: ['event', workspace.id, submission, ordinal],
+    queryFn: ({ signal }) => call('runs.event', { params, signal }),
+  });
+  const crumb = (
+    <Link to="/w/$workspace/runs" params={{ workspace: workspace.id }}>
+      Runs
+    </Link>
+  );
+  if (event.data === undefined) {
+    return (
+      <>
+        <PageHeader title="Run" crumb={crumb} />
+        {event.isError ? (
+          <ProblemNotice problem={event.error} retry={() => void event.refetch()} />
+        ) : (
+          <BlockSkeleton height={280} />
+        )}
+      </>
+    );
+  }
+  const { data } = event;
+  return (
+    <>
+      <PageHeader
+        title={data.trace_id}
+        shown={<span className={styles.title}>{data.trace_id}</span>}
+        crumb={crumb}
+        lead={
+          <span className="row">
+            <Outcome outcome={data.outcome} />
+            <span>
+              telemetry event, received <When at={data.received_at} /> from <Who by={data.recorded_by} />
+            </span>
+          </span>
+        }
+      />
+      <div className="stack">
+        {data.payload.error !== undefined && (
+          <Notice kind="problem" title="The run reported an error">
+            <pre className={styles.error}>{data.payload.error}</pre>
+          </Notice>
+        )}
+        {data.trace !== null && (
+          <Notice kind="quiet">
+            <p>
+              This run was sent as a trace too:{' '}
+              <Link to="/w/$workspace/runs/traces/$trace" params={{ workspace: workspace.id, trace: data.trace }}>
+                see its steps
+              </Link>
+              .
+            </p>
+          </Notice>
+        )}
+        <TraceFacts
+          trace={data}
+          more={[
+            ['Status', data.status ?? '–'],
+            ['Model', data.model ?? '–'],
+            ['Provider', data.provider ?? '–'],
+            ['Tool calls', count(data.tool_count)],
+          ]}
+        />
+        <Panel
+          title="What it said"
+          actions={
+            <a href={addressOf('runs.event_submission', { params: { workspace: workspace.id, submission } })} download>
+              The submission, as it came
+            </a>
+          }
+        >
+          {Object.keys(data.payload).length === 0 ? (
+            <p className="soft">The event says no more than the figures above.</p>
+          ) : (
+            <PayloadView payload={data.payload} />
+          )}
+        </Panel>
+      </div>
+    </>
+  );
+}

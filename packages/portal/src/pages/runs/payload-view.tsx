@@ -1,0 +1,37 @@
+import type { Answer } from '../../api/call.ts';
+import { Snippet } from '../../pieces/snippet.tsx';
+import { Conversation } from './conversation.tsx';
+import styles from './payload-view.module.css';
+
+type Payload = Answer<'runs.span'>['payload'];
+
+/** What was said and answered at length: the conversation, the tool call, whatever else was sent. */
+export function PayloadView({ payload }: { payload: Payload }) {
+  const { messages, tool_arguments, tool_result, input, output, metadata, others } = payload;
+  return (
+    <div className={styles.payload}>
+      {Array.isArray(messages) && messages.length > 0 && (
+        <section>
+          <h3>Conversation</h3>
+          <Conversation messages={messages} />
+        </section>
+      )}
+      <Value title="Tool arguments" value={tool_arguments} />
+      <Value title="Tool result" value={tool_result} />
+      <Value title="Input" value={input} />
+      <Value title="Output" value={output} />
+      <Value title="Metadata" value={metadata} />
+      <Value title="Other members, as sent" value={others} />
+    </div>
+  );
+}
+
+function Value({ title, value }: { title: string; value: unknown }) {
+  if (value === undefined || value === null) return null;
+  return (
+    <section>
+      <h3>{title}</h3>
+      <Snippet text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} what={title.toLowerCase()} />
+    </section>
+  );
+}

@@ -1,0 +1,94 @@
+import { call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { FilterAgent } from '../../lists/agent-select.tsx';
+import { CursorList } from '../../lists/cursor-list.tsx';
+import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { FilterBar, FilterDay, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
+import { startOfDay, useFilters } from '../../lists/use-filters.ts';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { exactTime } from '../../pieces/times.ts';
+import { runColumns } from './run-columns.tsx';
+
+/** Every run that was reported, as a trace or as a telemetry event. */
+export function RunsPage() {
+  const { workspace } = useHere();
+  // `since` and `before` are exact moments, which other pages link with; `from` and `to` are days that a person chooses.
+  const filters = useFilters(['text', 'source', 'agent_id', 'outcome', 'session_id', 'from', 'to', 'since', 'before']);
+  const { from, to, since, before, ...others } = filters.values;
+  return (
+    <>
+      <PageHeader
+        title="Runs"
+        lead={
+          since !== undefined || before !== undefined ? (
+            <>
+              Runs received {since !== undefined && <>from {exactTime(since)} </>}
+              {before !== undefined && <>until {exactTime(before)}</>}.
+            </>
+          ) : (
+            'What agents did: traces with their steps, and telemetry events, the newest first.'
+          )
+        }
+      />
+      <FilterBar filters={filters}>
+        <FilterText filters={filters} name="text" label="Search" placeholder="Run, session or agent" />
+        <FilterAgent filters={filters} name="agent_id" />
+        <FilterSelect
+          filters={filters}
+          name="outcome"
+          label="Outcome"
+          all="Any outcome"
+          options={outcomesWith(filters.values.outcome)}
+        />
+        <FilterSelect
+          filters={filters}
+          name="source"
+          label="Kind"
+          all="Traces and events"
+          options={[
+            { value: 'trace', label: 'Traces' },
+            { value: 'telemetry', label: 'Telemetry events' },
+          ]}
+        />
+        <FilterText filters={filters} name="session_id" label="Session" placeholder="Session id" />
+        <FilterDay filters={filters} name="from" label="From" />
+        <FilterDay filters={filters} name="to" label="To" />
+      </FilterBar>
+      <Panel flush>
+        <CursorList
+          label="Runs"
+          queryKey={['runs', workspace.id]}
+          load={(cursor, signal) =>
+            call('runs.list', {
+              params: { workspace: workspace.id },
+              query: { ...(others as object), from: since ?? startOfDay(from), to: before ?? startOfDay(to, 1), cursor },
+              signal,
+            })
+          }
+          filters={filters}
+          columns={runColumns(workspace.id)}
+          keyOf={({ id, ordinal }) => `${id}/${ordinal}`}
+          empty={
+            <EmptyState title="No runs yet">
+              <p>Send what an agent did: one call with the steps of a run, at its end or as it goes.</p>
+              <FirstCall path="/api/public/traces" body={FIRST_TRACE} scope="telemetry" />
+            </EmptyState>
+          }
+        />
+      </Panel>
+    </>
+  );
+}
+
+const OUTCOMES = ['success', 'failure', 'escalated', 'blocked'];
+
+/** A telemetry event may have any outcome: one that a link asks for stands in the list too. */
+const outcomesWith = (asked: string | undefined) =>
+  asked === undefined || OUTCOMES.includes(asked) ? OUTCOMES : [...OUTCOMES, asked];
+
+const FIRST_TRACE = {
+  trace_id: 'run-1',
+  agent_name: 'support-bot',
+  spans: [{ span_id: 's1', kind: 'llm', name: 'plan', prompt_tokens: 812, completion_tokens: 64, cost_usd: 0.0042 }],
+};

@@ -1,0 +1,77 @@
+import { TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Answer, call } from '../../api/call.ts';
+import { useHere, useMay } from '../../api/session.ts';
+import { issueAt } from '../../forms/field-issues.ts';
+import { Form } from '../../forms/form.tsx';
+import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { Facts } from '../../pieces/facts.tsx';
+import { Identifier } from '../../pieces/identifier.tsx';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { exactTime } from '../../pieces/times.ts';
+import { toast } from '../../shell/toasts.tsx';
+import styles from './settings-page.module.css';
+
+/** The workspace itself. */
+export function SettingsPage() {
+  const { workspace } = useHere();
+  const admin = useMay('admin');
+  const settings = useQuery({
+    queryKey: ['settings', workspace.id],
+    queryFn: ({ signal }) => call('workspace.read', { params: { workspace: workspace.id }, signal }),
+  });
+  return (
+    <>
+      <PageHeader title="Workspace" lead="Its name can change; its id stands under every hash and never does." />
+      {settings.isError ? (
+        <ProblemNotice problem={settings.error} retry={() => void settings.refetch()} />
+      ) : settings.data === undefined ? (
+        <BlockSkeleton height={180} />
+      ) : (
+        <div className={styles.column}>
+          <Panel title="Identity">
+            <Facts
+              wide
+              facts={[
+                ['Name', settings.data.name],
+                ['Id', <Identifier key="id" value={settings.data.id} what="the workspace's id" />],
+                ['Made', exactTime(settings.data.created_at)],
+              ]}
+            />
+          </Panel>
+          {admin && (
+            <Panel title="Rename" note="Goes into the audit ledger as workspace.renamed.">
+              <Rename facts={settings.data} />
+            </Panel>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Rename({ facts }: { facts: Answer<'workspace.read'> }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState(facts.name);
+  const act = useMutation({
+    mutationFn: () => call('workspace.rename', { params: { workspace: facts.id }, body: { name: name.trim() } }),
+    meta: { shownByForm: true },
+    onSuccess: async () => {
+      toast.done('The workspace is renamed.');
+      await queries.invalidateQueries();
+    },
+  });
+  return (
+    <Form onSubmit={() => act.mutate()} error={act.error} fields={['name']} pending={act.isPending} submit="Rename">
+      <TextInput
+        label="Name"
+        value={name}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+        error={issueAt(act.error, 'name')}
+      />
+    </Form>
+  );
+}

@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type Answer, call } from '../../api/call.ts';
+import { queryClient } from '../../api/query-client.ts';
+import { sessionQuery } from '../../api/session.ts';
+import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { EntrancePage } from './entrance-page.tsx';
+import { AcceptInvitation, ResetPassword, SetUp, SignInByLink } from './link-forms.tsx';
+
+export type ShownLink = Answer<'links.show'>;
+/** What a form of this page needs: the link, its secret, and where to go when it is used. */
+export interface LinkUse {
+  link: ShownLink;
+  token: string;
+  signedIn: (answer: Answer<'links.sign_in'>) => void;
+}
+
+const TITLES: Record<ShownLink['purpose'], string> = {
+  set_up: 'Set up Countersign',
+  invitation: 'Join a workspace',
+  password_reset: 'Set a new password',
+  sign_in: 'Sign in by link',
+};
+
+/** `/link#…`: what a one-time link is for, and the form that uses it. The secret stays in the fragment, which no server's log sees. */
+export function LinkPage() {
+  const [token] = useState(() => decodeURIComponent(window.location.hash.slice(1)));
+  const navigate = useNavigate();
+  const link = useQuery({
+    queryKey: ['link', token],
+    queryFn: ({ signal }) => call('links.show', { body: { token }, signal }),
+    enabled: token !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const signedIn = ({ workspace_id: workspace, ...session }: Answer<'links.sign_in'>) => {
+    queryClient.clear();
+    queryClient.setQueryData(sessionQuery.queryKey, session);
+    void (workspace === null
+      ? navigate({ to: '/', replace: true })
+      : navigate({ to: '/w/$workspace', params: { workspace }, replace: true }));
+  };
+  if (link.data !== undefined) {
+    return (
+      <EntrancePage title={TITLES[link.data.purpose]}>
+        <LinkForm link={link.data} token={token} signedIn={signedIn} />
+      </EntrancePage>
+    );
+  }
+  return (
+    <EntrancePage title="One-time link">
+      {token === '' ? (
+        <p className="soft">The address is not whole: behind the # stands nothing. Open the link as it was given to you.</p>
+      ) : link.isError ? (
+        <ProblemNotice problem={link.error} retry={() => void link.refetch()} />
+      ) : (
+        <BlockSkeleton />
+      )}
+      <a href="/sign-in">To the sign-in</a>
+    </EntrancePage>
+  );
+}
+
+function LinkForm(use: LinkUse) {
+  switch (use.link.purpose) {
+    case 'set_up':
+      return <SetUp {...use} />;
+    case 'invitation':
+      return <AcceptInvitation {...use} />;
+    case 'password_reset':
+      return <ResetPassword {...use} />;
+    case 'sign_in':
+      return <SignInByLink {...use} />;
+  }
+}

@@ -1,0 +1,71 @@
+import { PasswordInput, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/call.ts';
+import { asProblem } from '../../api/problem.ts';
+import { queryClient } from '../../api/query-client.ts';
+import { sessionQuery } from '../../api/session.ts';
+import { issueAt } from '../../forms/field-issues.ts';
+import { Form } from '../../forms/form.tsx';
+import { Notice } from '../../pieces/notice.tsx';
+import { EntrancePage } from './entrance-page.tsx';
+
+/** Signs in, and goes back to where somebody was sent away from. */
+export function SignInPage() {
+  const { to } = useSearch({ from: '/sign-in' });
+  const navigate = useNavigate();
+  const router = useRouter();
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const signIn = useMutation({
+    mutationFn: () => call('session.sign_in', { body: { email: email.trim(), password } }),
+    meta: { shownByForm: true },
+    onSuccess: async ({ workspace_id: _none, ...session }) => {
+      queryClient.clear();
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+      if (to !== undefined && isOwnPath(to)) router.history.push(to);
+      else await navigate({ to: '/' });
+    },
+  });
+  // Whoever is not let in hears one and the same, whatever was wrong.
+  const refused = signIn.isError && asProblem(signIn.error).kind === 'signed-out';
+  return (
+    <EntrancePage title="Sign in" lead={to === undefined ? undefined : 'Sign in to go on where you were.'}>
+      <Form
+        onSubmit={() => signIn.mutate()}
+        error={refused ? undefined : signIn.error}
+        fields={['email', 'password']}
+        pending={signIn.isPending}
+        submit="Sign in"
+      >
+        <TextInput
+          label="E-mail address"
+          type="email"
+          autoComplete="username"
+          value={email}
+          onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+          error={issueAt(signIn.error, 'email')}
+          autoFocus
+        />
+        <PasswordInput
+          label="Password"
+          autoComplete="current-password"
+          value={password}
+          onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+          error={issueAt(signIn.error, 'password')}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
+        />
+        {refused && (
+          <Notice kind="problem" role="alert">
+            <p>E-mail address and password do not belong together.</p>
+          </Notice>
+        )}
+      </Form>
+      <p className="faint">Lost your password? An admin of your workspace can give you a one-time link to set a new one.</p>
+    </EntrancePage>
+  );
+}
+
+/** Back to a page of this portal alone: an address of somewhere else in a link must lead nowhere. */
+const isOwnPath = (to: string): boolean => to.startsWith('/') && !to.startsWith('//') && !to.startsWith('/\\');

@@ -1,0 +1,77 @@
+import { useQuery } from '@tanstack/react-query';
+import { type Answer, call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { DataTable } from '../../lists/data-table.tsx';
+import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { Badge } from '../../pieces/badge.tsx';
+import { Identifier } from '../../pieces/identifier.tsx';
+import { PageHeader } from '../../pieces/page-header.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { When } from '../../pieces/when.tsx';
+import { DecisionKeys } from './decision-keys.tsx';
+
+type Jwk = { kid: string; x: string; note_key?: string; created_at?: string; retired_at?: string };
+
+/** What the record is signed with: the workspace's decision keys, and the instance's public keys. */
+export function SigningPage() {
+  const { workspace } = useHere();
+  const signing = useQuery({
+    queryKey: ['signing', workspace.id],
+    queryFn: ({ signal }) => call('signing.read', { params: { workspace: workspace.id }, signal }),
+  });
+  return (
+    <>
+      <PageHeader
+        title="Signing"
+        lead="Decisions are signed with a key of this workspace (HMAC-SHA256), and attested with the instance's key (Ed25519), which anybody can check."
+      />
+      {signing.isError ? (
+        <ProblemNotice problem={signing.error} retry={() => void signing.refetch()} />
+      ) : signing.data === undefined ? (
+        <BlockSkeleton height={300} />
+      ) : (
+        <div className="stack">
+          <DecisionKeys keys={signing.data.decision_keys} />
+          <PublicKeys keys={signing.data.public_keys} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function PublicKeys({ keys }: { keys: Answer<'signing.read'>['public_keys'] }) {
+  return (
+    <Panel
+      title="Public keys of this instance"
+      note="They check checkpoints and attestations. Keep a copy where this server cannot change it."
+      actions={
+        <a href="/.well-known/jwks.json" target="_blank" rel="noreferrer">
+          As JWKS
+        </a>
+      }
+      flush
+    >
+      <DataTable
+        label="Public keys"
+        items={keys as unknown as Jwk[]}
+        keyOf={({ kid }) => kid}
+        columns={[
+          { title: 'Key id', cell: ({ kid }) => <Identifier value={kid} what="the key's id" short={16} /> },
+          {
+            title: 'Verifier key, for notes',
+            wide: true,
+            cell: ({ note_key, x }) => <Identifier value={note_key ?? x} what="the verifier key" short={44} />,
+          },
+          {
+            title: 'State',
+            cell: ({ retired_at }) => (
+              <Badge tone={retired_at === undefined ? 'good' : 'quiet'}>{retired_at === undefined ? 'signs' : 'retired'}</Badge>
+            ),
+          },
+          { title: 'Since', cell: ({ created_at }) => <When at={created_at ?? null} /> },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,40 @@
+import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { toast } from '../shell/toasts.tsx';
+import styles from './copy-button.module.css';
+
+const SHOWN_MS = 1_600;
+
+/** Copies a text. `what` completes "Copy …" for those who do not see the icon; `label` shows words beside it. */
+export function CopyButton({ text, what, label }: { text: string; what: string; label?: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+    } catch {
+      toast.problem('The browser did not allow copying. Select the text and copy it by keyboard.');
+    }
+  };
+  const Icon = copied ? IconCheck : IconCopy;
+  return (
+    <button
+      type="button"
+      className={styles.copy}
+      onClick={() => void copy()}
+      aria-label={`Copy ${what}`}
+      data-hint={copied ? 'Copied' : `Copy ${what}`}
+    >
+      <Icon size={14} aria-hidden />
+      {label !== undefined && <span>{copied ? 'Copied' : label}</span>}
+      <span className="visually-hidden" role="status">
+        {copied ? 'Copied' : ''}
+      </span>
+    </button>
+  );
+}

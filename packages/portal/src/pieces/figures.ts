@@ -1,0 +1,33 @@
+const whole = new Intl.NumberFormat('en-US');
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** A count in full: `12,480`; a dash where nobody said. */
+export const count = (value: number | null | undefined): string => (value == null ? '–' : whole.format(value));
+
+/** A count where there is little room: `12.5K`. */
+export const shortCount = (value: number): string => (value < 10_000 ? whole.format(value) : compact.format(value));
+
+/** Dollars from an exact decimal: two decimals from a dollar on, else as many as say something. */
+export function dollars(decimal: string | number | null | undefined): string {
+  if (decimal == null) return '–';
+  const value = Number(decimal);
+  if (value === 0) return '$0';
+  if (value >= 1) return `$${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  return `$${value.toLocaleString('en-US', { maximumSignificantDigits: 3, maximumFractionDigits: 8 })}`;
+}
+
+/** A pass rate: `92.5 %`. */
+export const percent = (value: number | null | undefined): string =>
+  value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 2 })} %`;
+
+/** Milliseconds as people say them: `420 ms`, `3.2 s`, `4 min 5 s`. */
+export function duration(ms: number | null | undefined): string {
+  if (ms == null) return '–';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: ms < 10_000 ? 2 : 1 })} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+/** Bytes as people say them. */
+export const bytes = (value: number): string =>
+  value < 1_024 ? `${value} B` : value < 1_048_576 ? `${(value / 1_024).toFixed(1)} KB` : `${(value / 1_048_576).toFixed(1)} MB`;

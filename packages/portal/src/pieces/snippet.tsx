@@ -1,0 +1,18 @@
+import { CopyButton } from './copy-button.tsx';
+import styles from './snippet.module.css';
+
+/** A command or a document, ready to be copied. */
+export function Snippet({ text, what }: { text: string; what: string }) {
+  return (
+    <div className={styles.snippet}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must scroll by keyboard. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields; this only names what is copied. */}
+      <div role="group" aria-label={what} tabIndex={0} className={styles.text}>
+        <pre>{text}</pre>
+      </div>
+      <div className={styles.copy}>
+        <CopyButton text={text} what={what} label="Copy" />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
+import type { Reason } from '@countersign/core/contract/promotion-check';
+import type { ApprovalStatus, RiskLevel } from '@countersign/core/portal/agent-facts';
+import type { Severity } from '@countersign/core/portal/incident-routes';
+import { Badge, type Tone } from './badge.tsx';
+
+/** The states of the record as badges: one place that says which is good and which is not. */
+
+export const Verdict = ({ allowed, words = ['Allowed', 'Blocked'] }: { allowed: boolean; words?: readonly [string, string] }) => (
+  <Badge tone={allowed ? 'good' : 'bad'}>{allowed ? words[0] : words[1]}</Badge>
+);
+
+const EVALUATION: Record<EvaluationStatus, Tone> = { passing: 'good', failing: 'bad', running: 'accent', scheduled: 'quiet' };
+export const EvaluationState = ({ status }: { status: EvaluationStatus }) => <Badge tone={EVALUATION[status]}>{status}</Badge>;
+
+const APPROVAL: Record<ApprovalStatus, Tone> = { pending: 'warn', approved: 'good', rejected: 'bad' };
+export const ApprovalState = ({ status }: { status: ApprovalStatus | null }) =>
+  status === null ? <span className="faint">–</span> : <Badge tone={APPROVAL[status]}>{status}</Badge>;
+
+export const Risk = ({ level }: { level: RiskLevel }) => (
+  <Badge tone={level === 'high' ? 'warn' : 'quiet'} dot={false}>
+    {level} risk
+  </Badge>
+);
+
+const SEVERITY: Record<Severity, Tone> = { low: 'quiet', medium: 'accent', high: 'warn', critical: 'bad' };
+export const SeverityState = ({ severity }: { severity: Severity | null }) =>
+  severity === null ? <span className="faint">–</span> : <Badge tone={SEVERITY[severity]}>{severity}</Badge>;
+
+const OUTCOME: Record<string, Tone> = { success: 'good', failure: 'bad', error: 'bad', escalated: 'warn', blocked: 'warn' };
+export const Outcome = ({ outcome }: { outcome: string }) => <Badge tone={OUTCOME[outcome] ?? 'quiet'}>{outcome}</Badge>;
+
+/** Why a promotion is blocked, in a word or two. */
+export const REASON_WORDS: Record<Reason, string> = {
+  all_conditions_met: 'All conditions met',
+  no_recent_evaluation: 'No recent evaluation',
+  evaluation_not_passing: 'Evaluation not passing',
+  pass_rate_below_threshold: 'Pass rate below threshold',
+  approval_required: 'Approval required',
+  approval_rejected: 'Approval rejected',
+  recertification_open: 'Re-certification open',
+};

@@ -1,0 +1,30 @@
+import { useSyncExternalStore } from 'react';
+import { exactTime, relativeTime } from './times.ts';
+
+/** One clock for all relative times: they are renewed together, each half minute. */
+const TICK_MS = 30_000;
+let now = Date.now();
+const listeners = new Set<() => void>();
+setInterval(() => {
+  now = Date.now();
+  for (const listener of listeners) listener();
+}, TICK_MS);
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** A moment, as long ago as it is; the exact one on hover and on focus. */
+export function When({ at }: { at: string | null }) {
+  const moment = useSyncExternalStore(subscribe, () => now);
+  if (at === null) return <span className="faint">never</span>;
+  const exact = exactTime(at);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the exact time must be reachable by keyboard.
+    <time className="nowrap" dateTime={at} data-hint={exact} tabIndex={0}>
+      {relativeTime(at, Math.max(moment, Date.now() - TICK_MS))}
+      <span className="visually-hidden"> ({exact})</span>
+    </time>
+  );
+}

@@ -1,0 +1,153 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import { PageFault } from './shell/error-boundary.tsx';
+import { HintLayer } from './shell/hint-layer.tsx';
+import { LostConnection } from './shell/lost-connection.tsx';
+import { Toasts } from './shell/toasts.tsx';
+import { PersonFrame, WorkspaceFrame } from './shell/workspace-frame.tsx';
+
+/** What stands behind the `?`: texts alone, as the lists' filters are. */
+const texts = (search: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+
+const root = createRootRoute({
+  component: () => (
+    <>
+      <LostConnection />
+      <Outlet />
+      <Toasts />
+      <HintLayer />
+    </>
+  ),
+  notFoundComponent: lazyRouteComponent(() => import('./pages/not-found-page.tsx'), 'NotFoundPage'),
+  errorComponent: PageFault,
+});
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/home-page.tsx'), 'HomePage'),
+});
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: texts,
+  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
+});
+const link = createRoute({
+  getParentRoute: () => root,
+  path: '/link',
+  component: lazyRouteComponent(() => import('./pages/sign-in/link-page.tsx'), 'LinkPage'),
+});
+const personal = createRoute({ getParentRoute: () => root, id: 'personal', component: PersonFrame });
+const account = createRoute({
+  getParentRoute: () => personal,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
+});
+
+const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: WorkspaceFrame });
+
+/** A page of a workspace; its code is loaded when somebody goes there. */
+const page = <const P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
+  createRoute({ getParentRoute: () => workspace, path, validateSearch: texts, component });
+
+const pages = [
+  page(
+    '/',
+    lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
+  ),
+  page(
+    'agents',
+    lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
+  ),
+  page(
+    'agents/$agent',
+    lazyRouteComponent(() => import('./pages/agents/agent-page.tsx'), 'AgentPage'),
+  ),
+  page(
+    'runs',
+    lazyRouteComponent(() => import('./pages/runs/runs-page.tsx'), 'RunsPage'),
+  ),
+  page(
+    'runs/traces/$trace',
+    lazyRouteComponent(() => import('./pages/runs/trace-page.tsx'), 'TracePage'),
+  ),
+  page(
+    'runs/events/$submission/$ordinal',
+    lazyRouteComponent(() => import('./pages/runs/event-page.tsx'), 'EventPage'),
+  ),
+  page(
+    'evaluations',
+    lazyRouteComponent(() => import('./pages/evaluations/evaluations-page.tsx'), 'EvaluationsPage'),
+  ),
+  page(
+    'evaluations/$evaluation',
+    lazyRouteComponent(() => import('./pages/evaluations/evaluation-page.tsx'), 'EvaluationPage'),
+  ),
+  page(
+    'decisions',
+    lazyRouteComponent(() => import('./pages/decisions/decisions-page.tsx'), 'DecisionsPage'),
+  ),
+  page(
+    'decisions/$decision',
+    lazyRouteComponent(() => import('./pages/decisions/decision-page.tsx'), 'DecisionPage'),
+  ),
+  page(
+    'ledger',
+    lazyRouteComponent(() => import('./pages/ledger/ledger-page.tsx'), 'LedgerPage'),
+  ),
+  page(
+    'ledger/$seq',
+    lazyRouteComponent(() => import('./pages/ledger/entry-page.tsx'), 'EntryPage'),
+  ),
+  page(
+    'approvals',
+    lazyRouteComponent(() => import('./pages/approvals/approvals-page.tsx'), 'ApprovalsPage'),
+  ),
+  page(
+    'approvals/$evaluation',
+    lazyRouteComponent(() => import('./pages/approvals/approval-page.tsx'), 'ApprovalPage'),
+  ),
+  page(
+    'incidents',
+    lazyRouteComponent(() => import('./pages/incidents/incidents-page.tsx'), 'IncidentsPage'),
+  ),
+  page(
+    'incidents/$incident',
+    lazyRouteComponent(() => import('./pages/incidents/incident-page.tsx'), 'IncidentPage'),
+  ),
+  page(
+    'keys',
+    lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+  ),
+  page(
+    'members',
+    lazyRouteComponent(() => import('./pages/members/members-page.tsx'), 'MembersPage'),
+  ),
+  page(
+    'signing',
+    lazyRouteComponent(() => import('./pages/signing/signing-page.tsx'), 'SigningPage'),
+  ),
+  page(
+    'settings',
+    lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+  ),
+] as const;
+
+/** Every address of the portal. Search parameters are plain texts: an id of digits alone stays a text. */
+export const router = createRouter({
+  routeTree: root.addChildren([home, signIn, link, personal.addChildren([account]), workspace.addChildren([...pages])]),
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const text = new URLSearchParams(search as Record<string, string>).toString();
+    return text === '' ? '' : `?${text}`;
+  },
+  defaultErrorComponent: PageFault,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,65 @@
+import { Outlet, useRouterState } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useState } from 'react';
+import type { Session } from '../api/session.ts';
+import { ColorSchemeToggle } from './color-scheme-toggle.tsx';
+import styles from './frame.module.css';
+import { PersonMenu } from './person-menu.tsx';
+import { Wordmark } from './wordmark.tsx';
+
+/**
+ * The frame of all pages behind the sign-in: wordmark, what stands in the bar (`top`: the workspace, `children`: its pages), the
+ * person. At phone width the bar folds away behind a burger.
+ */
+export function Frame({
+  person,
+  top,
+  children,
+}: {
+  person: Session['person'];
+  top?: ReactNode;
+  children: (close: () => void) => ReactNode;
+}) {
+  const [open, setOpen] = useState(false);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the page is what closes the bar.
+  useEffect(() => setOpen(false), [path]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && setOpen(false);
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    <div className={styles.frame}>
+      <a className={styles.skip} href="#page">
+        Skip to the page
+      </a>
+      <header className={styles.bar} data-open={open || undefined}>
+        <div className={styles.head}>
+          <Wordmark />
+          <button
+            type="button"
+            className={styles.burger}
+            aria-expanded={open}
+            aria-controls="navigation"
+            aria-label={open ? 'Close the menu' : 'Open the menu'}
+            onClick={() => setOpen(!open)}
+          >
+            <span />
+            <span />
+          </button>
+        </div>
+        <div id="navigation" className={styles.folding}>
+          {top}
+          <div className={styles.scroll}>{children(() => setOpen(false))}</div>
+          <div className={styles.foot}>
+            <PersonMenu person={person} />
+            <ColorSchemeToggle />
+          </div>
+        </div>
+      </header>
+      <main id="page" className={styles.page} tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+import {
+  IconBuildingBank,
+  IconChartBar,
+  IconChecklist,
+  IconClipboardCheck,
+  IconFlame,
+  IconGavel,
+  IconKey,
+  IconListTree,
+  IconRobot,
+  IconSettings,
+  IconSignature,
+  IconUsers,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useHere, useMay } from '../api/session.ts';
+import { waitingQuery } from '../api/waiting.ts';
+import styles from './navigation.module.css';
+
+const RECORD = [
+  { to: '/w/$workspace', label: 'Overview', Icon: IconChartBar, exact: true },
+  { to: '/w/$workspace/agents', label: 'Agents', Icon: IconRobot },
+  { to: '/w/$workspace/runs', label: 'Runs', Icon: IconListTree },
+  { to: '/w/$workspace/evaluations', label: 'Evaluations', Icon: IconChecklist },
+] as const;
+
+const GOVERNANCE = [
+  { to: '/w/$workspace/decisions', label: 'Decisions', Icon: IconGavel },
+  { to: '/w/$workspace/approvals', label: 'Approvals', Icon: IconClipboardCheck, waiting: 'approvals' },
+  { to: '/w/$workspace/incidents', label: 'Incidents', Icon: IconFlame, waiting: 'recertifications' },
+  { to: '/w/$workspace/ledger', label: 'Audit ledger', Icon: IconBuildingBank },
+] as const;
+
+const ADMINISTRATION = [
+  { to: '/w/$workspace/keys', label: 'Ingestion keys', Icon: IconKey },
+  { to: '/w/$workspace/members', label: 'Members', Icon: IconUsers },
+  { to: '/w/$workspace/signing', label: 'Signing', Icon: IconSignature },
+  { to: '/w/$workspace/settings', label: 'Workspace', Icon: IconSettings },
+] as const;
+
+type Entry = (typeof RECORD | typeof GOVERNANCE | typeof ADMINISTRATION)[number];
+
+/** The pages of a workspace, with what waits for somebody. */
+export function Navigation({ onGo }: { onGo: () => void }) {
+  const admin = useMay('admin');
+  return (
+    <nav aria-label="Workspace" className={styles.navigation}>
+      <Group label="Record" entries={RECORD} onGo={onGo} />
+      <Group label="Governance" entries={GOVERNANCE} onGo={onGo} />
+      <Group
+        label="Administration"
+        entries={admin ? ADMINISTRATION : ADMINISTRATION.filter(({ label }) => label !== 'Ingestion keys')}
+        onGo={onGo}
+      />
+    </nav>
+  );
+}
+
+function Group({ label, entries, onGo }: { label: string; entries: readonly Entry[]; onGo: () => void }) {
+  return (
+    <div className={styles.group}>
+      <h2>{label}</h2>
+      <ul>
+        {entries.map((entry) => (
+          <li key={entry.to}>
+            <NavigationLink entry={entry} onGo={onGo} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function NavigationLink({ entry, onGo }: { entry: Entry; onGo: () => void }) {
+  const { workspace } = useHere();
+  const waiting = useQuery(waitingQuery(workspace.id)).data;
+  const count = 'waiting' in entry ? (waiting?.[entry.waiting] ?? 0) : 0;
+  return (
+    <Link
+      to={entry.to}
+      params={{ workspace: workspace.id }}
+      activeOptions={{ exact: 'exact' in entry, includeSearch: false }}
+      activeProps={{ 'data-active': true, 'aria-current': 'page' }}
+      className={styles.link}
+      onClick={onGo}
+    >
+      <entry.Icon size={17} stroke={1.7} aria-hidden />
+      <span>{entry.label}</span>
+      {count > 0 && (
+        <span className={styles.count}>
+          {count}
+          <span className="visually-hidden"> waiting</span>
+        </span>
+      )}
+    </Link>
+  );
+}

@@ -1,0 +1,59 @@
+import { IconAlertTriangle, IconCheck, IconX } from '@tabler/icons-react';
+import { useSyncExternalStore } from 'react';
+import styles from './toasts.module.css';
+
+/** A short word about what just happened. Good news leaves by itself; a problem stays until it is closed. */
+interface Toast {
+  id: number;
+  kind: 'done' | 'problem';
+  text: string;
+}
+
+const DONE_SHOWN_MS = 5_000;
+let toasts: readonly Toast[] = [];
+let nextId = 1;
+const listeners = new Set<() => void>();
+
+function change(next: readonly Toast[]): void {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+const dismiss = (id: number) => change(toasts.filter((each) => each.id !== id));
+
+function add(kind: Toast['kind'], text: string): void {
+  const id = nextId++;
+  // The same problem twice is one problem.
+  change([...toasts.filter((each) => each.text !== text), { id, kind, text }].slice(-4));
+  if (kind === 'done') setTimeout(() => dismiss(id), DONE_SHOWN_MS);
+}
+
+export const toast = {
+  /** Something was done. */
+  done: (text: string) => add('done', text),
+  /** Something could not be done. */
+  problem: (text: string) => add('problem', text),
+};
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** Where toasts appear; read out by screen readers as they come. */
+export function Toasts() {
+  const shown = useSyncExternalStore(subscribe, () => toasts);
+  return (
+    <section className={styles.region} aria-label="Messages" aria-live="polite">
+      {shown.map(({ id, kind, text }) => (
+        <div key={id} className={styles.toast} data-kind={kind} role={kind === 'problem' ? 'alert' : 'status'}>
+          {kind === 'done' ? <IconCheck size={17} aria-hidden /> : <IconAlertTriangle size={17} aria-hidden />}
+          <span>{text}</span>
+          <button type="button" aria-label="Dismiss message" onClick={() => dismiss(id)}>
+            <IconX size={15} aria-hidden />
+          </button>
+        </div>
+      ))}
+    </section>
+  );
+}

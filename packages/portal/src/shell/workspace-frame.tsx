@@ -1,0 +1,64 @@
+import { useParams } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { asProblem } from '../api/problem.ts';
+import { HereContext, useSession } from '../api/session.ts';
+import { Notice } from '../pieces/notice.tsx';
+import { ProblemNotice } from '../pieces/problem-notice.tsx';
+import { Frame } from './frame.tsx';
+import { rememberWorkspace } from './last-workspace.ts';
+import { Navigation } from './navigation.tsx';
+import { WorkspaceSwitcher } from './workspace-switcher.tsx';
+
+/** The frame of a workspace's pages: who is signed in, the workspace of the address, and its pages. */
+export function WorkspaceFrame() {
+  const { workspace: id } = useParams({ from: '/w/$workspace' });
+  const session = useSession();
+  const membership = session.data?.memberships.find(({ workspace }) => workspace.id === id);
+  useEffect(() => {
+    if (membership !== undefined) rememberWorkspace(id);
+  }, [membership, id]);
+  if (session.isPending) return null;
+  if (session.data === undefined) {
+    const problem = asProblem(session.error);
+    return problem.kind === 'signed-out' ? null : <ProblemNotice problem={problem} retry={() => void session.refetch()} />;
+  }
+  if (membership === undefined) {
+    return (
+      <Frame person={session.data.person}>
+        {() => (
+          <Notice kind="quiet" title="Not your workspace">
+            <p>You do not belong to this workspace, or it does not exist.</p>
+            <a href="/">To your workspaces</a>
+          </Notice>
+        )}
+      </Frame>
+    );
+  }
+  return (
+    <HereContext value={{ ...membership, person: session.data.person }}>
+      <Frame person={session.data.person} top={<WorkspaceSwitcher />}>
+        {(close) => <Navigation onGo={close} />}
+      </Frame>
+    </HereContext>
+  );
+}
+
+/** The frame of pages that belong to no workspace: the person's account. */
+export function PersonFrame() {
+  const session = useSession();
+  if (session.data === undefined) {
+    const problem = asProblem(session.error);
+    return session.isPending || problem.kind === 'signed-out' ? null : (
+      <ProblemNotice problem={problem} retry={() => void session.refetch()} />
+    );
+  }
+  return (
+    <Frame person={session.data.person}>
+      {() => (
+        <nav aria-label="Account">
+          <a href="/">← To your workspaces</a>
+        </nav>
+      )}
+    </Frame>
+  );
+}

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Prints the path of a Node 24 or later: the one npm brought, else the one on the PATH. Fails when there is none.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+for candidate in "$root"/node_modules/node-*/bin/node "$(command -v node || true)"; do
+  # Runs TypeScript as it is, from Node 24 on; the packages of other platforms are not installed, or do not run here.
+  if [ -x "$candidate" ] && "$candidate" -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 24 ? 0 : 1)' 2>/dev/null; then
+    echo "$candidate"
+    exit 0
+  fi
+done
+echo "countersign: Node 24 is needed; npm has no build of it for this platform, so install it and put it on the PATH" >&2
+exit 1
