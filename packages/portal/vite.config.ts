@@ -1,9 +1,10 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
-import { linkRoutes } from '../core/src/portal/link-routes.ts';
-import { memberRoutes } from '../core/src/portal/member-routes.ts';
 import type { PortalRoute } from '../core/src/portal/route.ts';
-import { PAGE_ROUTES, PORTAL_ROUTES } from '../core/src/portal/routes.ts';
+import { PORTAL_ROUTES } from '../core/src/portal/routes.ts';
 
 /**
  * `virtual:portal-routes`: method and path of every route, read from the contract when the pages are built. The schemas
@@ -16,7 +17,7 @@ function portalRoutes(): Plugin {
     resolveId: (id) => (id === name ? `\0${name}` : null),
     load: (id) => {
       if (id !== `\0${name}`) return null;
-      const entries = Object.entries({ ...PORTAL_ROUTES, ...PAGE_ROUTES, ...linkRoutes, ...memberRoutes } as Record<
+      const entries = Object.entries(PORTAL_ROUTES as Record<
         string,
         PortalRoute
       >);
@@ -25,8 +26,32 @@ function portalRoutes(): Plugin {
   };
 }
 
+/** Smaller than this, a compressed copy is not worth a file. */
+const COMPRESSED_BYTES_MIN = 600;
+
+/** Writes each text beside itself as `.br` and `.gz`: the server sends them as they are, and never compresses while somebody waits. */
+function compressed(): Plugin {
+  let folder = '';
+  return {
+    name: 'countersign:compressed',
+    apply: 'build',
+    configResolved: ({ root, build }) => {
+      folder = join(root, build.outDir);
+    },
+    closeBundle: () => {
+      for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+        if (!/\.(js|css|html|svg)$/.test(name)) continue;
+        const bytes = readFileSync(join(folder, name));
+        if (bytes.length < COMPRESSED_BYTES_MIN) continue;
+        writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes));
+        writeFileSync(join(folder, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+      }
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [react(), portalRoutes()],
+  plugins: [react(), portalRoutes(), compressed()],
   worker: { format: 'es' },
   build: {
     target: 'es2024',

@@ -1,6 +1,7 @@
 // Builds dist/: plain JavaScript that runs on Node 20 and later, outside the repository. Called by `npm pack` (prepack).
 // The core package is bundled in; the dependencies of package.json stay imports.
-import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, cpSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -24,4 +25,9 @@ await build({
   external: [...Object.keys(dependencies), ...Object.keys(optionalDependencies)],
   logLevel: 'warning',
 });
+// The portal's pages, built when they are not, go along: src/portal/built-pages.ts looks for them here.
+const pages = spawnSync('sh', [`${home}../../scripts/build-portal.sh`], { stdio: ['ignore', 'ignore', 'inherit'] });
+if (pages.status !== 0) throw new Error('the portal was not built');
+rmSync(`${home}portal`, { recursive: true, force: true });
+cpSync(`${home}../portal/dist`, `${home}portal`, { recursive: true, filter: (path) => !path.endsWith('.built') });
 copyFileSync(`${home}../../LICENSE`, `${home}LICENSE`);

@@ -1,15 +1,10 @@
 import places from 'virtual:portal-routes';
-import type { linkRoutes } from '@countersign/core/portal/link-routes';
-import type { memberRoutes } from '@countersign/core/portal/member-routes';
 import type { AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf } from '@countersign/core/portal/route';
-import type { PAGE_ROUTES, PORTAL_ROUTES } from '@countersign/core/portal/routes';
+import type { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { noteConnection } from './connection.ts';
 import { Problem, problemOf } from './problem.ts';
 
-type Routes = Omit<typeof PORTAL_ROUTES, keyof typeof PAGE_ROUTES | keyof typeof linkRoutes | keyof typeof memberRoutes> &
-  typeof PAGE_ROUTES &
-  typeof linkRoutes &
-  typeof memberRoutes;
+type Routes = typeof PORTAL_ROUTES;
 /** The name of a route of the portal's API: `runs.list`. */
 export type RouteName = keyof Routes & string;
 type Of<N extends RouteName> = Routes[N] extends PortalRoute ? Routes[N] : never;
