@@ -8,6 +8,7 @@ import { type Handler, Reply } from './handler.ts';
 import { linkHandlers } from './link-handlers.ts';
 import { memberHandlers } from './member-handlers.ts';
 import { PAGE_HANDLERS } from './page-handlers.ts';
+import { readParameters, requireForms } from './parameters.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { inputReader } from './read-input.ts';
 import { wrongRoutes } from './route-table.ts';
@@ -24,18 +25,6 @@ const HANDLERS: { [N in RouteName]: Handler<N> } = {
 
 // biome-ignore lint/suspicious/noExplicitAny: each handler takes what its own route describes; the table above ties the two by name.
 type AnyHandler = (asked: any) => Promise<unknown>;
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** The parameters that are no ids, by name, and their forms. */
-const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
-  seq: /^[1-9]\d{0,14}$/,
-  number: /^[1-9]\d{0,8}$/,
-  ordinal: /^(0|[1-9]\d{0,8})$/,
-  log: /^(audit|decisions|keys)$/,
-  prefix: /^[0-9a-f]{12}$/,
-  key: /^dk_[0-9a-f]{12}$/,
-};
 
 /**
  * The portal's own API, made of the table of its routes. The order of the checks is the same for all: session, membership and role,
@@ -58,23 +47,17 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
     handler: async (request, reply) => {
       void reply.headers(parts.headers.api);
       try {
-        const params = paramsOf(request);
+        const params = readParameters(request.params as Record<string, string>);
         const who = await whoAsks(parts, route.access, request.headers, params);
         if (route.method !== 'GET') parts.sameOrigin.require(request.headers);
         const { query, body } = await readInput(request, who);
+        requireForms(params);
         return send(reply, await handler({ ...who, params, query, body, caller: callerOf(request, parts), parts }));
       } catch (error) {
         throw asPortalError(error);
       }
     },
   });
-}
-
-/** Every parameter has its form, an id's unless said otherwise; what has not names nothing. */
-function paramsOf({ params }: FastifyRequest): Record<string, string> {
-  const ids = Object.entries(params as Record<string, string>).map(([name, id]) => [name, id.toLowerCase()] as const);
-  if (ids.some(([name, id]) => !(OTHER_FORMS[name] ?? UUID).test(id))) throw new ApiError('not_found');
-  return Object.fromEntries(ids);
 }
 
 /** Behind a proxy the last address in X-Forwarded-For is the one that the proxy saw; those before it are what the client says. */

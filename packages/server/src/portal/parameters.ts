@@ -1,0 +1,26 @@
+import { ApiError } from '../api-error.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The parameters that are no ids, by name, and their forms. */
+const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
+  seq: /^[1-9]\d{0,14}$/,
+  number: /^[1-9]\d{0,8}$/,
+  ordinal: /^(0|[1-9]\d{0,8})$/,
+  log: /^(audit|decisions|keys)$/,
+  prefix: /^[0-9a-f]{12}$/,
+  key: /^dk_[0-9a-f]{12}$/,
+};
+
+/** The parameters of a path in lower case, as ids are stored. What is no workspace's id is nobody's workspace. */
+export function readParameters(params: Readonly<Record<string, string>>): Record<string, string> {
+  const read = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.toLowerCase()]));
+  if (read.workspace !== undefined && !UUID.test(read.workspace)) throw new ApiError('not_found');
+  return read;
+}
+
+/** Every parameter has its form, an id's unless said otherwise; what has not names nothing. Behind the rule: who may not ask is told that. */
+export function requireForms(params: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(params))
+    if (!(OTHER_FORMS[name] ?? UUID).test(value)) throw new ApiError('not_found');
+}

@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import type { PortalRoute } from '@countersign/core/portal/route';
+import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let admin: PortalClient;
+/** Something that is there for each parameter. */
+const params: Record<string, string> = { seq: '1', log: 'audit', number: '1', ordinal: '0' };
+
+beforeAll(async () => {
+  server = await testServer();
+  const workspace = await server.workspace();
+  const key = await server.key(workspace);
+  admin = await portalClient(server, workspace, 'admin');
+  const named = { agent_name: 'bot' };
+  params.trace = (
+    await server.post(paths.traces, key, { trace_id: 't', ...named, spans: [{ span_id: 's', kind: 'llm', name: 'n' }] })
+  ).body.id;
+  await server.post(paths.telemetry, key, { trace_id: 'e', outcome: 'x' });
+  params.evaluation = (await server.post(paths.evaluations, key, { name: 'n', ...named })).body.id;
+  params.decision = (await server.post(paths.promotionCheck, key, named)).body.decision_id;
+  params.agent = (await admin.get('agents.list')).items[0]!.id;
+  params.submission = (await admin.get('runs.list', { query: { source: 'telemetry' } })).items[0]!.id;
+  const body = { agent_id: params.agent, severity: 'low', description: 'd', recertify: true };
+  params.incident = (await admin.get('incidents.open', { body })).id;
+  params.prefix = (await admin.get('keys.list')).items[0]!.prefix;
+  params.key = (await admin.get('signing.read')).decision_keys[0]!.key_id;
+});
+
+const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
+type Member = {
+  type?: string | string[];
+  enum?: unknown[];
+  format?: string;
+  pattern?: string;
+  maxLength?: number;
+  minLength?: number;
+};
+const membersOf = (schema: PortalRoute['query']): [string, Member][] =>
+  Object.entries(schema?.properties ?? {}) as [string, Member][];
+
+/** A good value of a query member: what is wrong must be the one that is tried. */
+const goodQuery = ({ query }: PortalRoute, except: string): Record<string, string> =>
+  Object.fromEntries(
+    ((query?.required as string[] | undefined) ?? []).filter((name) => name !== except).map((name) => [name, '0']),
+  );
+
+/** Texts that a member of a query cannot be. */
+function wrongTexts({ format, pattern, enum: values }: Member): string[] {
+  if (values !== undefined || format !== undefined) return ['', 'nonsense', '0', "' OR 1=1 --"];
+  return pattern?.includes('\\d')
+    ? ['', '-1', '1e3', '0x10', ' 5', '99999999999999999999']
+    : ['', 'a\u0000b', '\u0007', 'x'.repeat(513)];
+}
+
+const inQueries = routes.flatMap(([name, route]) =>
+  membersOf(route.query).map(([member, schema]) => ({ name, route, member, schema })),
+);
+
+describe('a wrong member of a query', () => {
+  test.each(inQueries)('$name: $member is a 422 at its place', async ({ name, route, member, schema }) => {
+    for (const text of wrongTexts(schema)) {
+      const { status, body } = await admin.ask(name, { params, query: { ...goodQuery(route, member), [member]: text } });
+      expect({ text, status, error: body.error, paths: body.issues?.map(({ path }: { path: string }) => path) }).toEqual({
+        text,
+        status: 422,
+        error: 'validation_failed',
+        paths: [`/${member}`],
+      });
+    }
+  });
+
+  test.each(routes.filter(([, { query }]) => query !== undefined))('%s: an unknown one is named', async (name, route) => {
+    const { status, body } = await admin.ask(name, { params, query: { ...goodQuery(route, ''), agnet_id: randomUUID() } });
+    expect([status, body.issues[0]]).toMatchObject([422, { path: '/agnet_id', code: 'unknown_member' }]);
+  });
+
+  test.each(inQueries.filter(({ member }) => member === 'cursor'))(
+    '$name: a cursor that was never given out is refused',
+    async ({ name }) => {
+      const texts = [
+        'x',
+        'bnVsbA',
+        ...[
+          [],
+          ['a'],
+          ['\u0000'],
+          ['1', '1'],
+          ['9e99'],
+          [randomUUID(), '-1'],
+          ['0000-00-00T00:00:00Z', randomUUID()],
+          [{}],
+          Array(9).fill('1'),
+        ].map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url')),
+      ];
+      for (const cursor of texts) {
+        const { status, body } = await admin.ask(name, { params, query: { cursor } });
+        // A name is a cursor of the list of agents, and a number one of those by number.
+        if (status === 200) expect(['agents.list', 'runs.spans']).toContain(name);
+        else expect([cursor, status, body.issues[0].path]).toEqual([cursor, 422, '/cursor']);
+      }
+    },
+  );
+});
+
+/** Bodies that are good but for what is tried. */
+const GOOD_BODIES: Partial<Record<RouteName, () => Record<string, unknown>>> = {
+  'workspace.rename': () => ({ name: 'other' }),
+  'agents.set_risk': () => ({ risk_level: 'low' }),
+  'approvals.approve': () => ({ rationale: 'r' }),
+  'approvals.reject': () => ({ rationale: 'r' }),
+  'approvals.withdraw': () => ({ rationale: 'r' }),
+  'recertifications.close': () => ({ rationale: 'r' }),
+  'incidents.open': () => ({ agent_id: params.agent, severity: 'low', description: 'd', recertify: false }),
+  'violations.record': () => ({ agent_id: params.agent, policy: 'p', severity: 'low', description: 'd' }),
+  'keys.mint': () => ({ kind: 'live', name: 'k', scopes: ['audit'] }),
+  'keys.change_scopes': () => ({ scopes: ['audit'] }),
+};
+
+/** Values that a member of a body cannot have. */
+function wrongValues({ type, enum: values, format, maxLength, minLength }: Member): unknown[] {
+  const types = [type ?? 'string'].flat();
+  if (types.includes('boolean')) return ['true', 0, []];
+  if (types.includes('array')) return ['audit', {}, [], ['nonsense'], ['audit', 'audit'], [1]];
+  const long = maxLength === undefined || maxLength > 100_000 ? [] : ['x'.repeat(maxLength + 1)];
+  const odd = format !== undefined || values !== undefined ? ['nonsense'] : ['a\u0000b', '\ud800'];
+  return [7, {}, [], ...(minLength === undefined ? [] : ['']), ...odd, ...long];
+}
+
+const inBodies = routes.flatMap(([name, route]) =>
+  membersOf(route.body).map(([member, schema]) => ({
+    name,
+    member,
+    schema,
+    required: (route.body!.required as string[]).includes(member),
+  })),
+);
+
+describe('a wrong member of a body', () => {
+  test('of every route that takes one is tried', () => {
+    expect(Object.keys(GOOD_BODIES).sort()).toEqual(
+      routes
+        .filter(([, { body }]) => body !== undefined)
+        .map(([name]) => name)
+        .sort(),
+    );
+  });
+
+  test.each(inBodies)(
+    '$name: $member is a 422 at its place, and nothing is written',
+    async ({ name, member, schema, required }) => {
+      const rows = () =>
+        server.database.sql(
+          `SELECT (SELECT count(*) FROM countersign.audit_entries) AS audit, (SELECT count(*) FROM countersign.key_events) AS keys`,
+        );
+      const before = await rows();
+      const good = GOOD_BODIES[name]!();
+      const { [member]: _, ...without } = good;
+      const bodies = wrongValues(schema).map((value) => ({ ...good, [member]: value }));
+      for (const body of required ? [...bodies, without, { ...good, [member]: null }] : bodies) {
+        const answer = await admin.ask(name, { params, body: JSON.stringify(body) });
+        const at: string[] = answer.body.issues?.map(({ path }: { path: string }) => path) ?? [];
+        expect({
+          body,
+          status: answer.status,
+          elsewhere: at.filter((path) => path !== `/${member}` && !path.startsWith(`/${member}/`)),
+        }).toEqual({
+          body,
+          status: 422,
+          elsewhere: [],
+        });
+        expect(at.length).toBeGreaterThan(0);
+      }
+      expect(await rows()).toEqual(before);
+    },
+  );
+
+  test.each(Object.keys(GOOD_BODIES) as RouteName[])('%s: no JSON, no object, an unknown member', async (name) => {
+    for (const body of ['', '{', '[]', '7', '{"nonsense":1}']) {
+      const answer = await admin.ask(name, { params, body });
+      expect([body, answer.status]).toEqual([body, 422]);
+    }
+  });
+});
+
+describe('what is asked for by a parameter', () => {
+  const inPaths = routes.flatMap(([name, { path }]) =>
+    [...path.matchAll(/:(\w+)/g)]
+      .map(([, parameter]) => ({ name, parameter: parameter! }))
+      .filter(({ parameter }) => parameter !== 'workspace'),
+  );
+  test.each(inPaths)('$name: an unknown or impossible $parameter is a 404', async ({ name, parameter }) => {
+    const unknown: Record<string, string> = {
+      seq: '999999999',
+      number: '999',
+      ordinal: '999',
+      log: 'nonsense',
+      prefix: '0123456789ab',
+      key: 'dk_0123456789ab',
+    };
+    const body = GOOD_BODIES[name]?.();
+    const query = goodQuery(PAGE_ROUTES[name as keyof typeof PAGE_ROUTES], '');
+    const [, rest] = PAGE_ROUTES[name as keyof typeof PAGE_ROUTES].path.split(`:${parameter}`);
+    for (const value of [unknown[parameter] ?? randomUUID(), 'nonsense', '-1', '1e9', "x' OR '1'='1", '99999999999999999999']) {
+      const answer = await admin.ask(name, {
+        params: { ...params, [parameter]: value },
+        query,
+        ...(body === undefined ? {} : { body }),
+      });
+      expect({ value, rest, status: answer.status }).toEqual({ value, rest, status: 404 });
+    }
+  });
+});
