@@ -1,4 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { unavailable } from '../api-error.ts';
+import { Slots } from '../database/slots.ts';
 import { type Argon2Cost, argon2id } from './argon2id.ts';
 
 /** What new hashes cost: OWASP's Password Storage Cheat Sheet, argon2id with 19 MiB and two passes. About 30 ms of one core. */
@@ -14,10 +16,30 @@ interface Hashed extends Argon2Cost {
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
+/** Hashes under way at once: half of the threads that Node has for such work, and 19 MiB each. */
+const AT_ONCE = 2;
+/** Hashes that may wait for their turn, a second or two of work; beyond, 503. */
+const WAITING_MAX = 64;
+const turns = new Slots(AT_ONCE);
+let asked = 0;
+
+/** Whoever floods the sign-in from many addresses at once shall find a full waiting room, not the end of the machine's memory and threads. */
+async function inTurn(work: () => Promise<Buffer>): Promise<Buffer> {
+  if (asked >= AT_ONCE + WAITING_MAX) throw unavailable('too many passwords to look at');
+  asked += 1;
+  const release = await turns.take();
+  try {
+    return await work();
+  } finally {
+    release();
+    asked -= 1;
+  }
+}
+
 /** Hashes a password with a salt of its own. Returns the PHC string: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  return written({ ...COST, salt, tag: await argon2id(bytesOf(password), salt, TAG_BYTES, COST) });
+  return written({ ...COST, salt, tag: await inTurn(() => argon2id(bytesOf(password), salt, TAG_BYTES, COST)) });
 }
 
 /**
@@ -26,7 +48,7 @@ export async function hashPassword(password: string): Promise<string> {
  */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
   const { salt, tag, ...cost } = hash === null ? NOBODYS : read(hash);
-  const made = await argon2id(bytesOf(password), salt, tag.length, cost);
+  const made = await inTurn(() => argon2id(bytesOf(password), salt, tag.length, cost));
   return timingSafeEqual(made, tag) && hash !== null;
 }
 

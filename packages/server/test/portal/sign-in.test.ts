@@ -1,11 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Argon2Cost } from '../../src/people/argon2id.ts';
+import { type Argon2Cost, argon2id, byJavaScript } from '../../src/people/argon2id.ts';
 
 /** What each hash has cost, in the order in which they were made. */
 const work = vi.hoisted((): Argon2Cost[] => []);
 vi.mock('../../src/people/argon2id.ts', async (original) => {
-  const { argon2id } = await original<typeof import('../../src/people/argon2id.ts')>();
+  const { argon2id, ...rest } = await original<typeof import('../../src/people/argon2id.ts')>();
   return {
+    ...rest,
     argon2id: (message: Buffer, salt: Buffer, tagBytes: number, cost: Argon2Cost) => {
       work.push(cost);
       return argon2id(message, salt, tagBytes, cost);
@@ -141,6 +142,25 @@ describe('a password', () => {
     const known = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     expect([await isPassword('password', known), await isPassword('Password', known)]).toEqual([true, false]);
     expect(isOutdated(known)).toBe(true);
+  });
+
+  test('is hashed alike where Node has no argon2: by Node, in JavaScript, and by the reference implementation', async () => {
+    const [salt, cost] = [Buffer.from('somesalt'), { memoryKiB: 256, passes: 2, lanes: 1 }];
+    const hash = await byJavaScript(Buffer.from('password'), salt, 32, cost);
+    expect(hash.toString('hex')).toBe('9dfeb910e80bad0311fee20f9c0e2b12c17987b4cac90c2ef54d5b3021c68bfe');
+    expect(await argon2id(Buffer.from('password'), salt, 32, cost)).toEqual(hash);
+    const lanes = { memoryKiB: 512, passes: 3, lanes: 4 };
+    const long = Buffer.from('long '.repeat(200));
+    expect(await byJavaScript(long, salt, 16, lanes)).toEqual(await argon2id(long, salt, 16, lanes));
+  });
+
+  test('is looked at in turn: a flood finds a full waiting room, and whoever is in it is served', async () => {
+    const hash = await hashPassword(PASSWORD);
+    const outcomes = await Promise.all(
+      Array.from({ length: 90 }, () => isPassword(PASSWORD, hash).catch((error: { code: string }) => error.code)),
+    );
+    expect(outcomes).toEqual([...Array(66).fill(true), ...Array(24).fill('unavailable')]);
+    expect(await isPassword(PASSWORD, hash)).toBe(true);
   });
 
   test('is the same however its characters were composed', async () => {
