@@ -141,7 +141,7 @@ export const VARIABLES = {
   publicUrl: variable(
     'COUNTERSIGN_PUBLIC_URL',
     undefined,
-    'Where people reach the portal, https://host without a path: one-time links begin with it. Host and port of this server when unset.',
+    'Where people reach the portal, https://host without a path: one-time links begin with it, and its pages may ask for changes.',
     optionally(origin),
   ),
   masterSecret: variable(

@@ -25,7 +25,7 @@ export function openPortal(
     reader,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
     cookie: new SessionCookie(secure),
-    sameOrigin: sameOrigin({ secure, behindProxy }),
+    sameOrigin: sameOrigin({ secure, behindProxy, publicUrl: config.publicUrl }),
     behindProxy,
     reading,
     bytesMax: config.recordBytesMax,

@@ -2,16 +2,12 @@ import type { Role } from '@countersign/core/portal/route';
 import { ROLES } from '@countersign/core/portal/route';
 import { type Command, Option } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
-import type { OpenDatabase } from '../open-database.ts';
 import { addMember } from '../people/add-member.ts';
-import { comparedEmail } from '../people/email-address.ts';
-import { inviteMember, resetLink } from '../people/members.ts';
+import { inviteMember } from '../people/members.ts';
 import type { IssuedLink } from '../people/one-time-links.ts';
+import { operatorsResetLink } from '../people/reset-links.ts';
 import { publicAddress } from '../public-address.ts';
 import { listMembers } from '../storage/memberships.ts';
-import { findAccount } from '../storage/people.ts';
-import type { Tenant } from '../storage/tenants.ts';
-import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION, parseEmail, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
@@ -30,7 +26,7 @@ export function addMembers(program: Command, session: Session): void {
 }
 
 /** Prints a link as people open it, alone on stdout. */
-export async function answerLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
+async function answerLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
   const link = publicAddress(session.config) + path;
   await session.answer({ link, expires_at: expiresAt }, link);
   session.say(`works once, until ${shownTime(expiresAt)}; give it to nobody else`);
@@ -96,22 +92,14 @@ function addList(group: Command, session: Session): void {
 function addResetPassword(group: Command, session: Session): void {
   group
     .command('reset-password')
-    .description('Let a member set a new password. Prints a link that works once, for an hour.')
-    .requiredOption(...WORKSPACE_OPTION)
+    .description(
+      'Let somebody set a new password, in all workspaces that they belong to. Prints a link that works once, for an hour.',
+    )
     .requiredOption(...EMAIL_OPTION)
     .option(...JSON_OPTION)
-    .addHelpText('after', examples('members reset-password --workspace acme --email ada@example.com'))
-    .action(async ({ workspace, email }: { workspace: string; email: string }) => {
-      const link = await session.withWorkspace(workspace, (database, tenant) => resetOf(database, tenant, email));
+    .addHelpText('after', examples('members reset-password --email ada@example.com'))
+    .action(async ({ email }: { email: string }) => {
+      const link = await session.withDatabase(({ pool }) => operatorsResetLink(pool, email));
       await answerLink(session, link);
     });
-}
-
-async function resetOf({ pool }: OpenDatabase, { id, name }: Tenant, email: string): Promise<IssuedLink> {
-  const account = await findAccount(pool, comparedEmail(email));
-  const link = account === undefined ? undefined : await resetLink(pool, id, account.id, 'operator');
-  if (link !== undefined) return link;
-  throw new Refusal(
-    `workspace ${JSON.stringify(name)} has no member with this e-mail address; \`members list\` shows those it has`,
-  );
 }

@@ -11,8 +11,9 @@ import { makeMember } from './join.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
 /**
- * Makes somebody a member without asking them, and returns a link that signs them in. Who has no account gets one without a password:
- * a link of `resetLink` sets it. For the operator alone, who could write it into the database anyway.
+ * Makes somebody a member without asking them, and returns a link that signs them in. Who has no account gets one without a password: a
+ * link of `operatorsResetLink` sets it. For the operator alone. Somebody who has a password is invited instead: without mail nobody knows
+ * that an account belongs to whoever its address names, and an invitation takes both the link and the password.
  */
 export async function addMember(
   pool: Pool,
@@ -23,10 +24,14 @@ export async function addMember(
   requireLabel('the name', name);
   const email = comparedEmail(given);
   return governanceAct(pool, tenantId, by, async (act) => {
-    const personId = (await accountOf(act.tx, email))?.id ?? newId();
-    const isNew = await insertPerson(act.tx, { id: personId, email, name, password: null });
-    if (!isNew && (await accountOf(act.tx, email))?.id !== personId)
-      throw new Refusal('somebody has just made an account with this e-mail address; try again');
+    const newcomer = { id: newId(), email, name, password: null };
+    const isNew = await insertPerson(act.tx, newcomer);
+    const account = isNew ? undefined : await accountOf(act.tx, email);
+    if (account?.hasPassword === true)
+      throw new Refusal(
+        'somebody with this e-mail address has an account with a password; `members invite` makes a link for them',
+      );
+    const personId = account?.id ?? newcomer.id;
     await makeMember(act, personId, role, { by });
     return issueLink(act.tx, { purpose: 'sign_in', workspaceId: tenantId, personId }, by);
   });

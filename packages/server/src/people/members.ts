@@ -1,9 +1,9 @@
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
 import type { Transaction } from '../database/transaction.ts';
-import { changeRoleOf, countAdmins, deleteMembership, findRole, workspacesOf } from '../storage/memberships.ts';
+import { changeRoleOf, countAdmins, deleteMembership, findRole } from '../storage/memberships.ts';
 import { voidInvitations, voidLinksMadeBy, withdrawInvitation } from '../storage/one-time-links.ts';
-import { accountOf, lockAccount } from '../storage/people.ts';
+import { accountOf } from '../storage/people.ts';
 import { type Act, governanceAct } from '../workspace/governance-act.ts';
 import type { ActingPerson } from '../workspace/ingestion-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
@@ -14,7 +14,7 @@ import { type IssuedLink, issueLink } from './one-time-links.ts';
  * One act on the members of a workspace, behind the locked head of its ledger: acts wait for each other. Whoever acts must be admin still,
  * which they may have ceased to be since they were asked for their session.
  */
-const memberAct = <T>(pool: Pool, tenantId: string, by: ActingPerson, work: (act: Act) => Promise<T>): Promise<T> =>
+export const memberAct = <T>(pool: Pool, tenantId: string, by: ActingPerson, work: (act: Act) => Promise<T>): Promise<T> =>
   governanceAct(pool, tenantId, by, async (act) => {
     if (by !== 'operator' && (await findRole(act.tx, by.slice('user:'.length))) !== 'admin')
       throw new Refusal('you are no longer an admin of this workspace');
@@ -83,29 +83,4 @@ async function admitNoMoreAsAdmin(tx: Transaction, personId: string): Promise<vo
   if ((await countAdmins(tx)) === 1)
     throw new Refusal('the last admin of a workspace can neither go nor lose the role; make somebody else admin first');
   await voidLinksMadeBy(tx, `user:${personId}`);
-}
-
-/**
- * Makes a link by which a member sets a new password; undefined when there is no such member. A password opens every workspace that the
- * person belongs to: so an admin may do this only for somebody who belongs nowhere that the admin is not admin of. The operator may always.
- */
-export const resetLink = (pool: Pool, tenantId: string, personId: string, by: ActingPerson): Promise<IssuedLink | undefined> =>
-  memberAct(pool, tenantId, by, async ({ tx, record }) => {
-    if ((await findRole(tx, personId)) === undefined) return undefined;
-    await lockAccount(tx, personId); // whoever joins another workspace meanwhile waits, and then ends this link
-    if (by !== 'operator') await requireAdminOfAll(tx, personId, by.slice('user:'.length));
-    const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, by);
-    await record({ action: 'member.password_reset', subject: `user:${personId}` });
-    return link;
-  });
-
-async function requireAdminOfAll(tx: Transaction, personId: string, adminId: string): Promise<void> {
-  const theirs = await workspacesOf(tx, personId);
-  const own = new Set(
-    (await workspacesOf(tx, adminId)).flatMap(({ workspaceId, role }) => (role === 'admin' ? [workspaceId] : [])),
-  );
-  if (!theirs.every(({ workspaceId }) => own.has(workspaceId)))
-    throw new Refusal(
-      'this person belongs to other workspaces too, which their password opens as well; let the operator make the link: `countersign-server members reset-password`',
-    );
 }

@@ -1,7 +1,8 @@
 import { ApiError } from '../api-error.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { changeRole, inviteMember, leave, removeMember, resetLink, withdraw } from '../people/members.ts';
+import { changeRole, inviteMember, leave, removeMember, withdraw } from '../people/members.ts';
 import type { IssuedLink } from '../people/one-time-links.ts';
+import { resetLink } from '../people/reset-links.ts';
 import { listMembers } from '../storage/memberships.ts';
 import { listInvitations } from '../storage/one-time-links.ts';
 import { handlers } from './handler.ts';

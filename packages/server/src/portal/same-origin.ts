@@ -11,8 +11,17 @@ export interface SameOrigin {
  * What asks for a change must be a page of this origin: browsers say so by Origin with every request that is no GET, and by
  * Sec-Fetch-Site where they can; a page can write neither. A request without Origin is by no page, and is refused as well.
  * @param secure whether pages are reached by TLS. @param behindProxy whether a proxy may have kept the host in X-Forwarded-Host.
+ * @param publicUrl the origin that people know, where the operator has named it: a proxy may ask for another host.
  */
-export function sameOrigin({ secure, behindProxy }: { secure: boolean; behindProxy: boolean }): SameOrigin {
+export function sameOrigin({
+  secure,
+  behindProxy,
+  publicUrl,
+}: {
+  secure: boolean;
+  behindProxy: boolean;
+  publicUrl: string | undefined;
+}): SameOrigin {
   const scheme = secure ? 'https:' : 'http:';
   return {
     require: (headers) => {
@@ -22,7 +31,7 @@ export function sameOrigin({ secure, behindProxy }: { secure: boolean; behindPro
       if (origin === undefined) throw crossOrigin('Origin is missing');
       const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
       const hosts = [headers.host, forwarded].flatMap((host) => (typeof host === 'string' ? [host.toLowerCase()] : []));
-      const own = hosts.some((host) => isOrigin(origin, scheme, host));
+      const own = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host));
       if (!own) throw crossOrigin('Origin is not the address that this server was asked at');
     },
   };

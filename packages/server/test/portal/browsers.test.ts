@@ -71,6 +71,14 @@ describe('a change that another page asks for (cross-site request forgery)', () 
   });
 });
 
+test('behind a proxy that asks for another host, the pages of the public address are the own ones', async () => {
+  const proxied = await testServer({ database: server.database, behindProxy: true, publicUrl: 'https://portal.example.com' });
+  const claim = { email: 'ada@example.com', password: PASSWORD };
+  const from = (origin: string) => new Browser(proxied).call('POST', '/session', claim, { origin });
+  expect(outcome(await from('https://portal.example.com'))).toBe('200 ok');
+  expect(outcome(await from('https://portal.example.com.evil.example'))).toBe('403 cross_origin');
+});
+
 describe('what browsers are told', () => {
   const headersOf = async (path: string, method = 'GET') => (await fetch(server.url + path, { method })).headers;
 

@@ -41,7 +41,7 @@ describe('countersign-server and the people', () => {
   });
 
   test('members reset-password: a link that sets a new one', async () => {
-    const { out } = await run('members', 'reset-password', '--workspace', 'acme', '--email', 'grace@example.com');
+    const { out } = await run('members', 'reset-password', '--email', 'grace@example.com');
     const answer = await use(new Browser(server), 'reset-password', { token: tokenOf(out), password: 'another good password' });
     expect(answer.body.person.name).toBe('Grace');
   });
@@ -83,7 +83,8 @@ describe('countersign-server and the people', () => {
     [['members', 'invite', '--workspace', 'acme', '--email', 'nobody', '--role', 'viewer'], 2, /e-mail address/],
     [['members', 'invite', '--workspace', 'acme', '--email', 'a@b.example', '--role', 'owner'], 2, /viewer, approver, admin/],
     [['members', 'invite', '--workspace', 'nowhere', '--email', 'a@b.example', '--role', 'viewer'], 9, /no workspace/],
-    [['members', 'reset-password', '--workspace', 'acme', '--email', 'stranger@example.com'], 9, /no member/],
+    [['members', 'reset-password', '--email', 'stranger@example.com'], 9, /nobody has an account/],
+    [['members', 'add', '--workspace', 'other', '--email', 'grace@example.com', '--role', 'viewer'], 9, /members invite/],
     [
       ['members', 'invite', '--workspace', 'acme', '--email', 'admin@example.com', '--role', 'viewer'],
       9,

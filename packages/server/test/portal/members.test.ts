@@ -1,6 +1,6 @@
 import type { Role } from '@countersign/core/portal/route';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { resetLink } from '../../src/people/members.ts';
+import { operatorsResetLink } from '../../src/people/reset-links.ts';
 import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
 
@@ -132,7 +132,16 @@ describe('a password reset by an admin', () => {
       admin.id,
     ]);
     expect(outcome(await ask(grace))).toBe('200 ok');
-    expect((await resetLink(server.open.pool, workspace, grace.id, 'operator'))?.path).toMatch(/^\/link#/);
+  });
+
+  test('by the operator is for anybody who has an account, and is in the ledger of each workspace that it opens', async () => {
+    const grace = await person(server, { [workspace]: 'viewer' });
+    const stranger = await person(server);
+    for (const { email, id } of [grace, stranger]) {
+      const { path } = await operatorsResetLink(server.open.pool, email.toUpperCase());
+      expect((await use(path, 'another good password')).body.person.id).toBe(id);
+    }
+    expect(await recorded()).toMatchObject([{ actor: 'operator', action: 'member.password_reset', subject: `user:${grace.id}` }]);
   });
 
   test('is void once the person has joined another workspace, or the admin is one no more', async () => {

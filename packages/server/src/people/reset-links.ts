@@ -1,0 +1,58 @@
+import type { Pool } from 'pg';
+import { inPersonTransaction, type Transaction } from '../database/transaction.ts';
+import { findRole, membershipsOf, workspacesOf } from '../storage/memberships.ts';
+import { findAccount, lockAccount } from '../storage/people.ts';
+import { governanceAct } from '../workspace/governance-act.ts';
+import type { ActingPerson } from '../workspace/ingestion-keys.ts';
+import { Refusal } from '../workspace/refusal.ts';
+import { comparedEmail } from './email-address.ts';
+import { memberAct } from './members.ts';
+import { type IssuedLink, issueLink } from './one-time-links.ts';
+
+/** What the ledger says of a link by which a person sets a new password. */
+const entry = (personId: string) => ({ action: 'member.password_reset', subject: `user:${personId}` });
+
+/**
+ * Makes a link by which a member sets a new password; undefined when there is no such member. A password opens every workspace that the
+ * person belongs to: so an admin may do this only for somebody who belongs nowhere that the admin is not admin of.
+ */
+export const resetLink = (
+  pool: Pool,
+  tenantId: string,
+  personId: string,
+  by: ActingPerson & `user:${string}`,
+): Promise<IssuedLink | undefined> =>
+  memberAct(pool, tenantId, by, async ({ tx, record }) => {
+    if ((await findRole(tx, personId)) === undefined) return undefined;
+    await lockAccount(tx, personId); // whoever joins another workspace meanwhile waits, and then ends this link
+    await requireAdminOfAll(tx, personId, by.slice('user:'.length));
+    const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, by);
+    await record(entry(personId));
+    return link;
+  });
+
+async function requireAdminOfAll(tx: Transaction, personId: string, adminId: string): Promise<void> {
+  const theirs = await workspacesOf(tx, personId);
+  const own = new Set(
+    (await workspacesOf(tx, adminId)).flatMap(({ workspaceId, role }) => (role === 'admin' ? [workspaceId] : [])),
+  );
+  if (!theirs.every(({ workspaceId }) => own.has(workspaceId)))
+    throw new Refusal(
+      'this person belongs to other workspaces too, which their password opens as well; let the operator make the link: `countersign-server members reset-password`',
+    );
+}
+
+/**
+ * The same by the operator, for anybody who has an account, members or not: somebody who was removed and has lost the password could never
+ * accept an invitation again. The ledger of each workspace that the person belongs to says so, before there is a link.
+ */
+export async function operatorsResetLink(pool: Pool, email: string): Promise<IssuedLink> {
+  const account = await findAccount(pool, comparedEmail(email));
+  if (account === undefined)
+    throw new Refusal('nobody has an account with this e-mail address; `members list` shows those of a workspace');
+  for (const { workspaceId } of await inPersonTransaction(pool, account.id, membershipsOf))
+    await governanceAct(pool, workspaceId, 'operator', ({ record }) => record(entry(account.id)));
+  return inPersonTransaction(pool, account.id, (tx) =>
+    issueLink(tx, { purpose: 'password_reset', personId: account.id }, 'operator'),
+  );
+}
