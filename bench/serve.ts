@@ -13,6 +13,7 @@ import { bodyReader } from '../packages/server/src/http/validate-body.ts';
 import { appendAuditEntry } from '../packages/server/src/ingest/audit.ts';
 import type { Answered } from '../packages/server/src/ingest/endpoint.ts';
 import { type PreparedAudit, writeAudit } from '../packages/server/src/ingest/write-audit.ts';
+import { RememberedHeads } from '../packages/server/src/ledger/remembered-heads.ts';
 import { type OpenDatabase, openDatabase } from '../packages/server/src/open-database.ts';
 import { start } from '../packages/server/src/serve.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
@@ -47,6 +48,7 @@ function peakBytes(): number {
 
 /** The limits of the table that need the same server: authenticate, read, and store nothing, or one entry a transaction. */
 function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenDatabase): void {
+  const heads = new RememberedHeads();
   const slots = new Slots(config.databaseConnections);
   const oneByOne = new BatchWriter<PreparedAudit, Answered>({
     name: 'audit-singly',
@@ -54,7 +56,7 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
     inFlightMax: 1,
     admission: new Admission(config.queueBytesMax),
     slots,
-    write: (tenantId, items) => inTenantTransaction(pool, tenantId, (tx) => writeAudit(tx, items)),
+    write: (tenantId, items) => inTenantTransaction(pool, tenantId, (tx) => writeAudit(tx, items, heads)),
   });
   const readTrace = bodyReader(operations.ingestTrace);
   const readEntry = bodyReader(operations.appendAuditEntry);

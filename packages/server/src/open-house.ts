@@ -12,6 +12,7 @@ import { type DecisionKeys, writeDecisions } from './ingest/write-decisions.ts';
 import { writeEvaluations } from './ingest/write-evaluations.ts';
 import { writeTelemetry } from './ingest/write-telemetry.ts';
 import { writeTraces } from './ingest/write-traces.ts';
+import { RememberedHeads } from './ledger/remembered-heads.ts';
 import type { OpenDatabase } from './open-database.ts';
 
 /** Items of a batch, and batches of a tenant under way at once, by kind of record (docs/performance.md). */
@@ -28,6 +29,7 @@ const SHAPES = {
 export function openHouse(parts: { database: OpenDatabase; queue: Admission; metrics: Metrics; connections: number }): House {
   const { database, queue, metrics } = parts;
   const slots = new Slots(parts.connections);
+  const heads = new RememberedHeads();
   const decisionKeys = rememberedKeys(database.secrets.masterSecret);
   const writer = <I extends Item>(
     name: keyof typeof SHAPES,
@@ -50,7 +52,11 @@ export function openHouse(parts: { database: OpenDatabase; queue: Admission; met
     traces: writer('traces', writeTraces),
     telemetry: writer('telemetry', writeTelemetry),
     evaluations: writer('evaluations', writeEvaluations),
-    audit: writer('audit', writeAudit, (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length)),
+    audit: writer(
+      'audit',
+      (tx, items) => writeAudit(tx, items, heads),
+      (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length),
+    ),
     decisions: writer('decisions', (tx, checks) =>
       writeDecisions(tx, checks, decisionKeys, ({ allowed, reason }) => {
         metrics.decisions.inc({ reason });

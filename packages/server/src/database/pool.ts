@@ -54,8 +54,11 @@ export function isDatabaseAway(error: unknown): boolean {
   return /terminat|timeout|timed out|not queryable|closed|ended|Cannot use a pool/i.test(error.message);
 }
 
-/** Errors that another try may not meet again: deadlock, serialization failure, a unique row that another node was first to insert. */
-const RETRYABLE = new Set(['40001', '40P01', '23505']);
+/**
+ * Errors that another try may not meet again: deadlock, serialization failure, a unique row that another node was first to insert, and
+ * division by zero, by which a statement says that it did not find what it was told to (moveGuessedHead).
+ */
+const RETRYABLE = new Set(['40001', '40P01', '23505', '22012']);
 
 /** Whether the same batch may succeed when it is tried again. */
 export const isWorthRetrying = (error: unknown): boolean => RETRYABLE.has(String((error as { code?: unknown } | null)?.code));

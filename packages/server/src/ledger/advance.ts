@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/transaction.ts';
-import { type LockedHead, type LogName, lockHeads, moveHead } from '../storage/ledger.ts';
+import { type LockedHead, type LogName, lockHeads, moveGuessedHead, moveHead } from '../storage/ledger.ts';
 import { insertTreeNodes } from '../storage/tree.ts';
 import { catchUp, type GrownTree, growTree } from './log-tree.ts';
 
@@ -30,7 +30,7 @@ async function withTree(tx: Transaction, log: LogName, head: LockedHead): Promis
 /**
  * The one way to move a log on: grows its tree by the leaf data of the rows just appended, stores what is complete, moves the head.
  * @param rowHash the last row's, for the log whose rows are chained; null for the others.
- * @returns the tree as it is now; `sent` rejects if a statement fails.
+ * @returns the tree and the head as they are now; `sent` rejects if a statement fails.
  */
 export function advance(
   tx: Transaction,
@@ -38,9 +38,12 @@ export function advance(
   head: LockedHead,
   leafData: readonly Uint8Array[],
   rowHash: string | null,
-): { tree: GrownTree; sent: Promise<unknown> } {
+): { tree: GrownTree; moved: LockedHead; sent: Promise<unknown> } {
   const tree = growTree(head.tree, leafData);
-  if (leafData.length === 0) return { tree, sent: Promise.resolve() };
+  if (leafData.length === 0) return { tree, moved: head, sent: Promise.resolve() };
   const moved: LockedHead = { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } };
-  return { tree, sent: Promise.all([insertTreeNodes(tx, log, tree.nodes), moveHead(tx, log, moved)]) };
+  // First of all: a guessed head is locked by being moved, and heads come before rows in the order of locks.
+  const { guessed } = head;
+  const movedIt = guessed === undefined ? moveHead(tx, log, moved) : moveGuessedHead(tx, log, guessed, moved);
+  return { tree, moved, sent: Promise.all([movedIt, insertTreeNodes(tx, log, tree.nodes)]) };
 }

@@ -22,20 +22,20 @@ export const entryOf = (said: Pick<NewEntry, 'recorded_by' | 'actor' | 'action'>
 });
 
 /**
- * The one way to append to a tenant's audit ledger: links the entries behind the locked head and sends the rows and the new head.
+ * The one way to append to a tenant's audit ledger: links the entries behind the locked (or guessed) head and sends the new head and the rows.
  * The rows are committed when the caller's transaction is; `sent` rejects if a statement fails.
  */
 export function appendEntries(
   tx: Transaction,
   head: LockedHead,
   entries: readonly NewEntry[],
-): { rows: ChainedRow[]; tree: GrownTree; sent: Promise<unknown> } {
+): { rows: ChainedRow[]; tree: GrownTree; moved: LockedHead; sent: Promise<unknown> } {
   const unlinked = entries.map(
     (entry): UnlinkedEntry => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }),
   );
   const rows = linkEntries(head, unlinked, digests);
-  const inserted = rows.length === 0 ? Promise.resolve() : insertAuditEntries(tx, rows);
   const leafData = rows.map(({ rowHash }) => Buffer.from(rowHash, 'hex'));
-  const { tree, sent } = advance(tx, 'audit', head, leafData, rows.at(-1)?.rowHash ?? head.rowHash);
-  return { rows, tree, sent: Promise.all([inserted, sent]) };
+  const { tree, moved, sent } = advance(tx, 'audit', head, leafData, rows.at(-1)?.rowHash ?? head.rowHash);
+  const inserted = rows.length === 0 ? Promise.resolve() : insertAuditEntries(tx, rows);
+  return { rows, tree, moved, sent: Promise.all([sent, inserted]) };
 }

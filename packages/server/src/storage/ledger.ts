@@ -1,6 +1,7 @@
 import type { ChainedRow, ChainHead } from '@countersign/core/domain/audit-chain';
 import { digestArray, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
 
 /** A tenant's logs, in the order in which their heads are locked everywhere. */
 export type LogName = 'audit' | 'decisions' | 'keys';
@@ -15,13 +16,26 @@ export interface StoredTree {
 export interface LockedHead extends ChainHead {
   /** UTC with milliseconds, `2026-11-20T09:30:00.123Z`. */
   now: string;
+  /** The database's clock when the head was read, likewise. */
+  clock: string;
   tree: StoredTree;
+  /** Not locked but guessed: where the head must stand when it is moved (ledger/remembered-heads.ts). */
+  guessed?: ChainHead;
 }
 
-const LOCK = sql<{ log: LogName; seq: number; row_hash: string | null; tree_size: number; frontier: Buffer; now: string }>(
+interface HeadRow {
+  seq: number;
+  row_hash: string | null;
+  tree_size: number;
+  frontier: Buffer;
+  now: string;
+  clock: string;
+}
+
+const LOCK = sql<HeadRow & { log: LogName }>(
   'lock_log_heads',
-  `SELECT log, seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier,
-          to_char(greatest(clock_timestamp(), last_recorded_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS now
+  `SELECT log, seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier, ${instantText('greatest(clock_timestamp(), last_recorded_at)')} AS now,
+          ${instantText('clock_timestamp()')} AS clock
      FROM countersign.log_heads WHERE tenant_id = $1 AND log = ANY ($2::text[]) ORDER BY log FOR UPDATE`,
 );
 
@@ -34,16 +48,17 @@ export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Prom
   return new Map(rows.map((row) => [row.log, headOf(row)]));
 }
 
-const headOf = (row: { seq: number; row_hash: string | null; tree_size: number; frontier: Buffer; now: string }): LockedHead => ({
+const headOf = (row: HeadRow): LockedHead => ({
   seq: row.seq,
   rowHash: row.row_hash,
   now: row.now,
+  clock: row.clock,
   tree: { size: row.tree_size, frontier: row.frontier },
 });
 
-const READ_HEAD = sql<{ seq: number; row_hash: string | null; tree_size: number; frontier: Buffer; now: string }>(
+const READ_HEAD = sql<HeadRow>(
   'read_log_head',
-  `SELECT seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier, '' AS now FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2`,
+  `SELECT seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier, '' AS now, '' AS clock FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2`,
 );
 
 /** A log's head as it is, not locked: number, hash and tree of one moment. */
@@ -61,6 +76,21 @@ const MOVE = sql(
 /** Moves a head behind the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
 export async function moveHead(tx: Transaction, log: LogName, head: LockedHead): Promise<void> {
   await tx.run(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier]);
+}
+
+// Division by zero is how a plain statement can fail, and a pipeline with it, where no row is what was expected.
+const MOVE_GUESSED = sql(
+  'move_guessed_log_head',
+  `WITH moved AS (
+     UPDATE countersign.log_heads SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::timestamptz, tree_size = $6, frontier = $7
+      WHERE tenant_id = $1 AND log = $2 AND seq = $8 AND row_hash IS NOT DISTINCT FROM decode($9, 'hex') RETURNING 1)
+   SELECT 1 / count(*) AS moved FROM moved`,
+);
+
+/** The same, if the head stands where it was guessed to; else it fails with the SQLSTATE 22012, which is worth another try. */
+export async function moveGuessedHead(tx: Transaction, log: LogName, guessed: ChainHead, head: LockedHead): Promise<void> {
+  const { seq, rowHash, now, tree } = head;
+  await tx.run(MOVE_GUESSED, [tx.tenantId, log, seq, rowHash, now, tree.size, tree.frontier, guessed.seq, guessed.rowHash]);
 }
 
 const INSERT = sql(

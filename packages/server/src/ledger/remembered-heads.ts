@@ -1,0 +1,73 @@
+import type { LockedHead } from '../storage/ledger.ts';
+
+/** A head is read anew this often, so that the two clocks are compared again. */
+const REMEMBERED_MS = 60_000;
+
+/** After a wrong guess somebody else appends to this ledger too: for so long every batch reads the head. */
+const SHARED_MS = 1_000;
+
+/** Tenants remembered at once; beyond, all are forgotten. */
+const TENANTS_MAX = 10_000;
+
+interface Memory {
+  head: LockedHead | undefined;
+  /** Whether a batch works with the head: it brings it back when it is committed, and else the guess was wrong. */
+  taken: boolean;
+  /** The database's clock minus ours, in milliseconds. */
+  clockAhead: number;
+  readAt: number;
+  /** Until when heads are read, because another process moves them as well. */
+  sharedUntil: number;
+}
+
+/**
+ * Where this process left the heads of its tenants' audit ledgers: a guess that spares a batch the round trip of reading one. Nothing
+ * that must be right lives here: the statement that moves a guessed head fails when the database has another one (`moveGuessedHead`),
+ * the batch is rolled back, and tried again with the head read and locked. One batch of a tenant is under way at a time.
+ */
+export class RememberedHeads {
+  readonly #memories = new Map<string, Memory>();
+  readonly #clock: () => number;
+
+  constructor(clock: () => number = Date.now) {
+    this.#clock = clock;
+  }
+
+  /** The head to build on, if there is one, with the moment by the database's clock. `remember` brings it back. */
+  take(tenantId: string): LockedHead | undefined {
+    const memory = this.#memories.get(tenantId);
+    if (memory === undefined) return undefined;
+    const now = this.#clock();
+    if (memory.taken) {
+      memory.taken = false;
+      memory.head = undefined;
+      memory.sharedUntil = now + SHARED_MS;
+    }
+    const { head, readAt, clockAhead } = memory;
+    if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
+    memory.taken = true;
+    const moment = new Date(now + clockAhead).toISOString();
+    return { ...head, now: moment > head.now ? moment : head.now, guessed: { seq: head.seq, rowHash: head.rowHash } };
+  }
+
+  /** Keeps a head that this process has moved and committed. */
+  remember(tenantId: string, { guessed, ...head }: LockedHead): void {
+    const now = this.#clock();
+    const known = this.#memories.get(tenantId);
+    if (guessed !== undefined && known !== undefined) {
+      known.head = head;
+      known.taken = false;
+      return;
+    }
+    if (known === undefined && this.#memories.size >= TENANTS_MAX) this.#memories.clear();
+    const sharedUntil = known?.sharedUntil ?? 0;
+    const clockAhead = Date.parse(head.clock) - now;
+    this.#memories.set(tenantId, {
+      head: now < sharedUntil ? undefined : head,
+      taken: false,
+      clockAhead,
+      readAt: now,
+      sharedUntil,
+    });
+  }
+}

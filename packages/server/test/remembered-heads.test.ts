@@ -1,0 +1,104 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { RememberedHeads } from '../src/ledger/remembered-heads.ts';
+import { verifyDatabase } from '../src/ledger/verify-database.ts';
+import type { LockedHead } from '../src/storage/ledger.ts';
+import { paths, type TestServer, testServer } from './bed/test-server.ts';
+
+const head = (seq: number, more: Partial<LockedHead> = {}): LockedHead => ({
+  seq,
+  rowHash: 'ab'.repeat(32),
+  now: '2026-11-21T08:00:00.000Z',
+  clock: '2026-11-21T08:00:00.000Z',
+  tree: { size: seq, frontier: new Uint8Array(32) },
+  ...more,
+});
+const START = Date.parse('2026-11-21T08:00:00.000Z');
+
+describe('a remembered head', () => {
+  let now: number;
+  let heads: RememberedHeads;
+  beforeAll(() => {
+    now = START - 5_000; // this process is five seconds behind the database
+    heads = new RememberedHeads(() => now);
+  });
+
+  test('is not there before one was moved and committed', () => {
+    expect(heads.take('t')).toBeUndefined();
+  });
+
+  test("comes back with the moment by the database's clock, and where the head must stand", () => {
+    heads.remember('t', head(7));
+    now += 1_500;
+    expect(heads.take('t')).toMatchObject({
+      seq: 7,
+      now: '2026-11-21T08:00:01.500Z',
+      guessed: { seq: 7, rowHash: 'ab'.repeat(32) },
+    });
+  });
+
+  test("is never earlier than the last row's moment", () => {
+    heads.remember('t', head(8, { now: '2026-11-21T08:00:30.000Z', guessed: { seq: 7, rowHash: null } }));
+    expect(heads.take('t')).toMatchObject({ seq: 8, now: '2026-11-21T08:00:30.000Z', guessed: { seq: 8 } });
+  });
+
+  test('that was not brought back was wrong: for a second the head is read, and then trusted again', () => {
+    expect(heads.take('t')).toBeUndefined();
+    heads.remember('t', head(9));
+    expect(heads.take('t')).toBeUndefined();
+    now += 1_001;
+    heads.remember('t', head(10));
+    expect(heads.take('t')).toMatchObject({ seq: 10 });
+    heads.remember('t', head(11, { guessed: { seq: 10, rowHash: null } }));
+  });
+
+  test('is read anew after a minute, so that the clocks are compared again', () => {
+    now += 60_001;
+    expect(heads.take('t')).toBeUndefined();
+  });
+});
+
+describe('appending behind a remembered head', () => {
+  let server: TestServer;
+  let tenantId: string;
+  let key: string;
+  const append = async (action: string) => {
+    const { status, headers } = await server.post(paths.audit, key, { actor: 'ci', action });
+    expect(status).toBe(200);
+    return Number(headers.get('countersign-ledger-seq'));
+  };
+  beforeAll(async () => {
+    server = await testServer();
+    tenantId = await server.workspace();
+    key = await server.key(tenantId);
+  });
+
+  test('another process that appends in between is seen: the chain stays whole', async () => {
+    const other = await testServer({ database: server.database });
+    const seqs: number[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      seqs.push(await append('here'), await append('here'));
+      await other.post(paths.audit, key, { actor: 'ci', action: 'there' });
+    }
+    expect(seqs).toEqual([1, 2, 4, 5, 7, 8, 10, 11]);
+    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 12, firstBad: undefined });
+  });
+
+  test('a database that was put back to an earlier state is believed, and not the memory', async () => {
+    const last = await append('kept');
+    const [kept] = await server.database.sql<Record<string, unknown>>(
+      'SELECT * FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2',
+      [tenantId, 'audit'],
+    );
+    await append('lost');
+    await append('lost');
+    await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER ALL');
+    await server.database.sql('DELETE FROM countersign.audit_entries WHERE tenant_id = $1 AND seq > $2', [tenantId, last]);
+    await server.database.sql(
+      `UPDATE countersign.log_heads SET seq = $2, row_hash = $3, last_recorded_at = $4, tree_size = $5, frontier = $6
+        WHERE tenant_id = $1 AND log = 'audit'`,
+      [tenantId, kept!.seq, kept!.row_hash, kept!.last_recorded_at, kept!.tree_size, kept!.frontier],
+    );
+    expect(await append('after')).toBe(last + 1);
+    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: last + 1, firstBad: undefined });
+  });
+});
