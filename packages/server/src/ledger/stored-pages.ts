@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { inTenantTransaction, type Transaction, underWay } from '../database/transaction.ts';
 import { findNextSeq, type LogExtent, type LogName, PAGE_ROWS } from '../storage/ledger.ts';
 
 /** Which rows to read, and how: a page are those with the next PAGE_ROWS numbers behind `after`, up to `last`, in order. */
@@ -10,20 +10,24 @@ export interface PagesAsked<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'>
 
 /**
  * All rows that a log had when its extent was read, page by page in the order of seq. Rows are only ever appended, so that a
- * transaction a page gives the same rows as one long snapshot, and a slow reader holds nothing open in the database.
+ * transaction a page gives the same rows as one long snapshot, and a slow reader holds nothing open in the database. The next page is
+ * asked for before this one is given out: the database reads while the rows are checked.
  */
 export async function* storedPages<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
   { log, read, firstSeq, lastSeq }: PagesAsked<Row>,
 ): AsyncGenerator<Row[]> {
-  for (let after = firstSeq - 1; after < lastSeq; ) {
-    const page = await inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq));
-    if (page.length > 0) yield page;
+  const ask = (after: number) => underWay(inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq)));
+  for (let after = firstSeq - 1, asked = ask(after); after < lastSeq; ) {
+    const page = await asked;
     // A gap of a whole page is there only when somebody has made it: leap to the row behind it.
     const next =
       page.at(-1)?.seq ?? (await inTenantTransaction(pool, tenantId, (tx) => findNextSeq(tx, log, after + PAGE_ROWS))) - 1;
-    if (next <= after) return;
+    const isLast = next <= after || next >= lastSeq;
+    if (!isLast) asked = ask(next);
+    if (page.length > 0) yield page;
+    if (isLast) return;
     after = next;
   }
 }

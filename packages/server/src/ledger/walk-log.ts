@@ -90,11 +90,15 @@ async function compareNodes(
   { log, tree, nodes, size }: { log: LogName; tree: HeldTree; nodes: readonly TreeNode[]; size: number },
 ): Promise<void> {
   const due = nodes.filter(({ level, index }) => level % STORED_LEVEL_STEP === 0 && (index + 1) * 2 ** level <= size);
-  for (const { level, index, hash } of due) {
-    const [kept] = await inTenantTransaction(pool, tenantId, (tx) => readTreeNodes(tx, log, level, index, index + 1));
-    if (kept !== undefined && sameBytes(kept, hash)) continue;
+  if (due.length === 0) return;
+  const kept = await inTenantTransaction(pool, tenantId, (tx) =>
+    Promise.all(due.map(({ level, index }) => readTreeNodes(tx, log, level, index, index + 1))),
+  );
+  for (const [place, { level, index, hash }] of due.entries()) {
+    const [stored] = kept[place]!;
+    if (stored !== undefined && sameBytes(stored, hash)) continue;
     const [first, last] = [index * 2 ** level + 1, (index + 1) * 2 ** level];
-    const reason = `${kept === undefined ? 'it is gone' : 'it is not that of the rows'}: proofs made from it do not hold`;
+    const reason = `${stored === undefined ? 'it is gone' : 'it is not that of the rows'}: proofs made from it do not hold`;
     tree.contradict({ source: `the stored subtree of rows ${first} to ${last}`, size: last, reason });
   }
 }
