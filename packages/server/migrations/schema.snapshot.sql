@@ -156,23 +156,6 @@ signing_keys.kid text not null
 signing_keys.public_key bytea not null
 signing_keys.created_at timestamp with time zone not null default clock_timestamp()
 signing_keys.retired_at timestamp with time zone
-spans.tenant_id uuid not null
-spans.trace uuid not null
-spans.span_id text not null
-spans.submission integer not null
-spans.ordinal integer not null
-spans.kind text not null
-spans.name text not null
-spans.status text not null
-spans.model text
-spans.provider text
-spans.prompt_tokens bigint
-spans.completion_tokens bigint
-spans.total_tokens bigint
-spans.cost_usd numeric
-spans.latency_ms bigint
-spans.started_at timestamp with time zone
-spans.ended_at timestamp with time zone
 telemetry_events.tenant_id uuid not null
 telemetry_events.submission uuid not null
 telemetry_events.ordinal integer not null
@@ -208,6 +191,7 @@ trace_submissions.number integer not null
 trace_submissions.received_at timestamp with time zone not null
 trace_submissions.recorded_by text not null
 trace_submissions.document text not null storage external
+trace_submissions.spans text not null storage external
 traces.tenant_id uuid not null
 traces.id uuid not null
 traces.trace_id text not null
@@ -254,7 +238,6 @@ countersign.audit_entries audit_entries_pkey PRIMARY KEY (tenant_id, seq)
 countersign.audit_entries audit_entries_prev_hash_check CHECK ((octet_length(prev_hash) = 32))
 countersign.audit_entries audit_entries_row_hash_check CHECK ((octet_length(row_hash) = 32))
 countersign.audit_entries audit_entries_seq_check CHECK ((seq > 0))
-countersign.audit_entries audit_entries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.audit_entries audit_entries_tenant_id_id_key UNIQUE (tenant_id, id)
 countersign.checkpoints checkpoints_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
 countersign.checkpoints checkpoints_pkey PRIMARY KEY (tenant_id, log, size)
@@ -266,7 +249,6 @@ countersign.decision_keys decision_keys_tenant_id_fkey FOREIGN KEY (tenant_id) R
 countersign.decisions decisions_pkey PRIMARY KEY (tenant_id, seq)
 countersign.decisions decisions_response_sha256_check CHECK ((octet_length(response_sha256) = 32))
 countersign.decisions decisions_seq_check CHECK ((seq > 0))
-countersign.decisions decisions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.decisions decisions_tenant_id_id_key UNIQUE (tenant_id, id)
 countersign.evaluations evaluations_pass_rate_check CHECK (((pass_rate >= (0)::double precision) AND (pass_rate <= (100)::double precision)))
 countersign.evaluations evaluations_pkey PRIMARY KEY (tenant_id, id)
@@ -346,8 +328,6 @@ countersign.sign_in_attempts sign_in_attempts_pkey PRIMARY KEY (subject)
 countersign.sign_in_attempts sign_in_attempts_subject_check CHECK ((octet_length(subject) = 32))
 countersign.signing_keys signing_keys_pkey PRIMARY KEY (kid)
 countersign.signing_keys signing_keys_public_key_check CHECK ((octet_length(public_key) = 32))
-countersign.spans spans_kind_check CHECK ((kind = ANY (ARRAY['agent'::text, 'llm'::text, 'tool'::text, 'retrieval'::text, 'guardrail'::text, 'other'::text])))
-countersign.spans spans_pkey PRIMARY KEY (tenant_id, trace, span_id)
 countersign.telemetry_events telemetry_events_pkey PRIMARY KEY (tenant_id, submission, ordinal)
 countersign.telemetry_submissions telemetry_submissions_pkey PRIMARY KEY (tenant_id, id)
 countersign.telemetry_submissions telemetry_submissions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
@@ -356,11 +336,9 @@ countersign.tenants tenants_name_key UNIQUE (name)
 countersign.tenants tenants_pkey PRIMARY KEY (id)
 countersign.trace_submissions trace_submissions_number_check CHECK ((number > 0))
 countersign.trace_submissions trace_submissions_pkey PRIMARY KEY (tenant_id, trace, number)
-countersign.trace_submissions trace_submissions_tenant_id_trace_fkey FOREIGN KEY (tenant_id, trace) REFERENCES countersign.traces(tenant_id, id)
 countersign.traces traces_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'failure'::text, 'escalated'::text, 'blocked'::text])))
 countersign.traces traces_pkey PRIMARY KEY (tenant_id, id)
 countersign.traces traces_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
-countersign.traces traces_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.traces traces_tenant_id_trace_id_key UNIQUE (tenant_id, trace_id)
 countersign.tree_nodes tree_nodes_hash_check CHECK ((octet_length(hash) = 32))
 countersign.tree_nodes tree_nodes_index_check CHECK ((index >= 0))
@@ -437,7 +415,6 @@ CREATE UNIQUE INDEX sessions_id_key ON countersign.sessions USING btree (id)
 CREATE UNIQUE INDEX sessions_pkey ON countersign.sessions USING btree (token_sha256)
 CREATE UNIQUE INDEX sign_in_attempts_pkey ON countersign.sign_in_attempts USING btree (subject)
 CREATE UNIQUE INDEX signing_keys_pkey ON countersign.signing_keys USING btree (kid)
-CREATE UNIQUE INDEX spans_pkey ON countersign.spans USING btree (tenant_id, trace, span_id)
 CREATE UNIQUE INDEX telemetry_events_pkey ON countersign.telemetry_events USING btree (tenant_id, submission, ordinal)
 CREATE UNIQUE INDEX telemetry_submissions_pkey ON countersign.telemetry_submissions USING btree (tenant_id, id)
 CREATE UNIQUE INDEX tenants_name_key ON countersign.tenants USING btree (name)
@@ -480,7 +457,6 @@ recertifications enabled t forced t using (tenant_id = (NULLIF(current_setting('
 sessions enabled f forced f using  check 
 sign_in_attempts enabled f forced f using  check 
 signing_keys enabled f forced f using  check 
-spans enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 telemetry_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 telemetry_submissions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 tenants enabled f forced f using  check 
@@ -511,7 +487,7 @@ recertifications INSERT, SELECT, UPDATE
 sessions DELETE, INSERT, SELECT
 sign_in_attempts DELETE, INSERT, SELECT, UPDATE
 signing_keys INSERT, SELECT
-spans INSERT, SELECT, UPDATE
+spans INSERT, SELECT
 telemetry_events INSERT, SELECT
 telemetry_submissions INSERT, SELECT
 tenants INSERT, SELECT

@@ -96,7 +96,7 @@ describe('what the database refuses whatever the code does', () => {
   test("the server's role can neither delete nor change records, nor the tables", async () => {
     await actAs(asServer, tenants[0]!.id);
     for (const statement of [
-      ...['agents', 'traces', 'spans', 'evaluations', 'telemetry_events', 'tenants', 'ingestion_keys', 'log_heads'].map(
+      ...['agents', 'traces', 'evaluations', 'telemetry_events', 'tenants', 'ingestion_keys', 'log_heads'].map(
         (table) => `DELETE FROM countersign.${table}`,
       ),
       'UPDATE countersign.evaluations SET pass_rate = 100',

@@ -89,7 +89,6 @@ const CHANGEABLE: Record<string, string> = {
   tenants: 'UPDATE (name)',
   agents: 'UPDATE (risk_level)',
   traces: 'UPDATE',
-  spans: 'UPDATE',
   approvals: 'UPDATE',
   recertifications: 'UPDATE',
   people: 'UPDATE (name, password, password_changed_at)',

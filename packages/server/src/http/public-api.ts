@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
 import { appendAuditEntry } from '../ingest/audit.ts';
-import type { Endpoint } from '../ingest/endpoint.ts';
+import type { Asked, Endpoint } from '../ingest/endpoint.ts';
 import { recordEvaluation } from '../ingest/evaluations.ts';
 import type { House } from '../ingest/house.ts';
 import { checkPromotion } from '../ingest/promotion-check.ts';
@@ -43,6 +43,8 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
     const operation = operations[id];
     const read = bodyReader<unknown>(operation as never);
     const endpoint = endpoints[id];
+    // A call of its own, so that nothing holds the parsed body while the commit is waited for: it would survive collections, at their cost.
+    const ask = (asked: Asked) => endpoint(api.house, asked, read(asked.document));
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
       const headers = api.rateLimit?.take(principal.keyId, Date.now()) ?? {};
@@ -54,8 +56,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
       });
       try {
         const idempotencyKey = operation.replayable ? idempotencyKeyOf(request) : undefined;
-        const body = read(document);
-        return await answer(reply, endpoint(api.house, { principal, document, idempotencyKey }, body));
+        return await answer(reply, ask({ principal, document, idempotencyKey }));
       } finally {
         leave();
       }

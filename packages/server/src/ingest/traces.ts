@@ -2,18 +2,19 @@ import type { Span, Trace } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { SumTooLargeError, suppliedUsage, traceTotals, usageOf, usageOfSpans } from '@countersign/core/domain/usage';
 import { validationFailed } from '../api-error.ts';
+import { type SpanFacts, spansText } from '../storage/spans.ts';
 import { agentClaim } from './agent-book.ts';
 import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
 import { sumTooLarge } from './sum-too-large.ts';
-import type { PreparedSpan, PreparedTrace } from './write-traces.ts';
+import type { PreparedTrace } from './write-traces.ts';
 
 /** POST /api/public/traces: the summary of a run and its ordered spans, merged into what is known of the trace_id. */
-export const ingestTrace: Endpoint<Trace> = async ({ traces }, asked, trace) =>
+export const ingestTrace: Endpoint<Trace> = ({ traces }, asked, trace) =>
   traces.submit(asked.principal.tenantId, prepareTrace(asked, trace));
 
-/** About what a prepared span costs in memory beside the document. */
-const SPAN_BYTES = 500;
+/** About what a span's facts take in memory beside the document. */
+const SPAN_BYTES = 300;
 
 function prepareTrace(asked: Asked, trace: Trace): PreparedTrace {
   const spans = trace.spans ?? undefined;
@@ -36,7 +37,8 @@ function prepareTrace(asked: Asked, trace: Trace): PreparedTrace {
     endedAt: instant(trace.ended_at),
     supplied,
     totals: totalsOf(trace),
-    spans: (spans ?? []).map(prepareSpan),
+    spanCount: spans?.length ?? 0,
+    spans: spansText((spans ?? []).map(spanFacts)),
   };
 }
 
@@ -49,10 +51,9 @@ function totalsOf(trace: Trace) {
   }
 }
 
-function prepareSpan(span: Span, ordinal: number): PreparedSpan {
+function spanFacts(span: Span): SpanFacts {
   return {
     spanId: span.span_id,
-    ordinal,
     kind: span.kind,
     name: span.name,
     status: span.status ?? 'success',

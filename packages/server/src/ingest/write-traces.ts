@@ -5,7 +5,7 @@ import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { findAgents, insertAgents } from '../storage/agents.ts';
-import { insertSpans, replaceSpans, type SpanRow, type SpanSums, sumSpans } from '../storage/spans.ts';
+import { type SpanSums, sumSpans } from '../storage/spans.ts';
 import {
   insertTraceSubmissions,
   insertTraces,
@@ -19,15 +19,13 @@ import { answered } from './endpoint.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
 import { sumTooLarge } from './sum-too-large.ts';
 
-/** A span ready to be written, but for its trace. */
-export type PreparedSpan = Omit<SpanRow, 'trace' | 'submission'>;
-
 /** A trace request ready to be written: what is searched by as columns, its bytes as they came. */
-export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId' | 'spanCount'> {
+export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId'> {
   document: Buffer;
   recordedBy: string;
   claim: AgentClaim;
-  spans: PreparedSpan[];
+  /** What `spansText` makes of its spans; a text and not rows, because it waits for a batch. */
+  spans: string;
 }
 
 /** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
@@ -63,12 +61,11 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
     underWay(
       insertTraces(
         tx,
-        fresh.map((each) => facts(each, each.item.supplied, each.item.totals, each.item.spans.length)),
+        fresh.map((each) => facts(each, each.item.supplied, each.item.totals, each.item.spanCount)),
       ),
     ),
   ];
   if (accepted.length > 0) sent.push(underWay(insertTraceSubmissions(tx, accepted.map(submission))));
-  sent.push(underWay(insertSpans(tx, fresh.flatMap(spanRows))));
   const merged = await merge(tx, known, sent);
   const outcomes = placed.map(
     (each): Outcome => (each instanceof Error ? each : accept(each, merged.get(each.id) ?? each.item.totals)),
@@ -93,10 +90,9 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
   return { item, id: known?.id ?? newId(), agentId: resolved.agentIds[0] ?? null, known };
 }
 
-/** Merges spans and totals into known traces; the totals are those of all spans, this request's included. */
+/** Merges totals into known traces: those of all spans, this request's included, whose submission is on its way already. */
 async function merge(tx: Transaction, placed: readonly Placed[], sent: Promise<unknown>[]): Promise<Map<string, Usage>> {
   if (placed.length === 0) return new Map();
-  sent.push(underWay(replaceSpans(tx, placed.flatMap(spanRows))));
   const sums = new Map(
     (
       await sumSpans(
@@ -147,10 +143,8 @@ const submission = (each: Placed) => ({
   number: submissionNumber(each),
   recordedBy: each.item.recordedBy,
   document: each.item.document,
+  spans: each.item.spans,
 });
-
-const spanRows = (each: Placed): SpanRow[] =>
-  each.item.spans.map((span) => ({ ...span, trace: each.id, submission: submissionNumber(each) }));
 
 /** Totals once supplied stay until supplied again; prompt and completion sent together make a new total, so the kept one ends. */
 function mergedUsage(sent: Usage, kept: Usage): Usage {
@@ -186,7 +180,7 @@ const accept = ({ item, id }: Placed, totals: Usage): Outcome =>
     ok: true,
     id,
     trace_id: item.traceId,
-    spans_ingested: item.spans.length,
+    spans_ingested: item.spanCount,
     tokens: totals.totalTokens,
     cost_usd: totals.costUsd === null ? null : Number(totals.costUsd),
   });

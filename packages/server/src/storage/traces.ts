@@ -140,13 +140,15 @@ export interface TraceSubmission {
   number: number;
   recordedBy: string;
   document: Buffer;
+  /** What `spansText` makes of its spans. */
+  spans: string;
 }
 
 const INSERT_SUBMISSIONS = sql(
   'insert_trace_submissions',
-  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document)
-   SELECT $1, trace, number, clock_timestamp(), recorded_by, document
-     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[]) AS sent (trace, number, recorded_by, document)`,
+  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans)
+   SELECT $1, trace, number, clock_timestamp(), recorded_by, document, spans
+     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[]) AS sent (trace, number, recorded_by, document, spans)`,
 );
 
 /** Keeps the bytes that came. */
@@ -157,5 +159,6 @@ export async function insertTraceSubmissions(tx: Transaction, submissions: reado
     int4Array(submissions.map(({ number }) => number)),
     textArray(submissions.map(({ recordedBy }) => recordedBy)),
     documentArray(submissions.map(({ document }) => document)),
+    textArray(submissions.map(({ spans }) => spans)),
   ]);
 }

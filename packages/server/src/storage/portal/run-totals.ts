@@ -62,11 +62,12 @@ export async function sumRunsOfAgent(tx: Transaction, agentId: string, range: Ti
 /** Runs of each kind whose models are looked at. */
 const MODEL_RUNS_MAX = 200;
 
+// OFFSET 0: one look at the view a run, or it would merge the spans of all runs of the workspace.
 const MODELS = sql<RunsBehind['models'][number]>(
   'portal_list_models_of_agent',
   `SELECT model, count(*) AS steps FROM (
      SELECT s.model FROM ${runsOfAgent('traces', 'id', 'r.id', MODEL_RUNS_MAX)} AS t
-       JOIN countersign.spans AS s ON s.tenant_id = $1 AND s.trace = t.id
+      CROSS JOIN LATERAL (SELECT model FROM countersign.spans WHERE tenant_id = $1 AND trace = t.id OFFSET 0) AS s
      UNION ALL
      SELECT e.model FROM ${runsOfAgent('telemetry_events', 'submission', 'r.model', MODEL_RUNS_MAX)} AS e) AS named
     WHERE model IS NOT NULL GROUP BY model ORDER BY steps DESC, model LIMIT 50`,
