@@ -1,0 +1,30 @@
+export type { ClientOptions } from './client-options.ts';
+export { Countersign } from './countersign.ts';
+export {
+  ApiError,
+  AuthenticationError,
+  BadGatewayError,
+  BadRequestError,
+  ConfigurationError,
+  ConnectionError,
+  CountersignError,
+  GatewayTimeoutError,
+  HeadersTooLargeError,
+  InternalServerError,
+  MethodNotAllowedError,
+  NotFoundError,
+  PayloadTooLargeError,
+  RateLimitedError,
+  RequestTimeoutError,
+  TimeoutError,
+  UnavailableError,
+  UnexpectedAnswerError,
+  UnsupportedMediaTypeError,
+  ValidationError,
+} from './http/errors.ts';
+export type { FetchAnswer, FetchLike, FetchRequest } from './http/fetch-like.ts';
+export { type Receipt, receiptOf } from './http/receipt.ts';
+export type { RetryOptions } from './http/retry-pace.ts';
+export type { CallOptions } from './http/transport.ts';
+export { VERSION } from './version.ts';
+export type * from './wire/contract.ts';
