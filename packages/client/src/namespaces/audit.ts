@@ -1,5 +1,6 @@
 import { ENDPOINTS } from '../http/endpoints.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
+import { type LedgerSource, type LedgerTrust, type LedgerVerdict, verifyLedger } from '../verification/verify-ledger.ts';
 import type { AuditEntry, AuditEntryAppended } from '../wire/contract.ts';
 import { jsonBody } from '../wire/json-body.ts';
 
@@ -19,5 +20,10 @@ export class Audit {
    */
   append(entry: AuditEntry, options?: CallOptions): Promise<AuditEntryAppended> {
     return this.#transport.post(ENDPOINTS.audit, () => jsonBody(entry), options);
+  }
+
+  /** Whether an export of the ledger is whole: see `verifyLedger`, which needs no client. Sends nothing. */
+  verifyLedger(lines: LedgerSource, trust?: LedgerTrust): Promise<LedgerVerdict> {
+    return verifyLedger(lines, trust);
   }
 }
