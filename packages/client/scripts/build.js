@@ -8,8 +8,8 @@ import { declarations } from './declarations.js';
 
 const home = fileURLToPath(new URL('../', import.meta.url));
 
-/** Packages whose code is bundled in: their licence asks to be passed on. */
-const BUNDLED = ['@noble/curves', '@noble/hashes'];
+/** Packages whose code is bundled in, by a file at their root: their licence asks to be passed on. */
+const BUNDLED = { '@noble/curves': 'utils.js', '@noble/hashes': 'utils.js', '@rgrove/parse-xml': 'package.json' };
 
 rmSync(`${home}dist`, { recursive: true, force: true });
 const usual = { absWorkingDir: home, bundle: true, target: 'es2022', logLevel: 'warning' };
@@ -31,8 +31,8 @@ for (const [path, text] of declarations(home)) {
 }
 
 copyFileSync(`${home}../../LICENSE`, `${home}LICENSE`);
-const licences = BUNDLED.map((name) => {
-  const folder = dirname(fileURLToPath(import.meta.resolve(`${name}/utils.js`)));
+const licences = Object.entries(BUNDLED).map(([name, file]) => {
+  const folder = dirname(fileURLToPath(import.meta.resolve(`${name}/${file}`)));
   return `${name} ${JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')).version}\n\n${readFileSync(`${folder}/LICENSE`, 'utf8')}`;
 });
 writeFileSync(`${home}THIRD-PARTY-LICENSES`, licences.join('\n'));
