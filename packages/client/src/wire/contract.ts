@@ -289,6 +289,8 @@ export interface DecidedEvaluation {
   recorded_at: string;
   /** Who submitted it: key:<prefix>. */
   recorded_by: string;
+  /** Name of the agent that was evaluated: the signature binds the decision to it. */
+  agent_name: string;
 }
 
 /** The signed decision. A blocked one is status 200 too. */
