@@ -2,6 +2,8 @@ import { ConfigurationError } from './http/errors.ts';
 import type { FetchLike } from './http/fetch-like.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './http/retry-pace.ts';
 import { readKey, type TransportSettings } from './http/transport.ts';
+import { positive } from './positive-option.ts';
+import type { TelemetryOptions } from './telemetry/telemetry-options.ts';
 
 /** What a client is made of. */
 export interface ClientOptions {
@@ -25,6 +27,8 @@ export interface ClientOptions {
   retries?: RetryOptions;
   /** Sends the key over plain `http:` to other machines too. For networks that are trusted, and services behind a name in a CI job. */
   insecureHttp?: boolean;
+  /** How emitted telemetry events are batched and kept, and what is heard of them. */
+  telemetry?: TelemetryOptions;
 }
 
 const TIMEOUT_MS_DEFAULT = 10_000;
@@ -48,14 +52,6 @@ export function readOptions(options: ClientOptions): TransportSettings {
       pauseMsMax: positive('retries.pauseMsMax', retries.pauseMsMax, RETRY_DEFAULTS.pauseMsMax),
     },
   };
-}
-
-/** A number above 0, or its default. */
-export function positive(name: string, value: number | undefined, fallback: number): number {
-  if (value === undefined) return fallback;
-  if (typeof value !== 'number' || !(value > 0))
-    throw new ConfigurationError(`${name} must be a number above 0, got ${String(value)}`);
-  return value;
 }
 
 const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

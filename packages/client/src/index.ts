@@ -26,6 +26,10 @@ export type { FetchAnswer, FetchLike, FetchRequest } from './http/fetch-like.ts'
 export { type Receipt, receiptOf } from './http/receipt.ts';
 export type { RetryOptions } from './http/retry-pace.ts';
 export type { CallOptions } from './http/transport.ts';
+export type { TelemetryStats } from './telemetry/delivery-counts.ts';
+export type { Telemetry } from './telemetry/telemetry.ts';
+export type { TelemetryOptions } from './telemetry/telemetry-options.ts';
+export type { Dropped, DropReason, Rejected, TelemetryCallbacks, Unsent } from './telemetry/telemetry-reports.ts';
 export { type AttestationVerdict, type PublicKeys, verifyAttestation } from './verification/verify-attestation.ts';
 export { type DecisionKey, type DecisionTrust, type Verdict, verifyDecision } from './verification/verify-decision.ts';
 export { type LedgerSource, type LedgerTrust, type LedgerVerdict, verifyLedger } from './verification/verify-ledger.ts';
