@@ -4,6 +4,7 @@ import { RETRY_DEFAULTS, type RetryOptions } from './http/retry-pace.ts';
 import { readKey, type TransportSettings } from './http/transport.ts';
 import { positive } from './positive-option.ts';
 import type { TelemetryOptions } from './telemetry/telemetry-options.ts';
+import type { TracingOptions } from './tracing/tracing-options.ts';
 
 /** What a client is made of. */
 export interface ClientOptions {
@@ -29,6 +30,8 @@ export interface ClientOptions {
   insecureHttp?: boolean;
   /** How emitted telemetry events are batched and kept, and what is heard of them. */
   telemetry?: TelemetryOptions;
+  /** How runs are built and sent, and what is heard of those that are not. */
+  traces?: TracingOptions;
 }
 
 const TIMEOUT_MS_DEFAULT = 10_000;

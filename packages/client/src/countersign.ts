@@ -4,13 +4,15 @@ import { Transport } from './http/transport.ts';
 import { Audit } from './namespaces/audit.ts';
 import { Evaluations } from './namespaces/evaluations.ts';
 import { Governance } from './namespaces/governance.ts';
-import { Traces } from './namespaces/traces.ts';
 import { asyncDispose } from './runtime/async-dispose.ts';
+import { withinTime } from './runtime/timers.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 import { readTelemetryOptions } from './telemetry/telemetry-options.ts';
+import { Traces } from './tracing/traces.ts';
 
 /** A client of one service with one key. Make one for the life of the process. */
 export class Countersign {
+  readonly #exitDeadlineMs: number;
   readonly telemetry: Telemetry;
   readonly evaluations: Evaluations;
   readonly audit: Audit;
@@ -21,21 +23,32 @@ export class Countersign {
   constructor(options: ClientOptions) {
     refuseBrowser();
     const transport = new Transport(readOptions(options));
-    this.telemetry = new Telemetry(transport, readTelemetryOptions(options.telemetry));
+    const telemetry = readTelemetryOptions(options.telemetry);
+    this.#exitDeadlineMs = telemetry.exitDeadlineMs;
+    this.telemetry = new Telemetry(transport, telemetry);
     this.evaluations = new Evaluations(transport);
     this.audit = new Audit(transport);
     this.governance = new Governance(transport);
-    this.traces = new Traces(transport);
+    this.traces = new Traces(transport, options.traces);
   }
 
-  /** Sends what is queued, without waiting for a full batch or the interval. Never rejects: see `telemetry.flush`. */
-  flush(): Promise<void> {
-    return this.telemetry.flush();
+  /**
+   * Sends queued events, and resolves when they and the runs that have ended are sent, or cannot be sent now. Never rejects. On
+   * runtimes that end with the answer to a request, wait for it (`waitUntil`).
+   */
+  async flush(): Promise<void> {
+    await Promise.all([this.telemetry.flush(), this.traces.flush()]);
   }
 
-  /** Sends what is queued and takes no more events; for the orderly end of a process. Never rejects: see `telemetry.close`. */
-  close(options?: { deadlineMs?: number }): Promise<void> {
-    return this.telemetry.close(options);
+  /**
+   * For the orderly end of a process: sends queued events and takes no more of them, ends the runs that nobody ended. Never rejects.
+   * What cannot be sent within the time is given up, and heard by the callbacks.
+   * @param options.deadlineMs milliseconds; the option `telemetry.exitDeadlineMs` when left out.
+   */
+  async close(options?: { deadlineMs?: number }): Promise<void> {
+    const events = this.telemetry.close(options);
+    await withinTime(this.traces.close(), options?.deadlineMs ?? this.#exitDeadlineMs);
+    await events;
   }
 
   /** `await using client = new Countersign(…)` closes it. */

@@ -67,6 +67,28 @@ describe('a decision', () => {
   });
 });
 
+describe('a decision that was asked for with its attestation', () => {
+  test('verifies with public keys alone, and not when anything of it was changed', async () => {
+    const attested = await client.governance.checkPromotion({ agent_name: 'bot' }, { attestation: true });
+    const attestation = receiptOf(attested)!.headers['countersign-attestation']!;
+    const publicKeys = await json('/.well-known/jwks.json');
+    expect(verifyDecision(attested, { attestation, publicKeys })).toEqual({ ok: true });
+    expect(verifyDecision(receiptOf(attested)!.text, { attestation, publicKeys })).toEqual({ ok: true });
+    const envelope = await json(`/api/ledger/decisions/${attested.decision_id}/attestation`);
+    expect(verifyDecision(attested, { attestation: envelope, publicKeys })).toEqual({ ok: true });
+    for (const [altered, by] of [
+      [{ ...attested, allowed: false }, attestation],
+      [{ ...attested, allowed: false }, envelope],
+      [{ ...attested, response_sha256: decision.response_sha256 }, envelope],
+      [decision, attestation],
+      [decision, envelope],
+      [attested, 'none'],
+    ])
+      expect(verifyDecision(altered, { attestation: by, publicKeys })).toMatchObject({ ok: false });
+    expect(receiptOf(decision)!.headers['countersign-attestation']).toBeUndefined();
+  });
+});
+
 describe('an attestation', () => {
   test("verifies with the instance's public keys, and is about the very decision", async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
@@ -134,10 +156,9 @@ describe('the ledger', () => {
   });
 
   test('of decisions verifies as well', async () => {
-    expect(await verifyLedger(await get('/api/ledger/decisions/entries'), { log: 'decisions' })).toMatchObject({
-      ok: true,
-      entries: 1,
-    });
+    const text = await get('/api/ledger/decisions/entries');
+    const entries = text.trim().split('\n').length;
+    expect(await verifyLedger(text, { log: 'decisions' })).toMatchObject({ ok: true, entries });
   });
 });
 

@@ -19,6 +19,11 @@ export interface CallOptions {
   idempotencyKey?: string | undefined;
 }
 
+/** What a call may be sent with besides what its caller says. */
+interface SendOptions extends CallOptions {
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /** What a transport is made of. */
 export interface TransportSettings {
   /** Without a slash at its end. */
@@ -45,7 +50,7 @@ export class Transport {
   async post<Answer extends object>(
     endpoint: Endpoint,
     bodyOf: () => string | Uint8Array<ArrayBuffer>,
-    options: CallOptions = {},
+    options: SendOptions = {},
   ): Promise<Answer> {
     const body = bodyOf();
     const { retries, deadlineMs: usual } = this.#settings;
@@ -69,11 +74,11 @@ export class Transport {
   async #attempt(
     endpoint: Endpoint,
     body: string | Uint8Array<ArrayBuffer>,
-    { idempotencyKey, attempt, left, ...options }: CallOptions & { idempotencyKey: string; attempt: number; left: number },
+    { idempotencyKey, attempt, left, ...options }: SendOptions & { idempotencyKey: string; attempt: number; left: number },
   ): Promise<object> {
     const { baseUrl, fetch } = this.#settings;
     const url = baseUrl + endpoint.path;
-    const headers = await this.#headers(idempotencyKey);
+    const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
     const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? this.#settings.timeoutMs, left));
     return withTimeout(timeoutMs, options.signal, `${url} did not answer within ${Math.round(timeoutMs)} ms`, async (signal) => {
       const answer = await reached(url, () => fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }));

@@ -1,9 +1,19 @@
+import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import { ENDPOINTS } from '../http/endpoints.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
 import { type AttestationVerdict, type PublicKeys, verifyAttestation } from '../verification/verify-attestation.ts';
 import { type DecisionTrust, type Verdict, verifyDecision } from '../verification/verify-decision.ts';
 import type { PromotionCheck, PromotionDecision } from '../wire/contract.ts';
 import { jsonBody } from '../wire/json-body.ts';
+
+/** What a promotion check may say for itself. */
+export interface CheckOptions extends CallOptions {
+  /**
+   * Asks for the decision's attestation as well. It comes as the header `countersign-attestation` of the answer's receipt, and
+   * `verifyDecision` checks it with the service's public keys: no shared secret is needed.
+   */
+  attestation?: boolean | undefined;
+}
 
 /** May this agent be promoted? Scope of the key: `governance`. */
 export class Governance {
@@ -19,8 +29,9 @@ export class Governance {
    * was decided, and must never let a promotion pass.
    * @throws the ApiError's class of the status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
-  checkPromotion(check: PromotionCheck, options?: CallOptions): Promise<PromotionDecision> {
-    return this.#transport.post(ENDPOINTS.promotionCheck, () => jsonBody(check), options);
+  checkPromotion(check: PromotionCheck, { attestation = false, ...options }: CheckOptions = {}): Promise<PromotionDecision> {
+    const headers = attestation ? { prefer: ATTESTATION_PREFERENCE } : undefined;
+    return this.#transport.post(ENDPOINTS.promotionCheck, () => jsonBody(check), { ...options, headers });
   }
 
   /** Whether a decision is as the service signed it: see `verifyDecision`, which needs no client. Sends nothing. */

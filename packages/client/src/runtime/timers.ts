@@ -7,6 +7,16 @@ export function backgroundTimer(work: () => void, ms: number): () => void {
   return () => clearTimeout(timer as number);
 }
 
+/** Waits for a promise that never rejects, but not longer than given. */
+export async function withinTime(work: Promise<void>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
+}
+
 /** Runs work soon, after what the host does now: in Node before it waits for anything else. */
 export const soon: (work: () => void) => void =
   typeof setImmediate === 'function' ? (work) => void setImmediate(work) : (work) => void setTimeout(work, 0);
