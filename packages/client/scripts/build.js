@@ -9,7 +9,7 @@ import { declarations } from './declarations.js';
 const home = fileURLToPath(new URL('../', import.meta.url));
 
 /** Packages whose code is bundled in, by a file at their root: their licence asks to be passed on. */
-const BUNDLED = { '@noble/curves': 'utils.js', '@noble/hashes': 'utils.js', '@rgrove/parse-xml': 'package.json' };
+const BUNDLED = { '@noble/ed25519': 'index.js', '@noble/hashes': 'utils.js', '@rgrove/parse-xml': 'package.json' };
 
 rmSync(`${home}dist`, { recursive: true, force: true });
 const usual = { absWorkingDir: home, bundle: true, target: 'es2022', logLevel: 'warning' };

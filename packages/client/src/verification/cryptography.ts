@@ -1,8 +1,8 @@
 import type { Digests } from '@countersign/core/domain/digests';
 import type { Hashing } from '@countersign/core/domain/export-verifier';
-import { ed25519 } from '@noble/curves/ed25519.js';
+import { hashes, verify } from '@noble/ed25519';
 import { hmac } from '@noble/hashes/hmac.js';
-import { sha256 as sha256Of } from '@noble/hashes/sha2.js';
+import { sha256 as sha256Of, sha512 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
@@ -23,7 +23,8 @@ export const hashing: Hashing = { digests, sha256 };
 /** Checks an Ed25519 signature (RFC 8032, as OpenSSL does); false for whatever is no key and no signature. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
-    return ed25519.verify(signature, message, publicKey, { zip215: false });
+    hashes.sha512 = sha512;
+    return verify(signature, message, publicKey, { zip215: false });
   } catch {
     return false;
   }
