@@ -5,7 +5,7 @@ export type FetchLike = (url: string, request: FetchRequest) => Promise<FetchAns
 export interface FetchRequest {
   method: 'POST';
   headers: Record<string, string>;
-  body: string | Uint8Array<ArrayBuffer>;
+  body: string;
   /** A redirect is not followed: the key would go to an address that nobody gave. */
   redirect: 'manual';
   signal: AbortSignal;

@@ -47,11 +47,7 @@ export class Transport {
    * POSTs what `bodyOf` makes, a JSON text, and returns the answer.
    * @throws ConfigurationError when no body can be made, an ApiError's class by status, ConnectionError, TimeoutError, UnexpectedAnswerError, or the signal's reason.
    */
-  async post<Answer extends object>(
-    endpoint: Endpoint,
-    bodyOf: () => string | Uint8Array<ArrayBuffer>,
-    options: SendOptions = {},
-  ): Promise<Answer> {
+  async post<Answer extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Answer> {
     const body = bodyOf();
     const { retries, deadlineMs: usual } = this.#settings;
     const deadlineMs = options.deadlineMs ?? usual;
@@ -73,7 +69,7 @@ export class Transport {
 
   async #attempt(
     endpoint: Endpoint,
-    body: string | Uint8Array<ArrayBuffer>,
+    body: string,
     { idempotencyKey, attempt, left, ...options }: SendOptions & { idempotencyKey: string; attempt: number; left: number },
   ): Promise<object> {
     const { baseUrl, fetch } = this.#settings;

@@ -25,6 +25,11 @@ export class Backoff {
     this.#resumeAt = 0;
   }
 
+  /** Whether the last round was taken. */
+  get isWell(): boolean {
+    return this.#failures === 0;
+  }
+
   /** Milliseconds left of the pause. */
   get msLeft(): number {
     return Math.max(0, this.#resumeAt - performance.now());

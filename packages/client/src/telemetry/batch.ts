@@ -11,16 +11,14 @@ export interface Batch {
 
 export const newBatch = (texts: readonly string[]): Batch => ({ key: crypto.randomUUID(), texts, refusals: 0 });
 
-const encoder = new TextEncoder();
-
 /** The request's body. */
-export const batchBody = ({ texts }: Batch): Uint8Array<ArrayBuffer> => encoder.encode(`{"events":[${texts.join(',')}]}`);
+export const batchBody = ({ texts }: Batch): string => `{"events":[${texts.join(',')}]}`;
 
 /** Batches of these events that keep the bound in bytes, where an event alone may exceed it. Text of many scripts has more bytes than units. */
 export function batchesOf(texts: readonly string[], bounds: BatchBounds): Batch[] {
   const whole = newBatch(texts);
   const fits = texts.length === 1 || texts.reduce((units, text) => units + text.length, 0) * 3 <= bounds.bytesMax;
-  return fits || batchBody(whole).length <= bounds.bytesMax
+  return fits || new TextEncoder().encode(batchBody(whole)).length <= bounds.bytesMax
     ? [whole]
     : halves(whole).flatMap((half) => batchesOf(half.texts, bounds));
 }

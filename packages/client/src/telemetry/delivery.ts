@@ -38,11 +38,17 @@ export class Delivery {
     this.#queue = new EventQueue(settings.queue);
   }
 
+  /** Whether an event of this length has room. Asked before its text is made, with nothing. */
+  hasRoom(units = 0): boolean {
+    const { counts } = this;
+    return this.#queue.hasRoom(units, counts.taken - counts.settled);
+  }
+
   /** Takes an event's text in; false when there is no room. What every emitted event costs its host is this. */
   offer(text: string): boolean {
-    const { counts } = this;
-    if (!this.#queue.push(text, counts.taken - counts.settled)) return false;
-    counts.accepted += 1;
+    if (!this.hasRoom(text.length)) return false;
+    this.#queue.push(text);
+    this.counts.accepted += 1;
     if (!this.#queue.holdsBatch(this.#settings.batch)) this.#wake();
     else if (!this.#isStarting) {
       this.#isStarting = true;
@@ -78,10 +84,10 @@ export class Delivery {
     this.#rest();
   }
 
-  /** Starts as many requests as may be under way. */
+  /** Starts as many requests as may be under way: a service that took nothing is asked with one. */
   #run(): void {
     this.#isStarting = false;
-    while (this.#lanes < this.#settings.requestsMax && this.#hasDue()) {
+    while (this.#lanes < (this.#backoff.isWell ? this.#settings.requestsMax : 1) && this.#hasDue()) {
       this.#lanes += 1;
       void this.#lane();
     }
@@ -115,11 +121,17 @@ export class Delivery {
     try {
       await this.#transport.post<TelemetryAccepted>(ENDPOINTS.telemetry, () => batchBody(batch), options);
       this.counts.sent += batch.texts.length;
-      this.#backoff.succeeded();
+      this.#succeeded();
     } catch (error) {
       this.#failed(batch, error);
     }
     this.#tellWaiters();
+  }
+
+  #succeeded(): void {
+    if (this.#backoff.isWell) return;
+    this.#backoff.succeeded();
+    this.#run();
   }
 
   #failed(batch: Batch, error: unknown): void {

@@ -36,13 +36,16 @@ export class EventQueue {
     return this.#units;
   }
 
-  /** Takes a text in; false when there is no room, counting what is out of the queue but not settled yet. */
-  push(text: string, unsettled = 0): boolean {
+  /** Whether there is room for a text, counting the events that are out of the queue but not settled yet. */
+  hasRoom(units: number, unsettled: number): boolean {
     const { eventsMax, unitsMax } = this.#bounds;
-    if (this.size + unsettled >= eventsMax || this.#units + text.length > unitsMax) return false;
+    return this.size + unsettled < eventsMax && this.#units + units <= unitsMax;
+  }
+
+  /** Takes a text in. */
+  push(text: string): void {
     this.#texts.push(text);
     this.#units += text.length;
-    return true;
   }
 
   /** Whether there is enough for a request that holds as much as one may. */

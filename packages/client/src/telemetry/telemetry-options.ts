@@ -15,7 +15,7 @@ export interface TelemetryOptions extends TelemetryCallbacks {
   queueEventsMax?: number | undefined;
   /** Most characters of JSON that wait. Default 32,000,000. */
   queueCharactersMax?: number | undefined;
-  /** Most requests under way at once. Default 4. */
+  /** Most requests under way at once. One alone while the service takes nothing. Default 16. */
   requestsMax?: number | undefined;
   /** Milliseconds for sending what is left when the client is closed, or the process ends by itself. Default 10,000. */
   exitDeadlineMs?: number | undefined;
@@ -48,7 +48,7 @@ export function readTelemetryOptions(options: TelemetryOptions = {}): TelemetryS
       unitsMax: positive('telemetry.queueCharactersMax', options.queueCharactersMax, 32_000_000),
     },
     flushIntervalMs: positive('telemetry.flushIntervalMs', options.flushIntervalMs, 1000),
-    requestsMax: positive('telemetry.requestsMax', options.requestsMax, 4),
+    requestsMax: positive('telemetry.requestsMax', options.requestsMax, 16),
     exitDeadlineMs: positive('telemetry.exitDeadlineMs', options.exitDeadlineMs, 10_000),
     callbacks: options,
   };

@@ -31,6 +31,8 @@ export class Telemetry {
    */
   emit(event: TelemetryEvent): boolean {
     if (this.#closing !== undefined) return this.#turnAway('closed');
+    // Asked first: a host that emits in a loop while the queue is full does not pay for texts that are thrown away.
+    if (!this.#delivery.hasRoom()) return this.#turnAway('queue_full');
     const text = jsonObject(event);
     if (text === undefined) return this.#turnAway('not_json');
     return this.#delivery.offer(text) || this.#turnAway('queue_full');
