@@ -78,7 +78,7 @@ describe('gate, against the real server', () => {
   });
 
   test("the instance's public key verifies without any shared secret, as a verifier key, in a file, and as a JWKS", async () => {
-    const vkey = await operate('signing-key', 'show');
+    const vkey = await operate('signing-key', 'show', '--vkey');
     const jwks = inFile('jwks.json', await (await fetch(`${server.url}/.well-known/jwks.json`)).text());
     for (const given of [vkey, inFile('instance.vkey', `${vkey}\n`), jwks]) {
       const { status, out } = await gate(['--agent', 'good', '--verify-key', given, '--json']);

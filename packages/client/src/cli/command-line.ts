@@ -55,11 +55,19 @@ function commandOf(args: readonly string[]): { command: Command; rest: readonly 
 }
 
 function withoutCommand(session: Session, args: readonly string[]): Ending {
-  const [first] = args;
+  const [first] = args.filter((word) => !['--json', '--debug'].includes(word));
   if (first === '--version') session.write(`${VERSION}\n`);
   else if (first === '--help' || first === '-h' || first === 'help') session.write(overview(COMMANDS));
   else if (first === undefined) throw wrongUse('a command is missing; countersign --help lists them');
-  else throw wrongUse(`there is no command ${JSON.stringify(args.slice(0, 2).join(' '))}; countersign --help lists them`);
+  else
+    throw wrongUse(
+      `there is no command ${JSON.stringify(
+        args
+          .filter((word) => !word.startsWith('-'))
+          .slice(0, 2)
+          .join(' '),
+      )}; countersign --help lists them`,
+    );
   return 'ok';
 }
 

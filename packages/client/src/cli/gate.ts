@@ -45,7 +45,7 @@ export const gate = command({
     'countersign gate --agent support-bot --verify-key instance.vkey --wait 30m --output decision.json',
   ],
   notes: `A decision is believed only if it is about this agent, threshold, age and moment, bears itself out, and, with --verify-key, is signed
-by that key. The public key (countersign-server signing-key show) needs no secret in CI; fetch it once and keep it in the repository.`,
+by that key. The public key (countersign-server signing-key show --vkey) needs no secret in CI; fetch it once and keep it in the repository.`,
   async run(session, values) {
     const asked = readAsked(values);
     const trusted = readTrusted(session, values['verify-key']);

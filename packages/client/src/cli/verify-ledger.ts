@@ -55,6 +55,8 @@ export const verifyLedger = command({
 async function walked(session: Session, path: string, trust: Parameters<typeof walk>[1]): Promise<LedgerVerdict> {
   const stream =
     path === '-' ? Readable.from([await session.terminal.input()]) : createReadStream(path, { highWaterMark: 128 * 1024 });
+  // Nobody may be reading yet when opening it fails; whoever reads hears of it all the same.
+  stream.on('error', () => undefined);
   try {
     return await walk(stream, trust);
   } catch (error) {
