@@ -1,4 +1,3 @@
-import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import { harnessIdOf } from '../importers/harness-id.ts';
 import { type Countersign, CountersignError, type PromotionDecision, receiptOf } from '../index.ts';
 import { type Asked, disbelief, onlyApprovalMissing } from './believe-decision.ts';
@@ -56,8 +55,7 @@ by that key. The public key (countersign-server signing-key show --vkey) needs n
     const skewMs = readDuration('--clock-skew', values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
-    const prefer = (trusted?.publicKeys.length ?? 0) > 0;
-    const client = await session.client(values, prefer ? { prefer: ATTESTATION_PREFERENCE } : {});
+    const client = await session.client(values);
     const ask = () => askOnce(session, client, asked, trusted, skewMs);
     const finding = await waitForApproval(session, ask, { waitMs, portalUrl });
     if (values.output !== undefined && finding.text !== undefined) writeFile(values.output, finding.text);
@@ -89,13 +87,16 @@ async function askOnce(
 ): Promise<Finding> {
   let sentAt = session.terminal.now();
   try {
-    const decision = await client.governance.checkPromotion({
-      ...(asked.agentName === undefined ? {} : { agent_name: asked.agentName }),
-      ...(asked.agentId === undefined ? {} : { agent_id: asked.agentId }),
-      ...(asked.harnessId === undefined ? {} : { harness_id: asked.harnessId }),
-      min_pass_rate: asked.minPassRate,
-      max_age_hours: asked.maxAgeHours,
-    });
+    const decision = await client.governance.checkPromotion(
+      {
+        ...(asked.agentName === undefined ? {} : { agent_name: asked.agentName }),
+        ...(asked.agentId === undefined ? {} : { agent_id: asked.agentId }),
+        ...(asked.harnessId === undefined ? {} : { harness_id: asked.harnessId }),
+        min_pass_rate: asked.minPassRate,
+        max_age_hours: asked.maxAgeHours,
+      },
+      { attestation: (trusted?.publicKeys.length ?? 0) > 0 },
+    );
     const receivedAt = session.terminal.now();
     // A clock that was set back meanwhile says nothing of the order of the two.
     sentAt = Math.min(sentAt, receivedAt);

@@ -90,8 +90,8 @@ export class Session {
     return given;
   }
 
-  /** A client of the service. `headers` are sent with every request. */
-  async client(connection: Connection, headers: Readonly<Record<string, string>> = {}): Promise<Countersign> {
+  /** A client of the service. */
+  async client(connection: Connection): Promise<Countersign> {
     const baseUrl = this.address(connection);
     const apiKey = await this.key(connection);
     const deadlineMs = connection.timeout === undefined ? TIMEOUT_MS_DEFAULT : readDuration('--timeout', connection.timeout);
@@ -100,7 +100,7 @@ export class Session {
         ...{ baseUrl, apiKey, deadlineMs, timeoutMs: Math.min(10_000, deadlineMs) },
         insecureHttp: connection['insecure-http'] === true,
         retries: { attemptsMax: 5, pauseMs: 200, pauseMsMax: 5000 },
-        fetch: this.#observed(headers),
+        fetch: this.#observed(),
       });
     } catch (error) {
       if (error instanceof CountersignError) throw wrongUse(inOwnWords(error.message), error);
@@ -108,10 +108,10 @@ export class Session {
     }
   }
 
-  #observed(headers: Readonly<Record<string, string>>): FetchLike {
+  #observed(): FetchLike {
     return async (url, request) => {
       if (this.debug) this.warn(`debug: ${request.method} ${oneLine(url)} ${oneLine(String(request.body))}`);
-      const answer = await this.terminal.fetch(url, { ...request, headers: { ...request.headers, ...headers } });
+      const answer = await this.terminal.fetch(url, request);
       if (this.debug)
         this.warn(`debug: ${answer.status}, request ${oneLine(answer.headers.get('x-request-id') ?? 'without an id')}`);
       return answer;

@@ -1,7 +1,7 @@
-import { envelopeOfHeader, toBase64Url } from '@countersign/core/domain/attestation';
+import { toBase64Url } from '@countersign/core/domain/attestation';
 import { parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
-import { verifyAttestation, verifyDecision } from '../index.ts';
+import { verifyDecision } from '../index.ts';
 import { sha256 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
@@ -123,13 +123,10 @@ export function checkSignature(text: string, attestation: string | undefined, { 
 function checkAttestation(text: string, header: string | undefined, publicKeys: readonly PublicKey[]): Trust {
   if (header === undefined)
     return { fault: 'the answer bears no attestation (Countersign-Attestation), which the public key needs' };
-  const decision = JSON.parse(text) as { decision_id: string; response_sha256: string; timestamp: string };
-  const envelope = envelopeOfHeader(decision, header);
-  if (envelope === undefined) return { fault: 'the header Countersign-Attestation has not its form' };
-  const keys = liveAt(decision.timestamp, publicKeys);
+  const keys = liveAt(String(memberOf(text, 'timestamp')), publicKeys);
   if (keys.length === 0) return { fault: 'every public key given had ended before this decision' };
-  const verdict = verifyAttestation(envelope, { keys });
-  return verdict.ok ? { by: `public key ${verdict.keyId}` } : { fault: `the attestation: ${verdict.fault}` };
+  const verdict = verifyDecision(text, { publicKeys: { keys }, attestation: header });
+  return verdict.ok ? { by: 'the public key of the instance' } : { fault: `the attestation: ${verdict.fault}` };
 }
 
 /** The keys that had not ended at a moment. */
