@@ -4,6 +4,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { HELP, type Options, type Part, readOptions } from './options.ts';
 import { type Row, standing } from './rounds.ts';
+import { client } from './rows/client.ts';
 import { latency } from './rows/latency.ts';
 import { memory } from './rows/memory.ts';
 import { stored } from './rows/stored.ts';
@@ -25,6 +26,7 @@ const parts: Record<Part, Measurement> = {
   audit: (pace, world) => audit(world, pace),
   promotion: (pace, world) => promotion(world, pace),
   latency: (pace, world) => latency(world, pace),
+  client: (pace, world) => client(world, pace),
   verify: ({ verifyRows }, world) => verify(world, verifyRows),
   stored: (pace, few) => inWorld(pace, (many) => stored(few, many, pace.rows, pace)),
   memory: ({ memorySeconds }, world) => memory(world, memorySeconds),

@@ -69,7 +69,7 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
     [LIMIT_PATHS.auditSingly]: async (document: Buffer, principal: Awaited<ReturnType<typeof api.authenticator.authenticate>>) =>
       appendAuditEntry(
         { ...api.house, audit: oneByOne },
-        { principal, document, idempotencyKey: undefined },
+        { principal, document, idempotencyKey: undefined, prefersAttestation: false },
         readEntry(document),
       ),
   };

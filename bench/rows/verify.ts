@@ -3,13 +3,13 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChainedRow } from '@countersign/core/domain/audit-chain';
+import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
+import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { inTenantTransaction } from '../../packages/server/src/database/transaction.ts';
-import { digests } from '../../packages/server/src/digests.ts';
+import { digests, sha256 } from '../../packages/server/src/digests.ts';
 import { appendEntries, entryOf } from '../../packages/server/src/ledger/append.ts';
-import type { ChainReport } from '../../packages/server/src/ledger/chain-report.ts';
 import { verifyDatabase } from '../../packages/server/src/ledger/verify-database.ts';
-import { verifyExport } from '../../packages/server/src/ledger/verify-file.ts';
 import { lockHeads } from '../../packages/server/src/storage/ledger.ts';
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
 import { auditBody } from '../bodies.ts';
@@ -52,7 +52,9 @@ export async function verify({ database: { pool } }: World, rows: number): Promi
     };
     return [
       await beside(hashing, 'verifying rows in memory', () => rowsInMemory(last)),
-      await beside(hashing, `verifying an export of ${rows} rows`, () => whole(() => verifyExport(createReadStream(path)))),
+      await beside(hashing, `verifying an export of ${rows} rows`, () =>
+        whole(() => verifyExport(createReadStream(path), { digests, sha256 })),
+      ),
       await beside(hashing, `verifying ${rows} rows in the database`, () => whole(() => verifyDatabase(pool, tenantId))),
     ];
   } finally {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
+  attestationHeader,
   attestDecision,
   type Envelope,
+  envelopeOfHeader,
   openAttestation,
   preAuthenticationEncoding,
   publicJwk,
@@ -73,4 +75,17 @@ describe('attestations (DSSE, in-toto)', () => {
     ];
     expect(open(foreign, pair)).toHaveProperty('fault', 'the payload is no statement about a promotion decision');
   });
+
+  test('the signatures travel in a header, and the payload is made from the decision', () => {
+    const envelope = attestDecision(decision, [signerOf(pair), signerOf(other)]);
+    const header = attestationHeader(envelope);
+    const altered = { ...decision, message: 'another' };
+    expect(envelopeOfHeader(decision, header)).toEqual(envelope);
+    expect(open(envelopeOfHeader(altered, header), pair)).toHaveProperty('fault');
+  });
+
+  test.each(['', 'true', '"kid"', '"kid";sig=:AA==', '"kid";sig=::', '"k d";sig=:AA==:', '"kid";sig=:AA==:,'])(
+    'a header that is %j is no attestation',
+    (header) => expect(envelopeOfHeader(decision, header)).toBeUndefined(),
+  );
 });

@@ -13,6 +13,7 @@ const evaluation = {
   harness_id: null,
   recorded_at: '2026-11-20T08:15:00.000Z',
   recorded_by: 'key:5f0c2a9be671',
+  agent_name: 'bot',
   ageHours: 1,
 };
 const good: Evidence = { agent: { id: 'a', name: 'bot', highRisk: false }, evaluation, approval: null, openRecertifications: 0 };

@@ -1,3 +1,4 @@
+import { attestationHeader, attestDecision } from '@countersign/core/domain/attestation';
 import type { Admission } from './database/admission.ts';
 import { BatchWriter, type Item } from './database/batch-writer.ts';
 import { Slots } from './database/slots.ts';
@@ -63,6 +64,7 @@ export function openHouse(parts: { database: OpenDatabase; queue: Admission; met
         if (!allowed) metrics.ledgerAppends.inc();
       }),
     ),
+    attest: (decisionJson) => attestationHeader(attestDecision(JSON.parse(decisionJson), database.signer.keys)),
   };
 }
 

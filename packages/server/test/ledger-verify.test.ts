@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rowHashOf } from '@countersign/core/domain/audit-chain';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { digests } from '../src/digests.ts';
+import { digests, sha256 } from '../src/digests.ts';
 import { exportLedger } from '../src/ledger/export.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
-import { verifyExport } from '../src/ledger/verify-file.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../../examples/verify/verify.py', import.meta.url));
@@ -228,13 +228,16 @@ describe('a ledger in the database', () => {
     expect(pages.length).toBeGreaterThanOrEqual(4);
     expect(Math.max(...pages)).toBeLessThan(6 * 1024 * 1024);
     expect((await verifyDatabase(server.open.pool, tenantId)).entries).toBe(1_112);
-    expect(await verifyExport(pieces(Buffer.from(lines), 1024 * 1024))).toMatchObject({ entries: 1_112, firstBad: undefined });
+    expect(await verifyExport(pieces(Buffer.from(lines), 1024 * 1024), { digests, sha256 })).toMatchObject({
+      entries: 1_112,
+      firstBad: undefined,
+    });
   });
 });
 
 /** What both verifiers say about an export: ours, and the independent one, which knows no line of our code. */
 async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs: unknown; reason: string }> {
-  const { firstBad, entries } = await verifyExport(pieces(bytes, 65_536));
+  const { firstBad, entries } = await verifyExport(pieces(bytes, 65_536), { digests, sha256 });
   const file = join(folder, 'export.ndjson');
   writeFileSync(file, bytes);
   const { stdout, status } = spawnSync('python3', ['-S', VERIFIER, 'ledger', file, '--json'], { encoding: 'utf8' });
@@ -283,7 +286,7 @@ describe('an export', () => {
     expect(lines).toHaveLength(6);
     for (const line of lines) expect(Object.keys(JSON.parse(line))).toHaveLength(17);
     expect(await bothVerdicts(Buffer.from(text))).toMatchObject({ ours: { whole: 6 }, theirs: { whole: 6 } });
-    const report = await verifyExport(pieces(Buffer.from(text), 7));
+    const report = await verifyExport(pieces(Buffer.from(text), 7), { digests, sha256 });
     expect(report).toEqual({ ...(await verifyDatabase(server.open.pool, tenantId)) });
   });
 
@@ -295,7 +298,7 @@ describe('an export', () => {
       Buffer.from(text.replace(line, JSON.stringify({ ...JSON.parse(line), [member]: value })));
     for (const value of ['changed', null, 7, { place: 4 }, [], true, { toString: 1 }]) {
       if (JSON.parse(line)[member] === value) continue;
-      expect((await verifyExport(pieces(doctored(value), 65_536))).firstBad).toMatchObject({ seq: 3 });
+      expect((await verifyExport(pieces(doctored(value), 65_536), { digests, sha256 })).firstBad).toMatchObject({ seq: 3 });
     }
     expect(await bothVerdicts(doctored('changed'))).toMatchObject({ ours: { brokenAtLine: 3 }, theirs: { brokenAtLine: 3 } });
   });
@@ -399,7 +402,7 @@ describe('an export', () => {
       yield Buffer.from(text);
       for (const chunk = Buffer.alloc(1024 * 1024, 'a'); ; read += 1) yield chunk;
     }
-    expect((await verifyExport(endless())).firstBad).toEqual({
+    expect((await verifyExport(endless(), { digests, sha256 })).firstBad).toEqual({
       seq: 7,
       reason: expect.stringMatching(/longer than 67108864 bytes/),
     });

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { decisionFault } from '@countersign/core/domain/decision-signature';
+import { envelopeOfHeader, openAttestation } from '@countersign/core/domain/attestation';
+import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { deriveDecisionKey, digests } from '../src/digests.ts';
+import { deriveDecisionKey, digests, verifyEd25519 } from '../src/digests.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -167,5 +168,24 @@ describe('promotion check', () => {
     const [first, second] = [await ask(), await ask()];
     expect(first.body.decision_id).not.toBe(second.body.decision_id);
     expect(second.headers.get('idempotent-replayed')).toBeNull();
+  });
+
+  test('the evaluation in a decision names its agent, so that the signature binds the decision to the name', async () => {
+    const { body } = await check({ agent_name: 'at' });
+    expect(body.evaluation.agent_name).toBe('at');
+  });
+
+  test('a decision is attested in a header where that is preferred, and only there', async () => {
+    const jwks = (await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; x: string }[] };
+    const keys = jwks.keys.map(({ kid, x }) => ({ keyid: kid, publicKey: new Uint8Array(Buffer.from(x, 'base64url')) }));
+    const prefer = { prefer: 'respond-async, Countersign-Attestation' };
+    const { body, headers } = await server.post(paths.promotionCheck, key, { agent_name: 'at' }, prefer);
+    expect(headers.get('preference-applied')).toBe('countersign-attestation');
+    const envelope = envelopeOfHeader(body, headers.get('countersign-attestation')!);
+    expect(openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests))).toEqual({
+      decision: body,
+      keyid: keys[0]!.keyid,
+    });
+    expect((await check({ agent_name: 'at' })).headers.get('countersign-attestation')).toBeNull();
   });
 });

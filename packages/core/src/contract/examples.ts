@@ -126,6 +126,7 @@ const allowed: PromotionDecision = {
     harness_id: null,
     recorded_at: '2026-11-20T08:15:00.000Z',
     recorded_by: 'key:5f0c2a9be671',
+    agent_name: 'support-bot',
   },
   checks: [
     {

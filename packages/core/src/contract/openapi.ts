@@ -67,7 +67,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
     operationId: id,
     summary: operation.summary,
     description: `${operation.description}\n\nScope: \`${operation.scope}\`. Nesting: at most ${operation.depthMax} levels.`,
-    ...(operation.replayable ? { parameters: [idempotencyKey] } : {}),
+    ...parametersOf(operation),
     requestBody: {
       required: true,
       content: {
@@ -84,6 +84,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
           'X-Request-Id': requestId,
           ...(id === 'appendAuditEntry' ? { 'Countersign-Ledger-Seq': ledgerSeq } : {}),
           ...(operation.replayable ? { 'Idempotent-Replayed': replayed } : {}),
+          ...(id === 'checkPromotion' ? { 'Countersign-Checkpoint': treeHeads, 'Countersign-Attestation': attestation } : {}),
         },
         content: { 'application/json': { schema: referTo(operation.answer, components), examples: Object.fromEntries(answers) } },
       },
@@ -121,6 +122,26 @@ const idempotencyKey: Node = {
   description: 'Makes sending again safe: the same key with the same body gets the first answer for 24 hours.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 };
+
+const treeHeads = header('Heads of the audit and the decisions log at that moment: whoever keeps the answer is a witness.', {
+  type: 'string',
+});
+const attestation = header('Ed25519 signatures of the attestation, where Prefer asked for them (docs/formats.md).', {
+  type: 'string',
+});
+const prefer: Node = {
+  name: 'Prefer',
+  in: 'header',
+  required: false,
+  description: "`countersign-attestation` asks for the decision's attestation, which is checked with the instance's public key.",
+  schema: { type: 'string' },
+};
+
+/** The request headers that an operation reads besides those of authentication and content. */
+function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Node {
+  if (replayable) return { parameters: [idempotencyKey] };
+  return id === 'checkPromotion' ? { parameters: [prefer] } : {};
+}
 
 /** A reference to a named schema, which is put among the components; an unnamed one as it stands. */
 function referTo(schema: object, components: Map<string, Node>): Node {

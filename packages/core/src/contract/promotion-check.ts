@@ -89,6 +89,7 @@ export const DecidedEvaluation = Type.Object({
   harness_id: nullable(uuid({ description: 'Its harness.' })),
   recorded_at: dateTime({ description: 'When the service recorded it.' }),
   recorded_by: label({ description: 'Who submitted it: key:<prefix>.' }),
+  agent_name: label({ description: 'Name of the agent that was evaluated: the signature binds the decision to it.' }),
 });
 export type DecidedEvaluation = Static<typeof DecidedEvaluation>;
 

@@ -48,19 +48,41 @@ export function preAuthenticationEncoding(payloadType: string, payload: Uint8Arr
 
 /** Attests a decision as it was answered, by every live key. */
 export function attestDecision<D extends Attested>(decision: D, signers: readonly AttestationSigner[]): Envelope {
-  const statement = {
-    _type: STATEMENT_TYPE,
-    subject: [{ name: `decision:${decision.decision_id}`, digest: { sha256: decision.response_sha256 } }],
-    predicateType: PREDICATE_TYPE,
-    predicate: decision,
-  };
-  const payload = new TextEncoder().encode(canonicalJson(statement));
+  const payload = payloadOf(decision);
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
   return {
     payload: toBase64(payload),
     payloadType: PAYLOAD_TYPE,
     signatures: signers.map(({ keyid, sign }) => ({ keyid, sig: toBase64(sign(message)) })),
   };
+}
+
+function payloadOf(decision: Attested): Uint8Array {
+  const statement = {
+    _type: STATEMENT_TYPE,
+    subject: [{ name: `decision:${decision.decision_id}`, digest: { sha256: decision.response_sha256 } }],
+    predicateType: PREDICATE_TYPE,
+    predicate: decision,
+  };
+  return new TextEncoder().encode(canonicalJson(statement));
+}
+
+/** What a promotion check asks for by `Prefer` (RFC 7240) to get the signatures of its attestation in a header. */
+export const ATTESTATION_PREFERENCE = 'countersign-attestation';
+
+/** The signatures of an attestation as a header says them, a list of strings (RFC 9651). The payload is made from the answer itself. */
+export const attestationHeader = ({ signatures }: Pick<Envelope, 'signatures'>): string =>
+  signatures.map(({ keyid, sig }) => `"${keyid}";sig=:${sig}:`).join(', ');
+
+/** The envelope of a decision and the header that came with it; undefined when the header has not its form. Nothing is checked yet. */
+export function envelopeOfHeader(decision: Attested, header: string): Envelope | undefined {
+  const signatures = header.split(',').map((member) => {
+    const [, keyid, sig] = /^\s*"([A-Za-z0-9_-]{1,64})";sig=:([A-Za-z0-9+/]{1,128}={0,2}):\s*$/.exec(member) ?? [];
+    return keyid === undefined || sig === undefined ? undefined : { keyid, sig };
+  });
+  const whole = signatures.filter((signature) => signature !== undefined);
+  if (whole.length !== signatures.length) return undefined;
+  return { payload: toBase64(payloadOf(decision)), payloadType: PAYLOAD_TYPE, signatures: whole };
 }
 
 /**

@@ -1,11 +1,11 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import type { Contradiction } from '@countersign/core/domain/chain-report';
 import { openCheckpoint, parseWitnessedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
+import type { KeptHead } from '@countersign/core/domain/held-tree';
 import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { sha256, verifyEd25519 } from '../digests.ts';
 import { ExitError } from '../exit-codes.ts';
-import type { Contradiction } from '../ledger/chain-report.ts';
-import type { KeptHead } from '../ledger/held-tree.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 
 /** What somebody kept of a log, as the options name it. */

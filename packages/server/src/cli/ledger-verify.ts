@@ -1,10 +1,10 @@
+import type { ChainReport } from '@countersign/core/domain/chain-report';
+import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
-import { deriveDecisionKey } from '../digests.ts';
+import { deriveDecisionKey, digests, sha256 } from '../digests.ts';
 import { noteKeysOf } from '../instance-signer.ts';
-import type { ChainReport } from '../ledger/chain-report.ts';
 import { verifyDatabase } from '../ledger/verify-database.ts';
 import { verifyDecisions } from '../ledger/verify-decisions.ts';
-import { verifyExport } from '../ledger/verify-file.ts';
 import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
 import type { WalkDemand } from '../ledger/walk-log.ts';
 import type { OpenDatabase } from '../open-database.ts';
@@ -58,7 +58,8 @@ async function reportOn(session: Session, asked: Asked, { heard }: Progress): Pr
   const kept = keptHeads(asked, keys, log);
   if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
   const demand = { kept: kept.heads, progress: heard };
-  if (file !== undefined && log !== 'keys') return readingFile(file, (bytes) => verifyExport(bytes, { log, ...demand }));
+  if (file !== undefined && log !== 'keys')
+    return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, ...demand }));
   return session.withWorkspace(workspace!, async (database, tenant) => {
     const { signer, lookupPool } = database;
     // Stored checkpoints are as old as the ledger: each is by one of the keys that the instance had. --key is for the kept ones.

@@ -1,5 +1,6 @@
 import type { OperationId } from '@countersign/core/contract/operations';
 import { operations } from '@countersign/core/contract/operations';
+import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
@@ -56,7 +57,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
       });
       try {
         const idempotencyKey = operation.replayable ? idempotencyKeyOf(request) : undefined;
-        return await answer(reply, ask({ principal, document, idempotencyKey }));
+        return await answer(reply, ask({ principal, document, idempotencyKey, prefersAttestation: prefersAttestation(request) }));
       } finally {
         leave();
       }
@@ -80,6 +81,12 @@ function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
     message: 'Idempotency-Key must be 1 to 255 printable ASCII characters, and be given once',
   });
 }
+
+/** Whether one of the preferences (RFC 7240) is the attestation; others are none of ours, and ignored as the RFC says. */
+const prefersAttestation = ({ headers: { prefer = '' } }: FastifyRequest): boolean =>
+  String(prefer)
+    .split(',')
+    .some((preference) => preference.trim().toLowerCase() === ATTESTATION_PREFERENCE);
 
 /** Paths of the five endpoints. */
 export const publicPaths: ReadonlySet<string> = new Set(Object.values(operations).map(({ path }) => path));

@@ -17,6 +17,8 @@ export interface Asked {
   /** The decompressed body as it came. */
   document: Buffer;
   idempotencyKey: string | undefined;
+  /** Whether `Prefer` asks for the attestation of a decision. */
+  prefersAttestation: boolean;
 }
 
 /** What is answered once everything is committed. */

@@ -1,11 +1,15 @@
 import { MAX_AGE_HOURS_DEFAULT, MIN_PASS_RATE_DEFAULT, type PromotionCheck } from '@countersign/core/contract/promotion-check';
+import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import { agentClaim } from './agent-book.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** POST /api/public/governance/promotion-check: decide anew, on what the service itself holds. Never replayed. */
-export const checkPromotion: Endpoint<PromotionCheck> = async ({ decisions }, asked, check) => {
+/**
+ * POST /api/public/governance/promotion-check: decide anew, on what the service itself holds. Never replayed. Attested only where that is
+ * asked for: an Ed25519 signature costs more than the rest of the check (decision 0012).
+ */
+export const checkPromotion: Endpoint<PromotionCheck> = async ({ decisions, attest }, asked, check) => {
   const { id, name } = agentClaim(check);
-  return decisions.submit(asked.principal.tenantId, {
+  const answered = await decisions.submit(asked.principal.tenantId, {
     bytes: asked.document.length + 2000,
     foldKeys: [],
     question: { agentId: id, agentName: name, harnessId: check.harness_id?.toLowerCase() ?? null },
@@ -15,4 +19,7 @@ export const checkPromotion: Endpoint<PromotionCheck> = async ({ decisions }, as
     },
     askedBy: asked.principal.prefix,
   });
+  if (!asked.prefersAttestation) return answered;
+  const headers = { 'Countersign-Attestation': attest(answered.json), 'Preference-Applied': ATTESTATION_PREFERENCE };
+  return { ...answered, headers: { ...answered.headers, ...headers } };
 };

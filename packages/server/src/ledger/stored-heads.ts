@@ -1,12 +1,12 @@
+import type { Contradiction } from '@countersign/core/domain/chain-report';
 import { openCheckpoint, originOf, parseCheckpointText } from '@countersign/core/domain/checkpoint';
+import type { KeptHead } from '@countersign/core/domain/held-tree';
 import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { sha256, verifyEd25519 } from '../digests.ts';
 import type { LogName } from '../storage/ledger.ts';
 import { findLatestCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
-import type { Contradiction } from './chain-report.ts';
-import type { KeptHead } from './held-tree.ts';
 
 /** Which checkpoints. */
 interface StoredOf {

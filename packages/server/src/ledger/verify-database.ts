@@ -1,10 +1,10 @@
 import { rowHashOf } from '@countersign/core/domain/audit-chain';
+import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../digests.ts';
 import { readAuditPage, type StoredEntry } from '../storage/ledger.ts';
-import { type ChainReport, NESTING_MAX } from './chain-report.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type WalkDemand, walkLog } from './walk-log.ts';
 

@@ -1,10 +1,10 @@
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
+import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../digests.ts';
 import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.ts';
-import { type ChainReport, NESTING_MAX } from './chain-report.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type WalkDemand, walkLog } from './walk-log.ts';
 

@@ -1,10 +1,10 @@
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
+import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../digests.ts';
 import { readKeyEvents, type StoredKeyEvent } from '../storage/key-events.ts';
-import { type ChainReport, NESTING_MAX } from './chain-report.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type WalkDemand, walkLog } from './walk-log.ts';
 

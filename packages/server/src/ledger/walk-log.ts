@@ -1,11 +1,12 @@
+import type { ChainReport, FirstBad } from '@countersign/core/domain/chain-report';
+import { HeldTree, type KeptHead } from '@countersign/core/domain/held-tree';
 import type { TreeNode } from '@countersign/core/domain/merkle-tree';
 import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { sha256 } from '../digests.ts';
 import { type LogExtent, type LogName, readLogExtent } from '../storage/ledger.ts';
 import { readTreeNodes, STORED_LEVEL_STEP } from '../storage/tree.ts';
-import type { ChainReport, FirstBad } from './chain-report.ts';
-import { HeldTree, type KeptHead } from './held-tree.ts';
 import { openFrontier } from './log-tree.ts';
 import { StoredHeads } from './stored-heads.ts';
 import { storedPages } from './stored-pages.ts';
@@ -41,7 +42,7 @@ export async function walkLog<Row extends { seq: number }>(
 ): Promise<ChainReport> {
   const stored = await StoredHeads.open(pool, { tenantId, log, keys });
   const extent = await inTenantTransaction(pool, tenantId, (tx) => readLogExtent(tx, log));
-  const tree = new HeldTree(kept);
+  const tree = new HeldTree(sha256, kept);
   addFrontier(tree, extent);
   const walked = { seq: 0, hash: null as string | null };
   const found = (firstBad?: FirstBad): ChainReport => ({ tenantId, entries: walked.seq, head: walked.hash, firstBad });

@@ -85,7 +85,7 @@ function evidenceOf(row: EvidenceRow): Evidence {
   return {
     agent: id === null || name === null ? null : { id, name, highRisk: row.high_risk !== false },
     evaluation:
-      evaluationId === null
+      evaluationId === null || name === null
         ? null
         : {
             id: evaluationId,
@@ -96,6 +96,7 @@ function evidenceOf(row: EvidenceRow): Evidence {
             harness_id: row.harness_id,
             recorded_at: row.recorded_at,
             recorded_by: row.recorded_by,
+            agent_name: name,
             ageHours: row.age_hours,
           },
     approval: row.approval,

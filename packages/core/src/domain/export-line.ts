@@ -1,6 +1,6 @@
-import { inexactnessOf } from '@countersign/core/domain/exact-json';
-import { deeperThan } from '@countersign/core/domain/nesting';
 import { NESTING_MAX } from './chain-report.ts';
+import { inexactnessOf } from './exact-json.ts';
+import { deeperThan } from './nesting.ts';
 
 /** The JSON value of an export's line, or what is wrong with the line. Every byte of it is taken as hostile. */
 export function parseLine(line: Uint8Array): { row: unknown } | { fault: string } {

@@ -1,10 +1,17 @@
-import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
-import { decisionDigest } from '@countersign/core/domain/decision-signature';
-import { digests } from '../digests.ts';
+import { boundedLines, LINE_BYTES_MAX } from './bounded-lines.ts';
 import type { ChainReport } from './chain-report.ts';
-import { parseLine } from './export-lines.ts';
+import { ChainVerifier } from './chain-verifier.ts';
+import { decisionDigest } from './decision-signature.ts';
+import type { Digests } from './digests.ts';
+import { parseLine } from './export-line.ts';
 import { HeldTree, type KeptHead } from './held-tree.ts';
-import { boundedLines, LINE_BYTES_MAX } from './lines.ts';
+import type { Sha256 } from './merkle-tree.ts';
+
+/** The cryptography that a verification is done with; brought by the caller. */
+export interface Hashing {
+  digests: Pick<Digests, 'sha256Hex'>;
+  sha256: Sha256;
+}
 
 /** What an export is held against besides itself. */
 export interface ExportDemand {
@@ -26,10 +33,11 @@ interface Lines {
 /** Walks an export, a line at a time, and holds it against what was kept. Every byte of it is taken as hostile. */
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
+  { digests, sha256 }: Hashing,
   { log = 'audit', kept = [], progress }: ExportDemand = {},
 ): Promise<ChainReport> {
-  const lines = log === 'audit' ? auditLines() : decisionLines();
-  const tree = new HeldTree(kept);
+  const lines = log === 'audit' ? auditLines(digests) : decisionLines(digests);
+  const tree = new HeldTree(sha256, kept);
   let entries = 0;
   const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
     return { tenantId: lines.tenantId, entries, head: lines.head, ...more };
@@ -39,7 +47,7 @@ export async function verifyExport(
     const reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, lines, seq);
     if (reason !== undefined) return report({ firstBad: { seq, reason } });
     // Two more hashes a row, which nobody needs who kept nothing.
-    if (kept.length > 0) tree.append(Buffer.from(lines.head!, 'hex'));
+    if (kept.length > 0) tree.append(bytesOfHex(lines.head!));
     entries = seq;
     progress?.(seq);
   }
@@ -51,7 +59,7 @@ function faultOf(line: Uint8Array, lines: Lines, seq: number): string | undefine
   return 'fault' in parsed ? parsed.fault : lines.next(parsed.row, seq);
 }
 
-function auditLines(): Lines {
+function auditLines(digests: Hashing['digests']): Lines {
   const verifier = new ChainVerifier(digests);
   return {
     get tenantId() {
@@ -65,7 +73,7 @@ function auditLines(): Lines {
 }
 
 /** `{"seq":n,"decision":{…}}`: the digest is computed, and is the leaf. The signature needs the tenant's key, which no export brings. */
-function decisionLines(): Lines {
+function decisionLines(digests: Hashing['digests']): Lines {
   const lines: Lines = {
     tenantId: undefined,
     head: null,
@@ -86,6 +94,8 @@ function decisionLines(): Lines {
   };
   return lines;
 }
+
+const bytesOfHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

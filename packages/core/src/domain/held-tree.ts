@@ -1,8 +1,7 @@
-import { originOf, type TreeLog } from '@countersign/core/domain/checkpoint';
-import { Frontier, type TreeNode } from '@countersign/core/domain/merkle-tree';
-import { sameBytes, toBase64 } from '@countersign/core/domain/signed-note';
-import { sha256 } from '../digests.ts';
 import type { Contradiction } from './chain-report.ts';
+import { originOf, type TreeLog } from './checkpoint.ts';
+import { Frontier, type Sha256, type TreeNode } from './merkle-tree.ts';
+import { sameBytes, toBase64 } from './signed-note.ts';
 
 /** A tree head that the rows are held against: a checkpoint or a header that somebody kept, or what the database stores. */
 export interface KeptHead {
@@ -17,14 +16,15 @@ export interface KeptHead {
 
 /** The tree of a log as its rows are read, held against every head at that head's size. Memory: the heads, and a frontier. */
 export class HeldTree {
-  readonly #tree = new Frontier(sha256);
+  readonly #tree: Frontier;
   /** Not reached yet, the smallest first. */
   #ahead: KeptHead[] = [];
   readonly #signedOrigins = new Map<string, string>();
   #largestMet: KeptHead | undefined;
   #first: Contradiction | undefined;
 
-  constructor(heads: readonly KeptHead[] = []) {
+  constructor(sha256: Sha256, heads: readonly KeptHead[] = []) {
+    this.#tree = new Frontier(sha256);
     this.add(heads);
     for (const { source, origin } of heads) if (origin !== undefined) this.#signedOrigins.set(source, origin);
     this.#first ??= forkIn(heads);

@@ -1,0 +1,125 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { Countersign, type TelemetryEvent } from '../../packages/client/src/index.ts';
+import { telemetryBody } from '../bodies.ts';
+import { ID } from '../load.ts';
+import { alternate, median, type Pace, type Row, rowOf } from '../rounds.ts';
+import type { World } from '../world.ts';
+import { works } from './requests.ts';
+
+/** Events of one round through the client. */
+const EVENTS = 100_000;
+/** Events that a host emits before it lets go of the processor: a busy one, with work of its own in between. */
+const BURST = 100;
+
+/** The client library: what an emitted event costs its host, and how many arrive, against the same batches sent by the bare client of this bench. */
+export async function client(world: World, pace: Pace): Promise<Row[]> {
+  const title = {
+    work: `${EVENTS.toLocaleString('en-US')} events through the client`,
+    limit: 'raw POST of batches of 200',
+    unit: 'events/s',
+    goal: { atLeast: 0.7, moonshot: 0.9 },
+  };
+  const through = await alternate(title, pace, () => throughClient(world), works(world).telemetry);
+  return [emitTime(), queuedBytes(), through];
+}
+
+/** The events of the batch that the bare client sends, each with an id of its own. */
+const events = (JSON.parse(telemetryBody()) as { events: TelemetryEvent[] }).events;
+let lastId = 0;
+const nextEvent = (): TelemetryEvent => {
+  lastId += 1;
+  const event = events[lastId % events.length]!;
+  return { ...event, trace_id: event.trace_id.replace(ID, String(lastId).padStart(ID.length, '0')) };
+};
+
+async function throughClient({ port, key }: World): Promise<number> {
+  const countersign = new Countersign({
+    baseUrl: `http://127.0.0.1:${port}`,
+    apiKey: key,
+    telemetry: { onDropped: () => undefined },
+  });
+  const startedAt = performance.now();
+  for (let emitted = 0; emitted < EVENTS; ) {
+    let hasRoom = true;
+    for (let burst = 0; burst < BURST && hasRoom; burst += 1) {
+      hasRoom = countersign.telemetry.emit(nextEvent());
+      if (hasRoom) emitted += 1;
+    }
+    await (hasRoom ? turn() : countersign.telemetry.flush());
+  }
+  await countersign.close();
+  const { sent } = countersign.telemetry.stats;
+  const perSecond = (sent / (performance.now() - startedAt)) * 1000;
+  if (sent !== EVENTS) throw new Error(`only ${sent} of ${EVENTS} events arrived`);
+  return perSecond;
+}
+
+/** A client that queues and never sends. */
+const idle = () =>
+  new Countersign({
+    baseUrl: 'http://127.0.0.1:1',
+    apiKey: 'aa_live_0.x',
+    fetch: () => new Promise<never>(() => undefined),
+    telemetry: {
+      queueEventsMax: 1_000_000,
+      queueCharactersMax: 1_000_000_000,
+      onDropped: () => undefined,
+      onUnsent: () => undefined,
+    },
+  });
+
+/** Each emit is timed by itself, in bursts; half a KB an event. */
+function emitTime(): Row {
+  const title = {
+    work: 'emit() of 0.5 KB, median',
+    limit: 'µs',
+    unit: 'µs',
+    goal: { atLeast: 5, moonshot: 2, lessIsBetter: true },
+  };
+  const { telemetry } = idle();
+  const round = () => {
+    const times = Array.from({ length: 20_000 }, () => {
+      const event = nextEvent();
+      const startedAt = performance.now();
+      telemetry.emit(event);
+      return (performance.now() - startedAt) * 1000;
+    });
+    return { rate: median(times), limitRate: 1 };
+  };
+  round(); // warms up the compilers
+  return rowOf(title, [round(), round(), round()]);
+}
+
+/** The heap that queued events hold: short ones, of an id, an outcome, a name, a model, tokens and a latency. */
+function queuedBytes(): Row {
+  const title = {
+    work: 'a queued event',
+    limit: 'bytes',
+    unit: 'bytes',
+    goal: { atLeast: 300, moonshot: 250, lessIsBetter: true },
+  };
+  const { telemetry } = idle();
+  const before = heapUsed();
+  for (let event = 0; event < EVENTS; event += 1) telemetry.emit(shortEvent(event));
+  const rate = (heapUsed() - before) / EVENTS;
+  return rowOf(title, [{ rate, limitRate: 1 }], `of which ${JSON.stringify(shortEvent(0)).length} are its JSON`);
+}
+
+const shortEvent = (number: number): TelemetryEvent => ({
+  trace_id: `run-${String(number).padStart(12, '0')}`,
+  outcome: 'success',
+  agent_name: 'support-bot',
+  model: 'gpt-4o',
+  prompt_tokens: 812,
+  completion_tokens: 64,
+  latency_ms: 840,
+  started_at: '2026-11-20T09:30:00.000Z',
+});
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}

@@ -1,0 +1,67 @@
+import { receiptOf } from '../index.ts';
+import { command } from './command.ts';
+import { wrongUse } from './exit-codes.ts';
+import { readFile } from './files.ts';
+import { CONNECTION, type Options } from './options.ts';
+import { readLabel, readUuid } from './readings.ts';
+
+const OPTIONS = {
+  actor: { type: 'string', value: 'TEXT', help: 'who performed the action, such as ci:deploy-prod' },
+  action: { type: 'string', value: 'TEXT', help: 'what was done, in dotted form, such as agent.promoted' },
+  subject: { type: 'string', value: 'TEXT', help: 'what it applied to' },
+  rationale: { type: 'string', value: 'TEXT', help: 'why' },
+  framework: { type: 'string', value: 'TEXT', help: 'regulatory or policy framework' },
+  'trace-id': { type: 'string', value: 'TEXT', help: 'the run it is about' },
+  'agent-id': { type: 'string', value: 'UUID', help: 'the agent it is about' },
+  'retention-until': { type: 'string', value: 'DATE', help: 'keep at least until this day, YYYY-MM-DD' },
+  metadata: { type: 'string', value: 'FILE', help: 'a file with a JSON object, which is hashed with the entry' },
+  'idempotency-key': { type: 'string', value: 'KEY', help: 'the same key with the same entry stores nothing twice for 24 hours' },
+  ...CONNECTION,
+} as const satisfies Options;
+
+/** Largest file of metadata, in bytes: that of a whole entry. */
+const METADATA_BYTES_MAX = 1024 * 1024;
+
+/** `audit append`: one entry in the ledger; its hash is the proof. */
+export const auditAppend = command({
+  name: 'audit append',
+  summary: 'Append one entry to the ledger and print its row_hash, the proof that it is in it.',
+  options: OPTIONS,
+  examples: [
+    'countersign audit append --actor ci:deploy-prod --action agent.promoted --subject support-bot --rationale "release 2026.47"',
+  ],
+  async run(session, values) {
+    const { actor, action, metadata } = values;
+    if (actor === undefined || action === undefined) throw wrongUse('give --actor and --action: who did what');
+    const entry = {
+      actor: readLabel('--actor', actor),
+      action: readLabel('--action', action),
+      subject: values.subject,
+      rationale: values.rationale,
+      framework: values.framework,
+      trace_id: values['trace-id'],
+      agent_id: values['agent-id'] === undefined ? undefined : readUuid('--agent-id', values['agent-id']),
+      retention_until: values['retention-until'],
+      metadata: metadata === undefined ? undefined : readMetadata(metadata),
+    };
+    const client = await session.client(values);
+    const idempotencyKey = values['idempotency-key'];
+    const appended = await client.audit.append(entry, idempotencyKey === undefined ? {} : { idempotencyKey });
+    const seq = receiptOf(appended)?.headers['countersign-ledger-seq'];
+    session.answer({ ...appended, seq: seq === undefined ? null : Number(seq) }, [appended.row_hash]);
+    session.say(`appended as row ${seq ?? '?'} of the ledger`);
+    return 'ok';
+  },
+});
+
+function readMetadata(path: string): Record<string, unknown> {
+  const text = Buffer.from(readFile(path, METADATA_BYTES_MAX)).toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw wrongUse(`${JSON.stringify(path)} is not JSON: ${(error as Error).message}`, error);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw wrongUse(`${JSON.stringify(path)} is JSON, but no object`);
+}

@@ -1,0 +1,87 @@
+import { CountersignError } from '../index.ts';
+import { VERSION } from '../version.ts';
+import type { Command } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { CommandError, type Ending, EXIT_CODES, wrongUse } from './exit-codes.ts';
+import { helpOf, overview } from './help.ts';
+import { readArguments } from './options.ts';
+import { shortLine } from './plain-text.ts';
+import { holdsKey } from './redaction.ts';
+import { Session } from './session.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
+
+/** Runs one command and returns the status that the process is to end with. Never throws. */
+export async function runCommandLine(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
+  const session = new Session(terminal);
+  const end = args.indexOf('--');
+  const flags = args.slice(0, end === -1 ? undefined : end);
+  // Known before the line is parsed: a line that cannot be parsed must be answered in the form asked for too.
+  session.json = flags.includes('--json');
+  session.debug = flags.includes('--debug');
+  try {
+    return EXIT_CODES[await run(session, args)].status;
+  } catch (error) {
+    return report(session, error);
+  }
+}
+
+async function run(session: Session, args: readonly string[]): Promise<Ending> {
+  if (args.some(holdsKey))
+    throw wrongUse(
+      'a key stands in the command line, where others on this machine and the logs can read it: rotate it, and give it as COUNTERSIGN_API_KEY or with --key-stdin',
+    );
+  const found = commandOf(args);
+  if (found === undefined) return withoutCommand(session, args);
+  const { command, rest } = found;
+  if (rest.includes('--help') || rest.includes('-h')) {
+    session.write(helpOf(command));
+    return 'ok';
+  }
+  const { values, positionals } = readArguments(rest, command.options);
+  if (positionals.length > 0 && command.takesArguments !== true)
+    throw wrongUse(
+      `${command.name} takes no argument ${JSON.stringify(positionals[0])}; countersign ${command.name} --help shows what it takes`,
+    );
+  return command.run(session, values, positionals);
+}
+
+/** The command that the first words name. */
+function commandOf(args: readonly string[]): { command: Command; rest: readonly string[] } | undefined {
+  for (const command of COMMANDS) {
+    const words = command.name.split(' ');
+    if (words.every((word, place) => args[place] === word)) return { command, rest: args.slice(words.length) };
+  }
+  return undefined;
+}
+
+function withoutCommand(session: Session, args: readonly string[]): Ending {
+  const [first] = args.filter((word) => !['--json', '--debug'].includes(word));
+  if (first === '--version') session.write(`${VERSION}\n`);
+  else if (first === '--help' || first === '-h' || first === 'help') session.write(overview(COMMANDS));
+  else if (first === undefined) throw wrongUse('a command is missing; countersign --help lists them');
+  else
+    throw wrongUse(
+      `there is no command ${JSON.stringify(
+        args
+          .filter((word) => !word.startsWith('-'))
+          .slice(0, 2)
+          .join(' '),
+      )}; countersign --help lists them`,
+    );
+  return 'ok';
+}
+
+function report(session: Session, error: unknown): number {
+  const { ending, message } = failureOf(error);
+  session.warn(session.json ? JSON.stringify({ error: ending, message }) : `countersign: ${message}`);
+  if (session.debug) session.warn(error instanceof Error ? (error.stack ?? '') : String(error));
+  return EXIT_CODES[ending].status;
+}
+
+/** Anything that is not understood is `undecided`: it must not look like an answer. */
+function failureOf(error: unknown): { ending: Ending; message: string } {
+  if (error instanceof CommandError) return { ending: error.ending, message: shortLine(error.message, 1000) };
+  if (error instanceof CountersignError) return { ending: 'undecided', message: shortLine(error.message, 1000) };
+  const said = error instanceof Error ? error.message : String(error);
+  return { ending: 'undecided', message: shortLine(`a fault of this command: ${said}; --debug shows where`, 1000) };
+}

@@ -1,0 +1,22 @@
+import type { Ending } from './exit-codes.ts';
+import type { COMMON, Options, Values } from './options.ts';
+import type { Session } from './session.ts';
+
+/** One command: what its help says, and what it does. */
+export interface Command<O extends Options = Options> {
+  /** `gate`, or two words such as `evaluate record`. */
+  name: string;
+  summary: string;
+  /** What stands behind the name in the usage line besides options. */
+  arguments?: string;
+  options: O;
+  examples: readonly string[];
+  /** More for the help. */
+  notes?: string;
+  /** Whether it takes arguments that are no options. */
+  takesArguments?: boolean;
+  run(session: Session, values: Values<O & typeof COMMON>, positionals: readonly string[]): Promise<Ending>;
+}
+
+/** A command with the types of its own options. */
+export const command = <const O extends Options>(definition: Command<O>): Command => definition as unknown as Command;

@@ -1,0 +1,77 @@
+const CONDITIONS = ['recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification'];
+const REASONS = [
+  'no_recent_evaluation',
+  'evaluation_not_passing',
+  'pass_rate_below_threshold',
+  'approval_required',
+  'approval_rejected',
+  'recertification_open',
+];
+
+type Test = (value: unknown) => boolean;
+
+const isText: Test = (value) => typeof value === 'string' && value !== '';
+const isId: Test = (value) => typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
+const isNumber: Test = (value) => typeof value === 'number' && Number.isFinite(value);
+const isInstant: Test = (value) =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) && !Number.isNaN(Date.parse(value));
+const orNull =
+  (test: Test): Test =>
+  (value) =>
+    value === null || test(value);
+const isHash: Test = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+
+/** The members of a decision that the gate relies on (docs/formats.md, "Promotion decision"). Others may stand beside them. */
+const DECISION: Record<string, Test> = {
+  allowed: (value) => typeof value === 'boolean',
+  reason: (value) => value === 'all_conditions_met' || REASONS.includes(value as string),
+  message: isText,
+  event: isText,
+  evaluation_id: orNull(isId),
+  agent_id: orNull(isId),
+  policy: isText,
+  threshold: isNumber,
+  required_threshold: isNumber,
+  actual_threshold: orNull(isNumber),
+  evaluation_age: orNull(isNumber),
+  evaluation: (value) => isObject(value) && (Object.keys(value).length === 0 || unfit(value, EVALUATION) === undefined),
+  checks: (value) => Array.isArray(value) && value.length === CONDITIONS.length && value.every(isCheck),
+  decision_id: isId,
+  key_id: isText,
+  timestamp: isInstant,
+  response_sha256: isHash,
+  signature: isHash,
+  signature_alg: (value) => value === 'HMAC-SHA256',
+};
+
+const EVALUATION: Record<string, Test> = {
+  id: isId,
+  name: isText,
+  status: isText,
+  pass_rate: orNull(isNumber),
+  harness_id: orNull(isId),
+  recorded_at: isInstant,
+  recorded_by: isText,
+  agent_name: isText,
+};
+
+/** The conditions in their order: one that is left out, or stands twice, must not count as passed. */
+function isCheck(value: unknown, place: number): boolean {
+  if (!isObject(value) || value.condition !== CONDITIONS[place] || !isText(value.message)) return false;
+  if (value.passed === true) return value.reason === null;
+  return value.passed === false && REASONS.includes(value.reason as string);
+}
+
+/** What keeps a value from being a decision; undefined when it has the form of one. */
+export function shapeFault(value: unknown): string | undefined {
+  if (!isObject(value)) return 'it is no decision: no JSON object';
+  const member = unfit(value, DECISION);
+  if (member === undefined) return undefined;
+  return `it is no decision of this service: ${member} is ${Object.hasOwn(value, member) ? 'not what it must be' : 'missing'}`;
+}
+
+const unfit = (value: Record<string, unknown>, tests: Record<string, Test>): string | undefined =>
+  Object.keys(tests).find((member) => !Object.hasOwn(value, member) || !tests[member]!(value[member]));
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

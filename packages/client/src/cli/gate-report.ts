@@ -1,0 +1,97 @@
+import type { PromotionDecision } from '../index.ts';
+import { type Asked, evaluationOf } from './believe-decision.ts';
+import { type Ending, EXIT_CODES } from './exit-codes.ts';
+import { writeFile } from './files.ts';
+import { gateJUnit } from './gate-junit.ts';
+import { tellGitHub } from './github.ts';
+import { oneLine, shortLine } from './plain-text.ts';
+import type { Session } from './session.ts';
+
+/** What asking has come to. */
+export interface Finding {
+  ending: Ending;
+  /** The decision, if there is one that is believed. */
+  decision: PromotionDecision | undefined;
+  /** The decision as it came. */
+  text: string | undefined;
+  /** By which key its signature was checked; undefined when none was given. */
+  verifiedBy: string | undefined;
+  /** The answer's Countersign-Checkpoint: whoever keeps it is a witness. */
+  checkpoint: string | undefined;
+  /** Why nothing could be decided. */
+  fault: string | undefined;
+}
+
+/** What a report says besides the finding. */
+export interface ReportContext {
+  asked: Asked;
+  portalUrl: string;
+  junit: string | undefined;
+  output: string | undefined;
+}
+
+/** The finding in words and in members, the same for all who are told. */
+export interface Told {
+  outcome: 'allowed' | 'blocked' | 'pending' | 'undecided';
+  exitCode: number;
+  agent: string;
+  reason: string;
+  message: string;
+  /** Where to approve; undefined unless an approval is all that is missing. */
+  approveAt: string | undefined;
+}
+
+const OUTCOMES = { ok: 'allowed', no: 'blocked', pending: 'pending', undecided: 'undecided', wrong_use: 'undecided' } as const;
+
+/** Tells the finding to whoever listens: the terminal or a machine, GitHub, a JUnit file. */
+export function gateReport(session: Session, finding: Finding, context: ReportContext): void {
+  const told = tellingOf(finding, context);
+  const { decision, verifiedBy, checkpoint } = finding;
+  session.answer(
+    {
+      outcome: told.outcome,
+      exit_code: told.exitCode,
+      agent: told.agent,
+      reason: told.reason,
+      message: told.message,
+      verified_by: verifiedBy ?? null,
+      approve_at: told.approveAt ?? null,
+      checkpoint: checkpoint ?? null,
+      decision: decision ?? null,
+    },
+    linesOf(finding, told),
+  );
+  if (context.junit !== undefined) writeFile(context.junit, gateJUnit(finding, told));
+  tellGitHub(session, finding, told, context.output);
+}
+
+function tellingOf({ ending, decision, fault }: Finding, { asked, portalUrl }: ReportContext): Told {
+  const agent = asked.agentName ?? (decision === undefined ? undefined : evaluationOf(decision)?.agent_name) ?? asked.agentId!;
+  return {
+    outcome: OUTCOMES[ending],
+    exitCode: EXIT_CODES[ending].status,
+    agent,
+    reason: decision?.reason ?? 'undecided',
+    message: decision === undefined ? `could not decide: ${fault}` : oneLine(decision.message),
+    approveAt: ending === 'pending' ? portalUrl : undefined,
+  };
+}
+
+function linesOf({ decision, verifiedBy, checkpoint }: Finding, told: Told): string[] {
+  const lines = [`${told.outcome.toUpperCase()}: ${told.message}`];
+  if (decision === undefined) return [...lines, 'Unknown never passes: treat this as blocked.'];
+  const width = Math.max(...decision.checks.map(({ condition }) => condition.length));
+  for (const { passed, condition, message } of decision.checks)
+    lines.push(`  ${passed ? 'ok  ' : 'FAIL'}  ${condition.padEnd(width)}  ${shortLine(message)}`);
+  const evaluation = evaluationOf(decision);
+  if (evaluation !== undefined)
+    lines.push(`  evaluation  ${evaluation.id}  ${shortLine(evaluation.name, 100)}  ${evaluation.recorded_at}`);
+  lines.push(`  decision    ${decision.decision_id}  ${decision.timestamp}`);
+  lines.push(
+    `  signature   ${verifiedBy === undefined ? 'not checked: no --verify-key was given' : `verified by ${shortLine(verifiedBy, 120)}`}`,
+  );
+  if (checkpoint !== undefined) lines.push(`  Countersign-Checkpoint: ${shortLine(checkpoint, 1000)}`);
+  if (told.approveAt !== undefined)
+    lines.push(`  Approve it at ${shortLine(told.approveAt)} (Approvals), then run this again, or give --wait 30m.`);
+  return lines;
+}

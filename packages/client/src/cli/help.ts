@@ -1,0 +1,69 @@
+import type { Command } from './command.ts';
+import { EXIT_CODES } from './exit-codes.ts';
+import { COMMON, type Option } from './options.ts';
+
+const WIDTH = 110;
+
+/** The help of the whole command. */
+export function overview(commands: readonly Command[]): string {
+  const names = commands.map(({ name, summary }) => row(name, summary, 18));
+  return `Countersign for CI jobs: record how an agent was evaluated, and let a deploy pass only when the gate says so.
+
+Usage: countersign <command> [options]
+
+Commands:
+${names.join('\n')}
+
+countersign <command> --help says more.
+
+Environment:
+${row('COUNTERSIGN_API_KEY', 'the ingestion key; or on standard input with --key-stdin, never as an option', 28)}
+${row('COUNTERSIGN_URL', 'address of the service', 28)}
+${row('COUNTERSIGN_VERIFY_KEY', 'key that checks decisions, as --verify-key takes it in a file', 28)}
+${row('COUNTERSIGN_VERIFY_KEY_FILE', 'a file of it', 28)}
+${row('COUNTERSIGN_PORTAL_URL', 'where approvers sign in (the address of the service)', 28)}
+
+Exit codes:
+${exitCodes()}
+`;
+}
+
+/** The help of one command. */
+export function helpOf({ name, summary, arguments: rest, options, examples, notes }: Command): string {
+  const lines = Object.entries({ ...options, ...COMMON }).map(([option, spec]) => row(written(option, spec), spec.help, 28));
+  return `${summary}
+
+Usage: countersign ${name}${rest === undefined ? '' : ` ${rest}`} [options]
+
+Options:
+${lines.join('\n')}
+
+Examples:
+${examples.map((line) => `  $ ${line}`).join('\n')}
+${notes === undefined ? '' : `\n${notes}\n`}
+Exit codes:
+${exitCodes()}
+`;
+}
+
+function written(name: string, { short, value, type }: Option): string {
+  return `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` ${value ?? 'TEXT'}` : ''}`;
+}
+
+const exitCodes = (): string =>
+  Object.values(EXIT_CODES)
+    .map(({ status, meaning }) => row(String(status), meaning, 4))
+    .join('\n');
+
+/** A name and its meaning, which goes on below itself where it is long. */
+function row(name: string, meaning: string, width: number): string {
+  const lines: string[] = [''];
+  for (const word of meaning.split(' ')) {
+    const line = lines.at(-1)!;
+    if (line !== '' && width + 2 + line.length + word.length + 1 > WIDTH) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  const indent = ' '.repeat(width + 2);
+  const head = name.length < width ? `  ${name.padEnd(width)}` : `  ${name}\n${indent}`;
+  return head + lines.join(`\n${indent}`);
+}

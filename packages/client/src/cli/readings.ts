@@ -1,0 +1,44 @@
+import { wrongUse } from './exit-codes.ts';
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** A time such as `500ms`, `30s`, `30m` or `2h`, in milliseconds. */
+export function readDuration(option: string, text: string): number {
+  const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
+  const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);
+  if (ms >= 1 && ms <= 7 * 24 * UNITS.h!) return ms;
+  throw wrongUse(`${option} takes a time such as 30s, 30m or 2h, at most 7 days; got ${JSON.stringify(text)}`);
+}
+
+/** A percentage from 0 to 100 with at most four decimals. */
+export function readPercentage(option: string, text: string): number {
+  if (/^\d{1,3}(\.\d{1,4})?$/.test(text) && Number(text) <= 100) return Number(text);
+  throw wrongUse(
+    `${option} takes a number from 0 to 100, with at most four decimals and without a sign; got ${JSON.stringify(text)}`,
+  );
+}
+
+/** A whole number within bounds. */
+export function readWhole(option: string, text: string, minimum: number, maximum: number): number {
+  if (/^\d{1,15}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum) return Number(text);
+  throw wrongUse(`${option} takes a whole number from ${minimum} to ${maximum}; got ${JSON.stringify(text)}`);
+}
+
+/** A UUID, in lower case. */
+export function readUuid(option: string, text: string): string {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text.toLowerCase();
+  throw wrongUse(`${option} takes a UUID of 36 characters; got ${JSON.stringify(text)}`);
+}
+
+/** A name: 1 to 512 code points without control characters, as the service takes it. */
+export function readLabel(option: string, text: string): string {
+  if (text !== '' && [...text].length <= 512 && text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(text)) return text;
+  throw wrongUse(`${option} takes 1 to 512 characters, none of them a line break or another control character`);
+}
+
+/** One of a list. */
+export function readOneOf<const T extends string>(option: string, text: string, values: readonly T[]): T {
+  const found = values.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw wrongUse(`${option} takes ${values.join(', ')}; got ${JSON.stringify(text)}`);
+}

@@ -1,0 +1,78 @@
+import type { Trace } from '../index.ts';
+import { command } from './command.ts';
+import { CommandError, wrongUse } from './exit-codes.ts';
+import { readFile } from './files.ts';
+import { CONNECTION, type Options } from './options.ts';
+import { shortLine } from './plain-text.ts';
+import type { Session } from './session.ts';
+
+const OPTIONS = { ...CONNECTION } as const satisfies Options;
+
+/** `trace send`: the record of runs, from a file. */
+export const traceSend = command({
+  name: 'trace send',
+  arguments: 'FILE',
+  takesArguments: true,
+  summary: 'Send the traces in a file: one JSON object, an array of them, or NDJSON, one a line. - is standard input.',
+  options: OPTIONS,
+  examples: ['countersign trace send run.json', 'countersign trace send runs.ndjson'],
+  notes: 'Sending a trace again merges it; a file that was sent in part may be sent again.',
+  async run(session, values, [path, ...more]) {
+    if (path === undefined || more.length > 0) throw wrongUse('give one FILE with traces');
+    const traces = readTraces(path, await textOf(session, path, values['key-stdin'] === true));
+    const client = await session.client(values);
+    const sent: object[] = [];
+    for (const trace of traces) {
+      try {
+        sent.push(await client.traces.send(trace));
+      } catch (error) {
+        const said = shortLine((error as Error).message, 600);
+        throw new CommandError('undecided', `trace ${sent.length + 1} of ${traces.length}: ${said}; ${sent.length} were stored`, {
+          cause: error,
+        });
+      }
+    }
+    session.answer(
+      { sent },
+      (sent as { id: string }[]).map(({ id }) => id),
+    );
+    session.say(`sent: ${traces.length === 1 ? '1 trace' : `${traces.length} traces`}`);
+    return 'ok';
+  },
+});
+
+async function textOf(session: Session, path: string, keyComesThere: boolean): Promise<string> {
+  if (path !== '-') return Buffer.from(readFile(path)).toString('utf8');
+  if (keyComesThere)
+    throw wrongUse('standard input cannot hold both the key and the traces: set COUNTERSIGN_API_KEY, or give a file');
+  return Buffer.from(await session.terminal.input()).toString('utf8');
+}
+
+function readTraces(path: string, text: string): Trace[] {
+  if (text.trim() === '') throw wrongUse(`${JSON.stringify(path)} is empty`);
+  const whole = parsed(text);
+  const values = whole === undefined ? linesOf(path, text) : Array.isArray(whole) ? whole : [whole];
+  if (values.length === 0) throw wrongUse(`${JSON.stringify(path)} holds no traces`);
+  for (const [index, value] of values.entries())
+    if (typeof value !== 'object' || value === null || typeof (value as Trace).trace_id !== 'string')
+      throw wrongUse(`${JSON.stringify(path)}: item ${index + 1} is no trace: it has no trace_id`);
+  return values as Trace[];
+}
+
+function linesOf(path: string, text: string): unknown[] {
+  return text.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return [];
+    const value = parsed(line);
+    if (value === undefined)
+      throw wrongUse(`${JSON.stringify(path)} is neither JSON nor NDJSON: line ${index + 1} cannot be read`);
+    return [value];
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

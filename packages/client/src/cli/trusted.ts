@@ -1,0 +1,136 @@
+import { toBase64Url } from '@countersign/core/domain/attestation';
+import { parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
+import { trustedKeys } from '@countersign/core/domain/trusted-keys';
+import { verifyDecision } from '../index.ts';
+import { sha256 } from '../verification/cryptography.ts';
+import { wrongUse } from './exit-codes.ts';
+import { readFile } from './files.ts';
+import type { Session } from './session.ts';
+
+/** The keys by which decisions are checked. */
+export interface Trusted {
+  /** Decision keys, 64 hex digits: shared secrets, for whoever has one can forge. */
+  decisionKeys: string[];
+  /** Public keys of the instance, as JWKs; ended ones with their end. */
+  publicKeys: PublicKey[];
+  /** The text of the public keys, as verifying a ledger takes it. */
+  publicText: string;
+}
+
+interface PublicKey {
+  kty: 'OKP';
+  crv: 'Ed25519';
+  x: string;
+  retired_at?: string | undefined;
+}
+
+/** Most bytes of a file of keys. */
+const KEY_BYTES_MAX = 1024 * 1024;
+
+/**
+ * The keys that --verify-key and the environment give: files that hold decision keys (64 hex digits a line), verifier keys (a line), or a
+ * JWKS; `env:NAME` for a variable; a verifier key may stand in the line itself, for it is public. Undefined when nothing was given.
+ */
+export function readTrusted(session: Session, given: readonly string[] | undefined): Trusted | undefined {
+  const texts = [...(given ?? []).map((each) => textOf(session, each)), ...fromEnvironment(session)];
+  if (texts.length === 0) return undefined;
+  const trusted: Trusted = { decisionKeys: [], publicKeys: [], publicText: '' };
+  for (const { source, text } of texts) read(session, source, text, trusted);
+  return trusted;
+}
+
+interface Given {
+  source: string;
+  text: string;
+}
+
+function textOf(session: Session, given: string): Given {
+  if (/^[0-9a-f]{64}$/i.test(given)) {
+    session.redaction.add(given);
+    throw wrongUse(
+      '--verify-key takes a file (or env:NAME), never the decision key itself: the command line is no place for a secret; rotate the key',
+    );
+  }
+  if (parseNoteVerifierKey(given, sha256) !== undefined) return { source: '--verify-key', text: given };
+  if (given.startsWith('env:')) return { source: given.slice(4), text: session.terminal.environment[given.slice(4)] ?? '' };
+  return { source: given, text: Buffer.from(readFile(given, KEY_BYTES_MAX)).toString('utf8') };
+}
+
+function fromEnvironment(session: Session): Given[] {
+  const file = session.variable('COUNTERSIGN_VERIFY_KEY_FILE');
+  const text = session.variable('COUNTERSIGN_VERIFY_KEY');
+  return [
+    ...(file === undefined ? [] : [textOf(session, file)]),
+    ...(text === undefined ? [] : [{ source: 'COUNTERSIGN_VERIFY_KEY', text }]),
+  ];
+}
+
+function read(session: Session, source: string, text: string, trusted: Trusted): void {
+  const lines = text.trim().startsWith('{')
+    ? [text]
+    : text
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '');
+  // An unset secret must not pass as "nothing to check".
+  if (lines.length === 0) throw wrongUse(`${source} holds no key: it is empty`);
+  for (const line of lines) {
+    if (/^[0-9a-f]{64}$/i.test(line)) {
+      session.redaction.add(line);
+      trusted.decisionKeys.push(line.toLowerCase());
+    } else {
+      const keys = trustedKeys(line, sha256);
+      if (keys === undefined)
+        throw wrongUse(
+          `${source} holds something that is no key: a decision key is 64 hex digits, a verifier key is name+id+base64, or give a JWKS`,
+        );
+      const ended = endsOf(line);
+      for (const { publicKey } of keys) {
+        const x = toBase64Url(publicKey);
+        trusted.publicKeys.push({ kty: 'OKP', crv: 'Ed25519', x, retired_at: ended.get(x) });
+      }
+      trusted.publicText = trusted.publicText === '' ? line : `${trusted.publicText}\n${line}`;
+    }
+  }
+}
+
+/** When the keys of a JWKS ended. */
+function endsOf(text: string): Map<string, string> {
+  if (!text.trim().startsWith('{')) return new Map();
+  const { keys } = JSON.parse(text) as { keys: { x: string; retired_at?: string }[] };
+  return new Map(keys.flatMap(({ x, retired_at: end }) => (typeof end === 'string' ? [[x, end]] : [])));
+}
+
+/** What a decision was checked by, or why it is not to be believed. */
+export type Trust = { by: string } | { fault: string };
+
+/** Checks a decision, as the text that came, by a decision key or by the attestation that came with it. */
+export function checkSignature(text: string, attestation: string | undefined, { decisionKeys, publicKeys }: Trusted): Trust {
+  const faults: string[] = [];
+  if (decisionKeys.length > 0) {
+    const verdict = verifyDecision(text, { decisionKey: decisionKeys });
+    if (verdict.ok) return { by: `decision key ${memberOf(text, 'key_id')}` };
+    faults.push(verdict.fault);
+  }
+  if (publicKeys.length > 0) {
+    const verdict = checkAttestation(text, attestation, publicKeys);
+    if ('by' in verdict) return verdict;
+    faults.push(verdict.fault);
+  }
+  return { fault: faults.join('; ') };
+}
+
+function checkAttestation(text: string, header: string | undefined, publicKeys: readonly PublicKey[]): Trust {
+  if (header === undefined)
+    return { fault: 'the answer bears no attestation (Countersign-Attestation), which the public key needs' };
+  const keys = liveAt(String(memberOf(text, 'timestamp')), publicKeys);
+  if (keys.length === 0) return { fault: 'every public key given had ended before this decision' };
+  const verdict = verifyDecision(text, { publicKeys: { keys }, attestation: header });
+  return verdict.ok ? { by: 'the public key of the instance' } : { fault: `the attestation: ${verdict.fault}` };
+}
+
+/** The keys that had not ended at a moment. */
+export const liveAt = (timestamp: string, keys: readonly PublicKey[]): PublicKey[] =>
+  keys.filter(({ retired_at: end }) => end === undefined || Date.parse(end) > Date.parse(timestamp));
+
+const memberOf = (text: string, name: string): unknown => (JSON.parse(text) as Record<string, unknown>)[name];

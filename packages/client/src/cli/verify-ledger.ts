@@ -1,0 +1,77 @@
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { ConfigurationError, type LedgerVerdict, verifyLedger as walk } from '../index.ts';
+import { command } from './command.ts';
+import { wrongUse } from './exit-codes.ts';
+import { readFile } from './files.ts';
+import type { Options } from './options.ts';
+import { shortLine } from './plain-text.ts';
+import { readOneOf, readUuid } from './readings.ts';
+import type { Session } from './session.ts';
+import { readTrusted } from './trusted.ts';
+
+const OPTIONS = {
+  log: { type: 'string', value: 'LOG', help: 'audit or decisions (audit)' },
+  checkpoint: { type: 'string', multiple: true, value: 'FILE', help: 'a checkpoint that somebody kept; needs --verify-key' },
+  head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that somebody kept' },
+  workspace: { type: 'string', value: 'UUID', help: 'the workspace whose ledger it must be' },
+  'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the public key of the instance, for checkpoints' },
+} as const satisfies Options;
+
+/** Largest checkpoint, in bytes. */
+const CHECKPOINT_BYTES_MAX = 64 * 1024;
+
+/** `verify ledger`: is this export whole? Offline. */
+export const verifyLedger = command({
+  name: 'verify ledger',
+  arguments: 'FILE',
+  takesArguments: true,
+  summary:
+    'Check an export of the ledger without the service: 0 whole, 1 broken, and the first bad row is named. - is standard input.',
+  options: OPTIONS,
+  examples: [
+    'countersign verify ledger acme.ndjson --checkpoint kept/acme.checkpoint --verify-key instance.vkey',
+    "countersign verify ledger acme.ndjson --head 'audit;size=6;root=:IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=:'",
+  ],
+  notes: 'Rows alone do not show that the newest are missing, or that all were written anew: hold them against what you kept.',
+  async run(session, values, [path, ...more]) {
+    if (path === undefined || more.length > 0) throw wrongUse('give one FILE with an export');
+    const trusted = readTrusted(session, values['verify-key']);
+    const trust = {
+      log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions']),
+      tenantId: values.workspace === undefined ? undefined : readUuid('--workspace', values.workspace),
+      checkpoints: (values.checkpoint ?? []).map((file) => Buffer.from(readFile(file, CHECKPOINT_BYTES_MAX)).toString('utf8')),
+      heads: values.head ?? [],
+      publicKeys: trusted?.publicText,
+    };
+    const verdict = await walked(session, path, trust);
+    session.answer(verdict.ok ? { whole: true, ...verdict, ok: undefined } : { whole: false, ...verdict, ok: undefined }, [
+      sentenceOf(verdict),
+    ]);
+    return verdict.ok ? 'ok' : 'no';
+  },
+});
+
+async function walked(session: Session, path: string, trust: Parameters<typeof walk>[1]): Promise<LedgerVerdict> {
+  const stream =
+    path === '-' ? Readable.from([await session.terminal.input()]) : createReadStream(path, { highWaterMark: 128 * 1024 });
+  // Nobody may be reading yet when opening it fails; whoever reads hears of it all the same.
+  stream.on('error', () => undefined);
+  try {
+    return await walk(stream, trust);
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw wrongUse(error.message.replace('publicKeys', '--verify-key'), error);
+    if (error instanceof Error && 'syscall' in error)
+      throw wrongUse(`cannot read ${JSON.stringify(path)}: ${error.message}`, error);
+    throw error;
+  } finally {
+    stream.destroy();
+  }
+}
+
+function sentenceOf(verdict: LedgerVerdict): string {
+  if (verdict.ok)
+    return `whole: ${verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`}${verdict.head === null ? '' : `, head ${verdict.head}`}`;
+  const where = verdict.seq === undefined ? 'broken' : `broken at seq ${verdict.seq}`;
+  return `${where}: ${shortLine(verdict.fault, 900)}`;
+}

@@ -1,0 +1,84 @@
+import { ConfigurationError } from './http/errors.ts';
+import type { FetchLike } from './http/fetch-like.ts';
+import { RETRY_DEFAULTS, type RetryOptions } from './http/retry-pace.ts';
+import { readKey, type TransportSettings } from './http/transport.ts';
+import { positive } from './positive-option.ts';
+import type { TelemetryOptions } from './telemetry/telemetry-options.ts';
+import type { TracingOptions } from './tracing/tracing-options.ts';
+
+/** What a client is made of. */
+export interface ClientOptions {
+  /**
+   * Address of the service, `https://countersign.example.com`; a path before `/api` is kept. `http:` is taken for this machine alone,
+   * unless `insecureHttp` says otherwise.
+   */
+  baseUrl: string | URL;
+  /**
+   * An ingestion key, `aa_live_…`, from a secrets manager or the environment; never in a browser. A function is asked before every
+   * attempt, so that a rotated key needs no restart.
+   */
+  apiKey: string | (() => string | Promise<string>);
+  /** Another `fetch` than the platform's: with a proxy or certificates of its own, or one for tests. */
+  fetch?: FetchLike;
+  /** Milliseconds for one attempt. Default 10,000. */
+  timeoutMs?: number;
+  /** Milliseconds for a whole call, all attempts and pauses included. Default 30,000. */
+  deadlineMs?: number;
+  /** How calls are tried again after 408, 429, 502, 503, 504 and broken connections. */
+  retries?: RetryOptions;
+  /** Sends the key over plain `http:` to other machines too. For networks that are trusted, and services behind a name in a CI job. */
+  insecureHttp?: boolean;
+  /** How emitted telemetry events are batched and kept, and what is heard of them. */
+  telemetry?: TelemetryOptions;
+  /** How runs are built and sent, and what is heard of those that are not. */
+  traces?: TracingOptions;
+}
+
+const TIMEOUT_MS_DEFAULT = 10_000;
+const DEADLINE_MS_DEFAULT = 30_000;
+
+/** Checks the options and makes the transport's settings of them. Throws a ConfigurationError that names what is wrong. */
+export function readOptions(options: ClientOptions): TransportSettings {
+  const { apiKey, fetch: given = globalThis.fetch, retries = {} } = options;
+  if (typeof given !== 'function') throw new ConfigurationError('this runtime has no fetch: give one as the option fetch');
+  if (typeof apiKey !== 'function') readKey(apiKey);
+  return {
+    baseUrl: readBaseUrl(options.baseUrl, options.insecureHttp === true),
+    apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
+    // Called as a plain function: the platform's own refuses another `this`.
+    fetch: (url, request) => given(url, request),
+    timeoutMs: positive('timeoutMs', options.timeoutMs, TIMEOUT_MS_DEFAULT),
+    deadlineMs: positive('deadlineMs', options.deadlineMs, DEADLINE_MS_DEFAULT),
+    retries: {
+      attemptsMax: positive('retries.attemptsMax', retries.attemptsMax, RETRY_DEFAULTS.attemptsMax),
+      pauseMs: positive('retries.pauseMs', retries.pauseMs, RETRY_DEFAULTS.pauseMs),
+      pauseMsMax: positive('retries.pauseMsMax', retries.pauseMsMax, RETRY_DEFAULTS.pauseMsMax),
+    },
+  };
+}
+
+const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+function readBaseUrl(given: string | URL, insecureHttp: boolean): string {
+  const url = parsedUrl(String(given));
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new ConfigurationError(
+      `baseUrl must be an address like https://countersign.example.com, got ${JSON.stringify(String(given))}`,
+    );
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw new ConfigurationError('baseUrl must hold no user, password, query or fragment; the key is given as apiKey');
+  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname) && !insecureHttp) {
+    throw new ConfigurationError(
+      `baseUrl ${url.origin} would send the key unencrypted: use https:, or set insecureHttp where the network is trusted`,
+    );
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '');
+}
+
+function parsedUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+import { type CaseCounts, checkedCounts, ImportError, type ImportedEvaluation, isCount, labelOf } from './imported-evaluation.ts';
+import { chosenMetric, type MetricChoice } from './inspect-metric.ts';
+import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
+import { readZipEntry } from './zip-entry.ts';
+
+/** Largest header of a log, in bytes: it holds configuration and scores, never samples. */
+const HEADER_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Reads a log of Inspect AI (https://inspect.aisi.org.uk/eval-logs.html): the JSON form, or the `.eval` archive, of which the header is
+ * read and no sample. The pass rate is the metric `accuracy`, or the one that `metric` names. Samples that ended in an error or were
+ * not scored count as not passed, although Inspect leaves them out of its metrics.
+ * @throws ImportError when it is no such log, holds no samples, or it is not clear which metric counts.
+ */
+export function importInspect(bytes: Uint8Array, choice: MetricChoice = {}): ImportedEvaluation {
+  const log = objectOf('inspect_ai', isArchive(bytes) ? headerOf(bytes) : bytes);
+  const { status, eval: spec, results } = log;
+  if (!isObject(spec) || typeof spec.task !== 'string' || !STATUSES.has(status))
+    throw notThisFormat('inspect_ai', 'it has no eval.task, or no status');
+  const of = { tool: 'inspect_ai' as const, name: labelOf(spec.task) ?? 'inspect_ai', ...categoryOf(log, spec) };
+  if (status !== 'success') return { ...of, ...unfinished(status as string, results) };
+  if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" and holds no results');
+  return { ...of, ...finished(log, results, choice) };
+}
+
+const STATUSES: ReadonlySet<unknown> = new Set(['started', 'success', 'cancelled', 'error']);
+
+const isArchive = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4;
+
+function headerOf(archive: Uint8Array): Uint8Array {
+  const header = readZipEntry(archive, 'header.json', HEADER_BYTES_MAX);
+  if (header !== undefined) return header;
+  throw notThisFormat(
+    'inspect_ai',
+    'the archive holds no header.json; the run has not come to its end, or it is another archive',
+  );
+}
+
+type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'counts'>;
+
+/** A run that did not come to its end is recorded as that, without a pass rate: part of a result is no result. */
+function unfinished(status: string, results: unknown): Outcome {
+  const [total, passed] = [memberOf(results, 'total_samples'), 0];
+  return {
+    status: status === 'started' ? 'running' : 'failing',
+    notes: `Inspect AI: the run has not come to its end (status ${status}).`,
+    counts: { total: isCount(total) ? total : 0, passed },
+  };
+}
+
+function finished(log: Members, results: Members, choice: MetricChoice): Outcome {
+  const { total_samples: total, completed_samples: completed } = results;
+  if (!isCount(total) || !isCount(completed))
+    throw notThisFormat('inspect_ai', 'results has no total_samples and completed_samples');
+  checkedCounts('inspect_ai', { total, passed: completed });
+  const metric = chosenMetric(results, choice);
+  const counted = Math.min(completed / total, metric.scoredShare);
+  // toFixed takes the dust off binary fractions (0.29 * 100 is 28.999999999999996) before it is rounded down.
+  const passRate = Math.floor(Number((metric.value * counted * 1_000_000).toFixed(3))) / 10_000;
+  const counts: CaseCounts = { total, passed: Math.floor(Number((metric.value * counted * total).toFixed(6))) };
+  const invalidated = log.invalidated === true;
+  return {
+    status: invalidated || passRate === 0 ? 'failing' : 'passing',
+    pass_rate: passRate,
+    notes: `Inspect AI: ${metric.name} ${metric.value} over ${completed} of ${total} samples${completed < total ? '; the others count as not passed' : ''}${metric.scoredShare < 1 ? '; samples that were not scored count as not passed' : ''}${invalidated ? '; samples were invalidated' : ''}. Model ${labelOf(memberOf(log.eval, 'model')) ?? 'not named'}.`,
+    counts,
+  };
+}
+
+/** Where a task says its category: in the metadata of the run, or in the attributes of the task. */
+function categoryOf(log: Members, spec: Members): { category?: string } {
+  const category = labelOf(
+    memberOf(log.metadata, 'category'),
+    memberOf(spec.metadata, 'category'),
+    memberOf(spec.task_attribs, 'category'),
+  );
+  return category === undefined ? {} : { category };
+}

@@ -1,0 +1,37 @@
+import { parseXml, XmlElement, XmlNode } from '@rgrove/parse-xml';
+
+/** An element of a document, as far as reports need it. */
+export interface Element {
+  name: string;
+  attributes: Readonly<Record<string, string>>;
+  /** The elements in it; text is left out. */
+  elements: Element[];
+}
+
+/**
+ * The root of well-formed XML 1.0. Every byte is taken as hostile: a document type declaration is refused, and every entity but the
+ * five of XML itself is unknown, so that nothing is expanded and nothing is fetched.
+ * @throws Error that says what is wrong and where.
+ */
+export function rootOf(text: string): Element {
+  const { children } = parsed(text);
+  if (children.some(({ type }) => type === XmlNode.TYPE_DOCUMENT_TYPE))
+    throw new Error('it has a document type declaration (DOCTYPE), which a report never needs');
+  return elementOf(children.find((child) => child instanceof XmlElement)!);
+}
+
+function parsed(text: string) {
+  try {
+    return parseXml(text, { preserveDocumentType: true });
+  } catch (error) {
+    // The parser descends by calls: a file of nothing but opening tags ends here.
+    if (error instanceof RangeError) throw new Error('its elements are nested too deeply', { cause: error });
+    throw new Error((error as Error).message.split('\n', 1)[0], { cause: error });
+  }
+}
+
+const elementOf = ({ name, attributes, children }: XmlElement): Element => ({
+  name,
+  attributes,
+  elements: children.filter((child) => child instanceof XmlElement).map(elementOf),
+});

@@ -1,0 +1,81 @@
+import * as zlib from 'node:zlib';
+import { ImportError } from './imported-evaluation.ts';
+
+/** Signatures of the records of an archive (PKWARE APPNOTE, sections 4.3.7, 4.3.12 and 4.3.16). */
+const LOCAL = 0x04034b50;
+const CENTRAL = 0x02014b50;
+const END = 0x06054b50;
+const END_LENGTH = 22;
+const COMMENT_LENGTH_MAX = 0xffff;
+
+/** Compression methods (APPNOTE, section 4.4.5). */
+const STORED = 0;
+const DEFLATED = 8;
+const ZSTANDARD = 93;
+
+/**
+ * One entry of a ZIP archive, decompressed; undefined when there is none of that name. Only what Inspect's archives need: no
+ * encryption, no archive of several parts. A hostile archive costs at most `bytesMax`.
+ */
+export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number): Uint8Array | undefined {
+  const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength);
+  try {
+    const entry = findEntry(archive, view, name);
+    if (entry === undefined) return undefined;
+    if (view.getUint32(entry.offset, true) !== LOCAL) throw damaged();
+    const start = entry.offset + 30 + view.getUint16(entry.offset + 26, true) + view.getUint16(entry.offset + 28, true);
+    return decompressed(archive.subarray(start, start + entry.length), entry.method, bytesMax);
+  } catch (error) {
+    if (error instanceof ImportError) throw error;
+    throw damaged(error);
+  }
+}
+
+interface Entry {
+  method: number;
+  /** Compressed, in bytes. */
+  length: number;
+  offset: number;
+}
+
+function findEntry(archive: Uint8Array, view: DataView, name: string): Entry | undefined {
+  let at = centralDirectory(view);
+  while (at + 46 <= archive.length && view.getUint32(at, true) === CENTRAL) {
+    const nameLength = view.getUint16(at + 28, true);
+    const found = new TextDecoder().decode(archive.subarray(at + 46, at + 46 + nameLength));
+    if (found === name)
+      return {
+        method: view.getUint16(at + 10, true),
+        length: view.getUint32(at + 20, true),
+        offset: view.getUint32(at + 42, true),
+      };
+    at += 46 + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
+  }
+  return undefined;
+}
+
+/** Where the list of entries begins: named by the record at the end, behind which a comment may stand. */
+function centralDirectory(view: DataView): number {
+  const first = Math.max(0, view.byteLength - END_LENGTH - COMMENT_LENGTH_MAX);
+  for (let at = view.byteLength - END_LENGTH; at >= first; at -= 1) {
+    if (view.getUint32(at, true) === END) return view.getUint32(at + 16, true);
+  }
+  throw damaged();
+}
+
+function decompressed(data: Uint8Array, method: number, bytesMax: number): Uint8Array {
+  if (method === STORED) return data;
+  if (method === DEFLATED) return zlib.inflateRawSync(data, { maxOutputLength: bytesMax });
+  if (method !== ZSTANDARD)
+    throw new ImportError('not_this_format', `the archive is compressed by a method that is not known (${method})`);
+  // Node knows Zstandard from 22.15 on; the command runs on 20 too.
+  if (typeof zlib.zstdDecompressSync !== 'function')
+    throw new ImportError(
+      'not_this_format',
+      'this .eval archive takes Node 22.15 or later; or give the JSON that `inspect log dump` prints',
+    );
+  return zlib.zstdDecompressSync(data, { maxOutputLength: bytesMax });
+}
+
+const damaged = (cause?: unknown): ImportError =>
+  new ImportError('not_this_format', 'the .eval archive is damaged or cut off', { cause });

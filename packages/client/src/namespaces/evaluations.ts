@@ -1,0 +1,22 @@
+import { ENDPOINTS } from '../http/endpoints.ts';
+import type { CallOptions, Transport } from '../http/transport.ts';
+import type { Evaluation, EvaluationAccepted } from '../wire/contract.ts';
+import { jsonBody } from '../wire/json-body.ts';
+
+/** How agents were evaluated. Scope of the key: `evaluations`. */
+export class Evaluations {
+  readonly #transport: Transport;
+
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Records the outcome of an evaluation run. Each one is a record of its own; the latest one of an agent counts, whatever its status.
+   * @throws the ApiError's class of the status, ConnectionError, TimeoutError, UnexpectedAnswerError.
+   */
+  record(evaluation: Evaluation, options?: CallOptions): Promise<EvaluationAccepted> {
+    return this.#transport.post(ENDPOINTS.evaluations, () => jsonBody(evaluation), options);
+  }
+}

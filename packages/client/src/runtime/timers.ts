@@ -1,0 +1,22 @@
+/** A timer that does not keep the process alive, on runtimes where timers do. Returns how to end it. */
+export function backgroundTimer(work: () => void, ms: number): () => void {
+  const timer: unknown = setTimeout(work, ms);
+  const runtime = globalThis as { Deno?: { unrefTimer?: (id: unknown) => void } };
+  if (typeof timer === 'object') (timer as { unref?: () => void }).unref?.();
+  else runtime.Deno?.unrefTimer?.(timer);
+  return () => clearTimeout(timer as number);
+}
+
+/** Waits for a promise that never rejects, but not longer than given. */
+export async function withinTime(work: Promise<void>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
+}
+
+/** Runs work soon, after what the host does now: in Node before it waits for anything else. */
+export const soon: (work: () => void) => void =
+  typeof setImmediate === 'function' ? (work) => void setImmediate(work) : (work) => void setTimeout(work, 0);

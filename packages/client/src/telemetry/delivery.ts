@@ -1,0 +1,180 @@
+import { ENDPOINTS } from '../http/endpoints.ts';
+import { ApiError, CountersignError } from '../http/errors.ts';
+import type { Transport } from '../http/transport.ts';
+import { beforeExit } from '../runtime/process-exit.ts';
+import { backgroundTimer, soon } from '../runtime/timers.ts';
+import type { TelemetryAccepted } from '../wire/contract.ts';
+import { afterFailure } from './after-failure.ts';
+import { Backoff } from './backoff.ts';
+import { type Batch, batchBody, batchesOf } from './batch.ts';
+import { DeliveryCounts } from './delivery-counts.ts';
+import { EventQueue } from './event-queue.ts';
+import type { TelemetrySettings } from './telemetry-options.ts';
+import type { TelemetryReports } from './telemetry-reports.ts';
+
+/** Carries queued events to the service: a few requests under way, full ones at once, the rest when it is time or somebody asks. */
+export class Delivery {
+  readonly counts = new DeliveryCounts();
+  readonly #transport: Transport;
+  readonly #settings: TelemetrySettings;
+  readonly #reports: TelemetryReports;
+  readonly #queue: EventQueue;
+  readonly #backoff = new Backoff();
+  /** Batches that go before what is queued: to be sent again, or a part of one. */
+  #made: Batch[] = [];
+  #lanes = 0;
+  /** Up to this many accepted events, they are sent in requests that are not full. */
+  #dueUpTo = 0;
+  #isStarting = false;
+  #stopTimer: (() => void) | undefined;
+  #leaveExit: (() => void) | undefined;
+  #waiters: { target: number; resolve: () => void }[] = [];
+  #cut = new AbortController();
+
+  constructor(transport: Transport, settings: TelemetrySettings, reports: TelemetryReports) {
+    this.#transport = transport;
+    this.#settings = settings;
+    this.#reports = reports;
+    this.#queue = new EventQueue(settings.queue);
+  }
+
+  /** Whether an event of this length has room. Asked before its text is made, with nothing. */
+  hasRoom(units = 0): boolean {
+    const { counts } = this;
+    return this.#queue.hasRoom(units, counts.taken - counts.settled);
+  }
+
+  /** Takes an event's text in; false when there is no room. What every emitted event costs its host is this. */
+  offer(text: string): boolean {
+    if (!this.hasRoom(text.length)) return false;
+    this.#queue.push(text);
+    this.counts.accepted += 1;
+    if (!this.#queue.holdsBatch(this.#settings.batch)) this.#wake();
+    else if (!this.#isStarting) {
+      this.#isStarting = true;
+      soon(() => this.#run());
+    }
+    return true;
+  }
+
+  /** Sends what is queued now. Resolves when all of it is settled, or the service takes nothing now. Never rejects. */
+  flush(): Promise<void> {
+    const { counts } = this;
+    if (counts.settled >= counts.accepted) return Promise.resolve();
+    this.#dueUpTo = counts.accepted;
+    this.#backoff.resume();
+    const done = new Promise<void>((resolve) => this.#waiters.push({ target: counts.accepted, resolve }));
+    this.#run();
+    return done;
+  }
+
+  /** Sends what is queued, for as long as is given, and gives up what is left. Never rejects. */
+  async end(deadlineMs: number): Promise<void> {
+    const { accepted } = this.counts;
+    const timer = setTimeout(() => this.#cut.abort(), deadlineMs);
+    await this.flush();
+    clearTimeout(timer);
+    this.#cut = new AbortController();
+    if (this.counts.settled >= accepted) return;
+    const left = this.#made.reduce((count, { texts }) => count + texts.length, 0) + this.#queue.clear();
+    this.#made = [];
+    this.counts.taken = this.counts.accepted;
+    this.counts.givenUp += left;
+    this.#reports.dropped(left, 'unsent');
+    this.#rest();
+  }
+
+  /** Starts as many requests as may be under way: a service that took nothing is asked with one. */
+  #run(): void {
+    this.#isStarting = false;
+    while (this.#lanes < (this.#backoff.isWell ? this.#settings.requestsMax : 1) && this.#hasDue()) {
+      this.#lanes += 1;
+      void this.#lane();
+    }
+    if (this.#lanes === 0) this.#rest();
+  }
+
+  #hasDue(): boolean {
+    if (this.#backoff.msLeft > 0) return false;
+    if (this.#made.length > 0 || this.#queue.holdsBatch(this.#settings.batch)) return true;
+    return this.#queue.size > 0 && this.counts.taken < this.#dueUpTo;
+  }
+
+  /** Sends one batch after the other until nothing is due, or the service takes nothing. */
+  async #lane(): Promise<void> {
+    while (this.#hasDue()) await this.#deliver(this.#next());
+    this.#lanes -= 1;
+    if (this.#lanes === 0) this.#rest();
+  }
+
+  #next(): Batch {
+    if (this.#made.length === 0) {
+      const texts = this.#queue.take(this.#settings.batch);
+      this.counts.taken += texts.length;
+      this.#made = batchesOf(texts, this.#settings.batch);
+    }
+    return this.#made.shift()!;
+  }
+
+  async #deliver(batch: Batch): Promise<void> {
+    const options = { idempotencyKey: batch.key, signal: this.#cut.signal };
+    try {
+      await this.#transport.post<TelemetryAccepted>(ENDPOINTS.telemetry, () => batchBody(batch), options);
+      this.counts.sent += batch.texts.length;
+      this.#succeeded();
+    } catch (error) {
+      this.#failed(batch, error);
+    }
+    this.#tellWaiters();
+  }
+
+  #succeeded(): void {
+    if (this.#backoff.isWell) return;
+    this.#backoff.succeeded();
+    this.#run();
+  }
+
+  #failed(batch: Batch, error: unknown): void {
+    const { rejected, again, dropped, mustWait } = afterFailure(batch, error);
+    this.#made.unshift(...again);
+    this.counts.rejected += rejected.length;
+    this.counts.givenUp += dropped;
+    this.#reports.dropped(dropped, 'refused');
+    const requestId = error instanceof ApiError ? error.requestId : undefined;
+    for (const { text, issues } of rejected) this.#reports.rejected({ event: JSON.parse(text), issues, requestId });
+    if (!mustWait) return;
+    this.#backoff.failed(error instanceof ApiError ? error.retryAfterMs : undefined);
+    if (error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
+  }
+
+  #tellWaiters(all = false): void {
+    const { settled } = this.counts;
+    const reached = this.#waiters.filter(({ target }) => all || target <= settled);
+    this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
+    for (const { resolve } of reached) resolve();
+  }
+
+  /** Nothing is under way: whoever waits is told, and what is left waits for its time, or for the end of the process. */
+  #rest(): void {
+    this.#tellWaiters(true);
+    if (this.counts.settled < this.counts.accepted) this.#wake();
+    else {
+      this.#stopTimer?.();
+      this.#leaveExit?.();
+      this.#stopTimer = this.#leaveExit = undefined;
+    }
+  }
+
+  /** Sees to it that what is queued is sent some time. */
+  #wake(): void {
+    this.#leaveExit ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
+    this.#stopTimer ??= backgroundTimer(
+      () => {
+        this.#stopTimer = undefined;
+        this.#dueUpTo = this.counts.accepted;
+        this.#run();
+      },
+      Math.max(this.#settings.flushIntervalMs, this.#backoff.msLeft),
+    );
+  }
+}

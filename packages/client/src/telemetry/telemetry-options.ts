@@ -1,0 +1,55 @@
+import { ConfigurationError } from '../http/errors.ts';
+import { positive } from '../positive-option.ts';
+import type { BatchBounds, QueueBounds } from './event-queue.ts';
+import type { TelemetryCallbacks } from './telemetry-reports.ts';
+
+/** How emitted events are batched and kept. */
+export interface TelemetryOptions extends TelemetryCallbacks {
+  /** Most events of one request, 1 to 200. Default 200; 1 turns batching off. */
+  batchEventsMax?: number | undefined;
+  /** Most bytes of one request; an event that is larger travels alone. Default 1,000,000. */
+  batchBytesMax?: number | undefined;
+  /** Milliseconds after which events are sent that make no full batch. Default 1000. */
+  flushIntervalMs?: number | undefined;
+  /** Most events that wait; more are dropped and counted. Default 50,000. */
+  queueEventsMax?: number | undefined;
+  /** Most characters of JSON that wait. Default 32,000,000. */
+  queueCharactersMax?: number | undefined;
+  /** Most requests under way at once. One alone while the service takes nothing. Default 16. */
+  requestsMax?: number | undefined;
+  /** Milliseconds for sending what is left when the client is closed, or the process ends by itself. Default 10,000. */
+  exitDeadlineMs?: number | undefined;
+}
+
+/** The options, checked, with their defaults. */
+export interface TelemetrySettings {
+  batch: BatchBounds;
+  queue: QueueBounds;
+  flushIntervalMs: number;
+  requestsMax: number;
+  exitDeadlineMs: number;
+  callbacks: TelemetryCallbacks;
+}
+
+/** Most events that the service takes in one request. */
+const SERVICE_EVENTS_MAX = 200;
+
+/** Reads the options. Throws a ConfigurationError that names what is wrong. */
+export function readTelemetryOptions(options: TelemetryOptions = {}): TelemetrySettings {
+  const eventsMax = positive('telemetry.batchEventsMax', options.batchEventsMax, SERVICE_EVENTS_MAX);
+  if (eventsMax > SERVICE_EVENTS_MAX || !Number.isInteger(eventsMax))
+    throw new ConfigurationError(
+      `telemetry.batchEventsMax must be a whole number from 1 to ${SERVICE_EVENTS_MAX}, got ${eventsMax}`,
+    );
+  return {
+    batch: { eventsMax, bytesMax: positive('telemetry.batchBytesMax', options.batchBytesMax, 1_000_000) },
+    queue: {
+      eventsMax: positive('telemetry.queueEventsMax', options.queueEventsMax, 50_000),
+      unitsMax: positive('telemetry.queueCharactersMax', options.queueCharactersMax, 32_000_000),
+    },
+    flushIntervalMs: positive('telemetry.flushIntervalMs', options.flushIntervalMs, 1000),
+    requestsMax: positive('telemetry.requestsMax', options.requestsMax, 16),
+    exitDeadlineMs: positive('telemetry.exitDeadlineMs', options.exitDeadlineMs, 10_000),
+    callbacks: options,
+  };
+}

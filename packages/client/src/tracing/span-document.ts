@@ -1,0 +1,44 @@
+import { errorText } from './error-text.ts';
+
+/** Members that may hold anything, and so may be too much. */
+const FREE_MEMBERS: ReadonlySet<string> = new Set(['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'metadata']);
+
+/** Member of `metadata` that says what was left out, and why. */
+const LEFT_OUT = 'countersign_left_out';
+
+/**
+ * The JSON text of a span or of a trace's own members, as they are now. What is no JSON (a circle, a BigInt) is left out, and of its
+ * free members what makes it longer than it may be, the longest first, and `metadata` says so: the rest of the run is worth keeping.
+ */
+export function boundedDocument(document: Readonly<Record<string, unknown>>, unitsMax: number): string {
+  const whole = textOf(document);
+  if (whole.text !== undefined && whole.text.length <= unitsMax) return whole.text;
+  const kept: Record<string, unknown> = { ...document };
+  const leftOut: Record<string, string> = {};
+  const leaveOut = (name: string, why: string) => {
+    delete kept[name];
+    leftOut[name] = why;
+  };
+  const sizes = Object.entries(document).flatMap(([name, value]) => {
+    const { text, fault } = textOf(value);
+    if (text === undefined && value !== undefined) leaveOut(name, fault ?? 'it is no JSON');
+    return text !== undefined && FREE_MEMBERS.has(name) ? [{ name, size: text.length }] : [];
+  });
+  for (const { name, size } of sizes.sort((one, other) => other.size - one.size)) {
+    if (marked(kept, leftOut).length <= unitsMax) break;
+    leaveOut(name, `too long: ${size} characters`);
+  }
+  return marked(kept, leftOut);
+}
+
+const marked = (kept: Record<string, unknown>, leftOut: Record<string, string>): string =>
+  JSON.stringify({ ...kept, metadata: { ...(kept.metadata as object | undefined), [LEFT_OUT]: leftOut } });
+
+function textOf(value: unknown): { text?: string; fault?: string } {
+  try {
+    const text: string | undefined = JSON.stringify(value);
+    return text === undefined ? {} : { text };
+  } catch (error) {
+    return { fault: errorText(error).split('\n')[0]! };
+  }
+}

@@ -1,0 +1,31 @@
+/** What a model call used, as this contract names it. */
+export interface TokenUsage {
+  prompt_tokens?: number;
+  completion_tokens?: number;
+  total_tokens?: number;
+  cost_usd?: number;
+}
+
+/**
+ * Reads a `usage` object as model interfaces give it: OpenAI (`prompt_tokens`; `input_tokens` of its Responses), Anthropic
+ * (`input_tokens`, beside which those of its cache are counted), Vercel AI (`inputTokens`, `promptTokens`), or this contract's own
+ * names. What is not there, or is no count, is left out.
+ */
+export function tokenUsage(usage: unknown): TokenUsage {
+  if (typeof usage !== 'object' || usage === null) return {};
+  const given = usage as Record<string, unknown>;
+  const first = (...names: string[]) => names.map((name) => given[name]).find(isCount);
+  const cached = [given.cache_creation_input_tokens, given.cache_read_input_tokens].filter(isCount);
+  const prompt = first('prompt_tokens', 'input_tokens', 'inputTokens', 'promptTokens');
+  const completion = first('completion_tokens', 'output_tokens', 'outputTokens', 'completionTokens');
+  const total = first('total_tokens', 'totalTokens');
+  const { cost_usd: cost } = given;
+  return {
+    ...(prompt === undefined ? {} : { prompt_tokens: cached.reduce((sum, count) => sum + count, prompt) }),
+    ...(completion === undefined ? {} : { completion_tokens: completion }),
+    ...(total === undefined ? {} : { total_tokens: total }),
+    ...(typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? { cost_usd: cost } : {}),
+  };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

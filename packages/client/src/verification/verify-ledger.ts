@@ -1,0 +1,91 @@
+import { openCheckpoint, parseWitnessedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
+import { verifyExport } from '@countersign/core/domain/export-verifier';
+import type { NoteKey } from '@countersign/core/domain/signed-note';
+import { trustedKeys } from '@countersign/core/domain/trusted-keys';
+import { ConfigurationError } from '../http/errors.ts';
+import { hashing, sha256, verifyEd25519 } from './cryptography.ts';
+
+/** An export: its NDJSON in pieces of any size, as a file's stream, a response's body or a text has them. */
+export type LedgerSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
+
+/** What an export is held against besides itself. */
+export interface LedgerTrust {
+  /** Which log it is an export of. Default `audit`. */
+  log?: 'audit' | 'decisions' | undefined;
+  /** The workspace whose log it must be. */
+  tenantId?: string | undefined;
+  /** Checkpoints (signed notes) that somebody kept. Rows alone do not show that the newest are missing, or that all were written anew. */
+  checkpoints?: readonly string[] | undefined;
+  /** The instance's public keys that were kept: verifier keys, one a line, or the text of a JWKS. Needed for checkpoints. */
+  publicKeys?: string | undefined;
+  /** `Countersign-Checkpoint` headers that somebody kept, from a CI log for example. */
+  heads?: readonly string[] | undefined;
+}
+
+/** What was found. */
+export type LedgerVerdict =
+  | {
+      ok: true;
+      /** Whose ledger it is; undefined for an empty one, and for an export of decisions, which does not say. */
+      tenantId: string | undefined;
+      /** Rows, all of them whole. */
+      entries: number;
+      /** Hash of the last row; null without rows. */
+      head: string | null;
+    }
+  | {
+      ok: false;
+      /** Rows that are whole, from the first on. */
+      entries: number;
+      /** Number of the first bad row; undefined when all rows are whole and contradict what was kept. */
+      seq: number | undefined;
+      fault: string;
+    };
+
+/**
+ * Walks an export of the ledger, a line at a time, by the code that the server verifies with. Memory does not grow with the export.
+ * @throws ConfigurationError when what was kept has not its form; whatever the source throws.
+ */
+export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {}): Promise<LedgerVerdict> {
+  const log = trust.log ?? 'audit';
+  const kept = [...keptHeads(trust, log)];
+  const wrong = kept.find((each) => 'fault' in each);
+  if (wrong !== undefined && 'fault' in wrong) return { ok: false, entries: 0, seq: undefined, fault: wrong.fault };
+  const heads = kept.filter((each) => 'root' in each);
+  const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, { log, kept: heads });
+  if (firstBad !== undefined) return { ok: false, entries, seq: firstBad.seq, fault: firstBad.reason };
+  if (contradiction !== undefined)
+    return { ok: false, entries, seq: undefined, fault: `${contradiction.source}: ${contradiction.reason}` };
+  if (trust.tenantId !== undefined && tenantId !== undefined && tenantId !== trust.tenantId)
+    return { ok: false, entries, seq: undefined, fault: `it is the ledger of ${tenantId}, not of ${trust.tenantId}` };
+  return { ok: true, tenantId, entries, head };
+}
+
+async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for await (const piece of typeof lines === 'string' ? [lines] : lines)
+    yield typeof piece === 'string' ? encoder.encode(piece) : piece;
+}
+
+type Kept = (TreeHead & { source: string }) | { source: string; size: number; root: Uint8Array } | { fault: string };
+
+function* keptHeads({ checkpoints = [], publicKeys, heads = [] }: LedgerTrust, log: 'audit' | 'decisions'): Generator<Kept> {
+  for (const [index, text] of heads.entries()) {
+    const head = parseWitnessedHeads(text)?.get(log);
+    if (head === undefined) throw new ConfigurationError(`heads[${index}] is no Countersign-Checkpoint header that names ${log}`);
+    yield { source: `the kept head of size ${head.size}`, ...head };
+  }
+  if (checkpoints.length === 0) return;
+  const keys = readKeys(publicKeys);
+  for (const [index, note] of checkpoints.entries()) {
+    const opened = openCheckpoint(note, keys, verifyEd25519, sha256);
+    yield 'fault' in opened ? opened : { source: `checkpoint ${index + 1}`, ...opened.head };
+  }
+}
+
+function readKeys(text: string | undefined): NoteKey[] {
+  const keys = text === undefined ? undefined : trustedKeys(text, sha256);
+  if (keys === undefined)
+    throw new ConfigurationError('checkpoints need publicKeys: verifier keys one a line, or the text of a JWKS');
+  return keys;
+}

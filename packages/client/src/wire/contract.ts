@@ -1,0 +1,361 @@
+// Made from the schemas of @countersign/core by scripts/contract.ts. Do not edit.
+// Members have the names that travel. In a request `null` is the same as leaving the member out.
+
+/** One message of a conversation with a model. */
+export interface Message {
+  /** Who speaks. */
+  role: 'system' | 'user' | 'assistant' | 'tool' | 'developer';
+  /** What is said: text, or a list of parts as the model interface gives them. */
+  content?: string | unknown[] | null | undefined;
+  /** Name of the speaker or of the tool. */
+  name?: string | null | undefined;
+  /** Which tool call this message answers. */
+  tool_call_id?: string | null | undefined;
+  /** Tool calls that the model asks for, as the model interface gives them. */
+  tool_calls?: unknown[] | null | undefined;
+}
+
+/** One step of a run: a model call, a tool call, a retrieval, a guardrail, an agent step. */
+export interface Span {
+  /** Identifier of the step, once in a request; a later one with the same id replaces it whole. */
+  span_id: string;
+  /** The step this one belongs to; it may arrive later. */
+  parent_span_id?: string | null | undefined;
+  /** What kind of step it was. */
+  kind: 'agent' | 'llm' | 'tool' | 'retrieval' | 'guardrail' | 'other';
+  /** Name of the step. */
+  name: string;
+  /** How the step ended. Default: "success". */
+  status?: string | null | undefined;
+  /** Model identifier. */
+  model?: string | null | undefined;
+  /** Model provider identifier. */
+  provider?: string | null | undefined;
+  /** Tokens sent to the model by the step. */
+  prompt_tokens?: number | null | undefined;
+  /** Tokens the model produced for the step. */
+  completion_tokens?: number | null | undefined;
+  /** Tokens in all of the step; prompt + completion when left out. */
+  total_tokens?: number | null | undefined;
+  /** Cost of the step in US dollars. */
+  cost_usd?: number | null | undefined;
+  /** What went in. */
+  input?: unknown;
+  /** What came out. */
+  output?: unknown;
+  /** The conversation, in order. */
+  messages?: Message[] | null | undefined;
+  /** Arguments of the tool call. */
+  tool_arguments?: unknown;
+  /** What the tool answered. */
+  tool_result?: unknown;
+  /** The error, when there was one. */
+  error?: string | null | undefined;
+  /** Duration in milliseconds. */
+  latency_ms?: number | null | undefined;
+  /** When the step began. */
+  started_at?: string | null | undefined;
+  /** When the step ended; kept as it is even if before the start. */
+  ended_at?: string | null | undefined;
+  /** Free-form. */
+  metadata?: Record<string, unknown> | null | undefined;
+}
+
+/** The detailed record of one agent run. */
+export interface Trace {
+  /** Client-generated, stable identifier of the run. Sending it again merges. */
+  trace_id: string;
+  /** How the run ended; the default is for its first arrival. Default: "success". */
+  outcome?: 'success' | 'failure' | 'escalated' | 'blocked' | null | undefined;
+  /** A registered agent. */
+  agent_id?: string | null | undefined;
+  /** Name of the agent; an unknown one is registered. */
+  agent_name?: string | null | undefined;
+  /** The session that the run belongs to. */
+  session_id?: string | null | undefined;
+  /** The caller's own user identifier. Never personal data. */
+  external_user_id?: string | null | undefined;
+  /** Duration of the run in milliseconds. */
+  latency_ms?: number | null | undefined;
+  /** What the run was about. */
+  detail?: string | null | undefined;
+  /** The error, when there was one. */
+  error?: string | null | undefined;
+  /** When the run began. */
+  started_at?: string | null | undefined;
+  /** When the run ended. */
+  ended_at?: string | null | undefined;
+  /** Free-form. */
+  metadata?: Record<string, unknown> | null | undefined;
+  /** Tokens sent to the model by the run (summed over the spans when not supplied). */
+  prompt_tokens?: number | null | undefined;
+  /** Tokens the model produced for the run (summed over the spans when not supplied). */
+  completion_tokens?: number | null | undefined;
+  /** Tokens in all of the run (summed over the spans when not supplied); prompt + completion when left out. */
+  total_tokens?: number | null | undefined;
+  /** Cost of the run (summed over the spans when not supplied) in US dollars. */
+  cost_usd?: number | null | undefined;
+  /** The steps, in order. Absent leaves what is there. */
+  spans?: Span[] | null | undefined;
+}
+
+/** Answer to a trace. */
+export interface TraceAccepted {
+  /** Committed. */
+  ok: boolean;
+  /** Identifier of the stored trace, the same for every submission of this trace_id. */
+  id: string;
+  /** As sent. */
+  trace_id: string;
+  /** This request's spans. */
+  spans_ingested: number;
+  /** Total tokens of the merged trace; null when nobody said. */
+  tokens: number | null;
+  /** Cost of the merged trace in US dollars, an exact decimal; null when nobody said. */
+  cost_usd: number | null;
+}
+
+/** The lightweight summary of one run. Traces say more. */
+export interface TelemetryEvent {
+  /** Identifier of the run. */
+  trace_id: string;
+  /** How the run ended; any label. */
+  outcome: string;
+  /** Status of the run; any label. */
+  status?: string | null | undefined;
+  /** Duration in milliseconds. */
+  latency_ms?: number | null | undefined;
+  /** How many tool calls the run made. */
+  tool_count?: number | null | undefined;
+  /** What the run was about. */
+  detail?: string | null | undefined;
+  /** A registered agent. */
+  agent_id?: string | null | undefined;
+  /** Name of the agent; an unknown one is registered. */
+  agent_name?: string | null | undefined;
+  /** Model identifier. */
+  model?: string | null | undefined;
+  /** Model provider identifier. */
+  provider?: string | null | undefined;
+  /** Tokens sent to the model by the run. */
+  prompt_tokens?: number | null | undefined;
+  /** Tokens the model produced for the run. */
+  completion_tokens?: number | null | undefined;
+  /** Tokens in all of the run; prompt + completion when left out. */
+  total_tokens?: number | null | undefined;
+  /** Cost of the run in US dollars. */
+  cost_usd?: number | null | undefined;
+  /** What went in. */
+  input?: unknown;
+  /** What came out. */
+  output?: unknown;
+  /** The conversation, in order. */
+  messages?: Message[] | null | undefined;
+  /** The error, when there was one. */
+  error?: string | null | undefined;
+  /** The session that the run belongs to. */
+  session_id?: string | null | undefined;
+  /** The caller's own user identifier. Never personal data. */
+  external_user_id?: string | null | undefined;
+  /** Free-form. */
+  metadata?: Record<string, unknown> | null | undefined;
+  /** When the run began. */
+  started_at?: string | null | undefined;
+  /** When the run ended. */
+  ended_at?: string | null | undefined;
+}
+
+/** Answer to telemetry events. */
+export interface TelemetryAccepted {
+  /** Committed. */
+  ok: boolean;
+  /** How many events were stored. */
+  ingested: number;
+}
+
+/** The outcome of one evaluation run. */
+export interface Evaluation {
+  /** Name of the evaluation. */
+  name: string;
+  /** The registered agent that was evaluated. */
+  agent_id?: string | null | undefined;
+  /** Name of the agent; an unknown one is registered. */
+  agent_name?: string | null | undefined;
+  /** The harness that ran it; recorded as it is. */
+  harness_id?: string | null | undefined;
+  /** Free-text category. */
+  category?: string | null | undefined;
+  /** How it stands. The latest evaluation counts, whatever its status. Default: "passing". */
+  status?: 'scheduled' | 'running' | 'passing' | 'failing' | null | undefined;
+  /** Share of passed cases, in percent. */
+  pass_rate?: number | null | undefined;
+  /** For people. */
+  notes?: string | null | undefined;
+  /** The severity from which a finding counted. */
+  severity_threshold?: number | null | undefined;
+}
+
+/** Answer to an evaluation. */
+export interface EvaluationAccepted {
+  /** Committed. */
+  ok: boolean;
+  /** Identifier of the evaluation. */
+  id: string;
+}
+
+/** One entry for the tenant's hash-chained ledger. */
+export interface AuditEntry {
+  /** Who performed the action, as the sender says; `recorded_by` says who really wrote. */
+  actor: string;
+  /** Dotted form, <domain>.<verb>. */
+  action: string;
+  /** What the action applied to. */
+  subject?: string | null | undefined;
+  /** Why. */
+  rationale?: string | null | undefined;
+  /** Regulatory or policy framework. */
+  framework?: string | null | undefined;
+  /** The run it is about. */
+  trace_id?: string | null | undefined;
+  /** The registered agent it is about. */
+  agent_id?: string | null | undefined;
+  /** Keep at least until this day (UTC). */
+  retention_until?: string | null | undefined;
+  /** Free-form. Hashed, so every number must survive JSON unchanged. */
+  metadata?: Record<string, unknown> | null | undefined;
+}
+
+/** Answer to an audit entry: its proof of inclusion. */
+export interface AuditEntryAppended {
+  /** Committed. */
+  ok: boolean;
+  /** Identifier of the entry. */
+  id: string;
+  /** SHA-256 chain hash of this entry, hex (docs/formats.md). */
+  row_hash: string;
+  /** row_hash of the entry before; null for the first. */
+  prev_hash: string | null;
+}
+
+/** May this agent be promoted? agent_id or agent_name must be given. */
+export interface PromotionCheck {
+  /** The agent; this or agent_name must be given. */
+  agent_id?: string | null | undefined;
+  /** The agent; this or agent_id must be given. */
+  agent_name?: string | null | undefined;
+  /** Look at the last evaluation of this harness alone. */
+  harness_id?: string | null | undefined;
+  /** The pass rate required, in percent. Default: 80. */
+  min_pass_rate?: number | null | undefined;
+  /** How old the evaluation may be, in hours. Default: 72. */
+  max_age_hours?: number | null | undefined;
+}
+
+/** One of the four conditions of a decision, as evaluated. */
+export interface ConditionCheck {
+  /** Which condition. */
+  condition: 'recent_passing_evaluation' | 'pass_rate' | 'high_risk_approval' | 'recertification';
+  /** Whether it holds. */
+  passed: boolean;
+  /** Why it fails; null when it holds. */
+  reason:
+    | 'no_recent_evaluation'
+    | 'evaluation_not_passing'
+    | 'pass_rate_below_threshold'
+    | 'approval_required'
+    | 'approval_rejected'
+    | 'recertification_open'
+    | 'all_conditions_met'
+    | null;
+  /** One sentence a person can act on. */
+  message: string;
+}
+
+/** The evaluation that a decision rests on. */
+export interface DecidedEvaluation {
+  /** Identifier of the evaluation. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** Its status. */
+  status: 'scheduled' | 'running' | 'passing' | 'failing';
+  /** Its pass rate, in percent. */
+  pass_rate: number | null;
+  /** Its category. */
+  category: string | null;
+  /** Its harness. */
+  harness_id: string | null;
+  /** When the service recorded it. */
+  recorded_at: string;
+  /** Who submitted it: key:<prefix>. */
+  recorded_by: string;
+  /** Name of the agent that was evaluated: the signature binds the decision to it. */
+  agent_name: string;
+}
+
+/** The signed decision. A blocked one is status 200 too. */
+export interface PromotionDecision {
+  /** Whether the agent may be promoted. Test this member. */
+  allowed: boolean;
+  /** The first condition that fails, or all_conditions_met. */
+  reason:
+    | 'no_recent_evaluation'
+    | 'evaluation_not_passing'
+    | 'pass_rate_below_threshold'
+    | 'approval_required'
+    | 'approval_rejected'
+    | 'recertification_open'
+    | 'all_conditions_met';
+  /** One sentence a person can act on. */
+  message: string;
+  /** The event this decision records. */
+  event: 'promotion.allowed' | 'promotion.blocked' | 'evaluation.failed' | 'approval.required';
+  /** The evaluation used; null without one. */
+  evaluation_id: string | null;
+  /** The agent; null when it is not known. */
+  agent_id: string | null;
+  /** The rule that decided, <rule-name>/<version>. */
+  policy: string;
+  /** The pass rate required (same as required_threshold). */
+  threshold: number;
+  /** The pass rate required. */
+  required_threshold: number;
+  /** The pass rate of the latest evaluation; null when none is reported. */
+  actual_threshold: number | null;
+  /** Age of the evaluation in hours, rounded to 4 decimals. */
+  evaluation_age: number | null;
+  /** The evaluation used, as it was at that moment; {} without one. */
+  evaluation: DecidedEvaluation | Record<string, never>;
+  /** All four conditions. */
+  checks: ConditionCheck[];
+  /** Identifier of the decision, kept as signed. */
+  decision_id: string;
+  /** Which signing key. */
+  key_id: string;
+  /** When it was decided. */
+  timestamp: string;
+  /** SHA-256 of the canonical decision, hex (docs/formats.md). */
+  response_sha256: string;
+  /** HMAC-SHA256 with the tenant's decision key, hex. */
+  signature: string;
+  /** How it is signed. */
+  signature_alg: 'HMAC-SHA256';
+}
+
+/**  */
+export interface Issue {
+  /** JSON Pointer (RFC 6901) to the place in the body; empty for the whole of it. */
+  path: string;
+  /** Stable code. */
+  code: string;
+  /** The place and the remedy, for a person. */
+  message: string;
+}
+
+/** Every error body. */
+export interface ErrorBody {
+  /** Stable code from the error table. */
+  error: string;
+  /** What is wrong and where; empty when there is nothing to point at. */
+  issues: Issue[];
+}
