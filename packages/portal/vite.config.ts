@@ -17,10 +17,7 @@ function portalRoutes(): Plugin {
     resolveId: (id) => (id === name ? `\0${name}` : null),
     load: (id) => {
       if (id !== `\0${name}`) return null;
-      const entries = Object.entries(PORTAL_ROUTES as Record<
-        string,
-        PortalRoute
-      >);
+      const entries = Object.entries(PORTAL_ROUTES as Record<string, PortalRoute>);
       return `export default ${JSON.stringify(Object.fromEntries(entries.map(([key, { method, path }]) => [key, [method, path]])))}`;
     },
   };
