@@ -35,7 +35,10 @@ const STOP_LIMIT_MS = 9_000;
  * (and stops the embedded one) and returns 0. Throws an ExitError when it cannot start.
  */
 export async function serve(config: Config): Promise<number> {
-  const log = pino({ level: config.logLevel, redact: ['req.headers.authorization', 'req.headers["x-service-key"]'] });
+  const log = pino({
+    level: config.logLevel,
+    redact: ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-service-key"]'],
+  });
   const stop = stopSignal();
   const database = await openDatabase(config, (line) => log.info(line));
   try {

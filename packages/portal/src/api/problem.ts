@@ -10,7 +10,17 @@ export interface FieldIssue {
 
 /** What went wrong with a call, in the words of the page. `kind` is what a page acts on. */
 export class Problem extends Error {
-  readonly kind: 'lost' | 'signed-out' | 'forbidden' | 'missing' | 'gone' | 'invalid' | 'conflict' | 'limited' | 'server';
+  readonly kind:
+    | 'lost'
+    | 'signed-out'
+    | 'wrong-password'
+    | 'forbidden'
+    | 'missing'
+    | 'gone'
+    | 'invalid'
+    | 'conflict'
+    | 'limited'
+    | 'server';
   /** 0 where no answer came. */
   readonly status: number;
   readonly code: string;
@@ -24,7 +34,7 @@ export class Problem extends Error {
     this.code = code;
     this.issues = issues;
     this.requestId = requestId;
-    this.kind = kindOf(status);
+    this.kind = kindOf(status, code);
   }
 
   /** Whether the same call may well succeed a little later. */
@@ -47,9 +57,9 @@ export async function problemOf(response: Response): Promise<Problem> {
 /** Whatever was thrown, as a problem that can be shown. */
 export const asProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_fault'));
 
-function kindOf(status: number): Problem['kind'] {
+function kindOf(status: number, code: string): Problem['kind'] {
   if (status === 0 || status === 502 || status === 504) return 'lost';
-  if (status === 401) return 'signed-out';
+  if (status === 401) return code === 'sign_in_failed' ? 'wrong-password' : 'signed-out';
   if (status === 403) return 'forbidden';
   if (status === 404) return 'missing';
   if (status === 409) return 'conflict';
@@ -60,7 +70,8 @@ function kindOf(status: number): Problem['kind'] {
 
 const SENTENCES: Record<Problem['kind'], string> = {
   lost: 'The server does not answer. Nothing you typed is lost; try again when the connection is back.',
-  'signed-out': 'You are signed out. Sign in again to go on.',
+  'signed-out': 'You are signed out. Sign in again in another tab, then send this once more: nothing you typed is lost.',
+  'wrong-password': 'E-mail address and password do not belong together.',
   forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change it.',
   missing: 'There is nothing here: it was never there, or it belongs to another workspace.',
   gone: 'This link has been used, has expired, or was never given out. Ask for a new one.',
@@ -74,5 +85,5 @@ const SENTENCES: Record<Problem['kind'], string> = {
 function sentence(status: number, code: string, issues: readonly FieldIssue[]): string {
   if (code === 'page_fault') return 'This page has made a mistake. Reload it; if it happens again, tell your administrator.';
   const said = issues.map(({ message }) => message).join(' ');
-  return said === '' ? SENTENCES[kindOf(status)] : said.charAt(0).toUpperCase() + said.slice(1);
+  return said === '' ? SENTENCES[kindOf(status, code)] : said.charAt(0).toUpperCase() + said.slice(1);
 }

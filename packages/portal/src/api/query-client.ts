@@ -13,18 +13,21 @@ export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error) => leaveIfSignedOut(error) }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
+      // A form shows its own problems beside its fields, a lost session too: leaving it would lose what was typed.
+      if (mutation.meta?.shownByForm === true) return;
       leaveIfSignedOut(error);
-      // A form shows its own problems beside its fields.
-      if (mutation.meta?.shownByForm !== true) toast.problem(asProblem(error).message);
+      toast.problem(asProblem(error).message);
     },
   }),
   defaultOptions: {
     queries: {
+      // A server on this machine answers without any network: asking is the only way to know.
+      networkMode: 'always',
       staleTime: 5_000,
       retry: (failures, error) => failures < 2 && asProblem(error).passing,
       retryDelay: (failures) => 400 * 2 ** failures,
     },
-    mutations: { retry: false },
+    mutations: { networkMode: 'always', retry: false },
   },
 });
 

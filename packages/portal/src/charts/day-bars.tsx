@@ -76,7 +76,7 @@ const optionsOf =
     const bars = uPlot.paths.bars?.({ size: [0.66, 26], radius: 0.12 });
     const axis = { font: AXIS_FONT, stroke: palette.faint, ticks: { show: false } };
     return {
-      padding: [8, 4, 0, 0],
+      padding: [8, 18, 0, 0],
       legend: { show: false },
       cursor: { y: false, x: false, points: { show: false }, drag: { x: false, y: false } },
       scales: {

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'react';
 import type uPlot from 'uplot';
 import type { Answer } from '../api/call.ts';
 import { percent } from '../pieces/figures.ts';
-import { exactTime } from '../pieces/times.ts';
+import { exactTime, shortDay } from '../pieces/times.ts';
 import styles from './pass-rate-chart.module.css';
 import { AXIS_FONT, type Palette, Plot } from './plot.tsx';
 
@@ -89,7 +89,7 @@ const optionsOf =
         y: { range: (_plot, min) => [Math.max(0, Math.floor((Math.min(min ?? 100, threshold) - 8) / 10) * 10), 102] },
       },
       axes: [
-        { ...axis, size: 26, grid: { show: false }, space: 90 },
+        { ...axis, size: 26, grid: { show: false }, space: 90, values: momentLabels },
         {
           ...axis,
           size: 44,
@@ -105,6 +105,15 @@ const optionsOf =
       },
     };
   };
+
+const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const DAY_S = 86_400;
+
+/** Hours where the points lie within two days, days beyond. */
+function momentLabels(_plot: uPlot, splits: number[]): string[] {
+  const span = (splits.at(-1) ?? 0) - (splits[0] ?? 0);
+  return splits.map((moment) => (span < 2 * DAY_S ? hour.format(moment * 1000) : shortDay(moment * 1000)));
+}
 
 /** The threshold as a dashed line, and a dot for each evaluation in the colour of its status. */
 function drawMarks(plot: uPlot, points: readonly Point[], threshold: number, palette: Palette): void {

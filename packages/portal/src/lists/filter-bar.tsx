@@ -1,15 +1,25 @@
 import { CloseButton, NativeSelect, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { Children, type ReactNode, useEffect, useState } from 'react';
 import styles from './filter-bar.module.css';
 import type { Filters } from './use-filters.ts';
 
+/** More filters than this fold away at phone width. */
+const FOLDED_AT = 3;
+
 /** The filters above a list. */
 export function FilterBar({ filters, children }: { filters: Filters<string>; children: ReactNode }) {
+  const [open, setOpen] = useState(false);
+  const many = Children.count(children) > FOLDED_AT;
   return (
-    <search className={styles.bar}>
+    <search className={styles.bar} data-folded={(many && !open) || undefined}>
       {children}
+      {many && (
+        <button type="button" className={styles.more} aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? 'Fewer filters' : 'More filters'}
+        </button>
+      )}
       {filters.any && (
         <button type="button" className={styles.clear} onClick={filters.clear}>
           Clear
@@ -66,15 +76,16 @@ export function FilterSelect<N extends string>(props: {
   options: readonly (string | { value: string; label: string })[];
 }) {
   const { filters, name, label, all, options } = props;
+  const held = filters.values[name];
+  const choices = options.map((each) => (typeof each === 'string' ? { value: each, label: each } : each));
+  // What a link asks for stands in the list even where it is none of the choices, or they are not there yet.
+  if (held !== undefined && !choices.some(({ value }) => value === held)) choices.push({ value: held, label: held });
   return (
     <NativeSelect
       size="xs"
       aria-label={label}
-      value={filters.values[name] ?? ''}
-      data={[
-        { value: '', label: all },
-        ...options.map((each) => (typeof each === 'string' ? { value: each, label: each } : each)),
-      ]}
+      value={held ?? ''}
+      data={[{ value: '', label: all }, ...choices]}
       onChange={({ currentTarget }) => filters.set({ [name]: currentTarget.value || undefined } as never)}
     />
   );

@@ -7,12 +7,12 @@ export const count = (value: number | null | undefined): string => (value == nul
 /** A count where there is little room: `12.5K`. */
 export const shortCount = (value: number): string => (value < 10_000 ? whole.format(value) : compact.format(value));
 
-/** Dollars from an exact decimal: two decimals from a dollar on, else as many as say something. */
+/** Dollars from an exact decimal: two decimals from a cent on, else as many as say something. */
 export function dollars(decimal: string | number | null | undefined): string {
   if (decimal == null) return '–';
   const value = Number(decimal);
   if (value === 0) return '$0';
-  if (value >= 1) return `$${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  if (value >= 0.1) return `$${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
   return `$${value.toLocaleString('en-US', { maximumSignificantDigits: 3, maximumFractionDigits: 8 })}`;
 }
 

@@ -5,6 +5,7 @@ import { Notice } from './notice.tsx';
 const TITLES = {
   lost: 'No connection',
   'signed-out': 'Signed out',
+  'wrong-password': 'Not signed in',
   forbidden: 'Not allowed',
   missing: 'Not found',
   gone: 'No longer valid',

@@ -30,5 +30,11 @@ export function Who({ by }: { by: string | null }) {
       </span>
     );
   }
-  return <span>{by === 'operator' ? 'operator (command line)' : by.replace('system:', '').replaceAll('-', ' ')}</span>;
+  if (by === 'operator')
+    return (
+      <span className="nowrap" data-hint="By the command line of the server">
+        operator
+      </span>
+    );
+  return <span className="nowrap">{by.replace('system:', '').replaceAll('-', ' ')}</span>;
 }

@@ -20,8 +20,9 @@ export function PersonMenu({ person }: { person: Session['person'] }) {
   return (
     <Menu position="top-start" width={200}>
       <Menu.Target>
-        <button type="button" className={styles.person} aria-label={`${person.name}: account and sign out`}>
+        <button type="button" className={styles.person}>
           <span>
+            <span className="visually-hidden">Account and sign out: </span>
             <strong>{person.name}</strong>
             <small>{person.email}</small>
           </span>

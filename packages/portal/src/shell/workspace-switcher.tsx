@@ -12,11 +12,10 @@ export function WorkspaceSwitcher() {
   return (
     <Menu width={232} position="bottom-start">
       <Menu.Target>
-        <button type="button" className={styles.switcher} aria-label={`Workspace ${workspace.name}; switch`}>
-          <span className={styles.initial} aria-hidden>
-            {workspace.name.slice(0, 1).toUpperCase()}
-          </span>
+        <button type="button" className={styles.switcher}>
+          <span className={styles.initial} aria-hidden data-initial={workspace.name.slice(0, 1).toUpperCase()} />
           <span className={styles.name}>
+            <span className="visually-hidden">Workspace </span>
             <strong>{workspace.name}</strong>
             <small>{role}</small>
           </span>

@@ -1,9 +1,10 @@
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
 import type { Transaction } from '../database/transaction.ts';
-import { changeRoleOf, countAdmins, deleteMembership, findRole } from '../storage/memberships.ts';
+import { changeRoleOf, countAdmins, deleteMembership, findRole, workspacesOf } from '../storage/memberships.ts';
 import { voidInvitations, voidLinksMadeBy, withdrawInvitation } from '../storage/one-time-links.ts';
 import { accountOf } from '../storage/people.ts';
+import { deleteSessionsOf } from '../storage/sessions.ts';
 import { type Act, governanceAct } from '../workspace/governance-act.ts';
 import type { ActingPerson } from '../workspace/ingestion-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
@@ -61,7 +62,7 @@ export const changeRole = (pool: Pool, tenantId: string, personId: string, to: R
     return true;
   });
 
-/** Removes a member; false when there is no such member. Their next request is refused. */
+/** Removes a member; false when there is no such member. Their next request is refused, and who belongs nowhere else is signed out. */
 export const removeMember = (pool: Pool, tenantId: string, personId: string, by: ActingPerson): Promise<boolean> =>
   memberAct(pool, tenantId, by, (act) => endMembership(act, personId));
 
@@ -74,6 +75,8 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
   if (role === undefined) return false;
   if (role === 'admin') await admitNoMoreAsAdmin(tx, personId);
   await deleteMembership(tx, personId);
+  // Every request asks for the membership anew; who belongs nowhere any more has nothing to be signed in for.
+  if ((await workspacesOf(tx, personId)).length === 0) await deleteSessionsOf(tx, personId);
   await record({ action: 'member.removed', subject: `user:${personId}`, metadata: { role } });
   return true;
 }

@@ -46,14 +46,16 @@ describe('roles and memberships', () => {
   });
 
   test('a removed member is a stranger with the next request; who leaves as well; both are in the ledger', async () => {
-    const [removed, leaving] = [
-      await person(server, { [workspace]: 'approver' }),
-      await person(server, { [workspace]: 'viewer' }),
-    ];
+    const elsewhere = await server.workspace();
+    const removed = await person(server, { [workspace]: 'approver', [elsewhere]: 'viewer' });
+    const leaving = await person(server, { [workspace]: 'viewer' });
     expect([await look(removed), await look(leaving)]).toEqual(['200 ok', '200 ok']);
     expect(await remove(admin, removed)).toBe('200 ok');
     expect(outcome(await leaving.browser.call('DELETE', `/workspaces/${workspace}/membership`))).toBe('200 ok');
-    expect([await look(removed), await look(leaving)]).toEqual(['404 not_found', '404 not_found']);
+    expect(await look(removed)).toBe('404 not_found');
+    expect(outcome(await removed.browser.call('GET', '/session'))).toBe('200 ok');
+    // Who belongs nowhere any more is signed out.
+    expect(outcome(await leaving.browser.call('GET', '/session'))).toBe('401 not_signed_in');
     expect(await remove(admin, removed)).toBe('404 not_found');
     expect(await recorded()).toMatchObject([
       { actor: `user:${admin.id}`, action: 'member.removed', subject: `user:${removed.id}` },

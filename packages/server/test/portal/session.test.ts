@@ -1,4 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { deleteExpiredLinks } from '../../src/storage/one-time-links.ts';
+import { deleteExpiredSessions } from '../../src/storage/sessions.ts';
+import { deletePastAttempts } from '../../src/storage/sign-in-attempts.ts';
 import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
 import { type TestServer, testServer } from '../bed/test-server.ts';
 
@@ -51,4 +55,29 @@ describe('signing in', () => {
     expect(stored!.all).not.toContain(browser.cookie!.split('=')[1]);
     expect(stored!.all).not.toContain(PASSWORD);
   });
+});
+
+test('what has expired is forgotten by the housekeeping, and nothing else is', async () => {
+  const { pool } = server.open;
+  await workspaceSetUpLink(pool, workspace);
+  const [live, dead] = [await person(server), await person(server)];
+  await new Browser(server).call('POST', '/session', { email: 'nobody@example.com', password: 'not the password' });
+  const counts = async () =>
+    (
+      await server.database.sql(
+        `SELECT (SELECT count(*)::int FROM countersign.sessions WHERE person_id = ANY ($1)) AS sessions,
+                (SELECT count(*)::int FROM countersign.one_time_links) AS links,
+                (SELECT count(*)::int FROM countersign.sign_in_attempts) AS tries`,
+        [[live.id, dead.id]],
+      )
+    )[0];
+  const sweep = () => Promise.all([deleteExpiredSessions(pool), deleteExpiredLinks(pool), deletePastAttempts(pool)]);
+  const before = await counts();
+  await sweep();
+  expect(await counts()).toEqual(before);
+  await server.database.sql(`UPDATE countersign.sessions SET expires_at = clock_timestamp() WHERE person_id = $1`, [dead.id]);
+  await server.database.sql(`UPDATE countersign.one_time_links SET expires_at = clock_timestamp()`);
+  await server.database.sql(`UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at - interval '2 days'`);
+  await sweep();
+  expect(await counts()).toEqual({ sessions: 1, links: 0, tries: 0 });
 });

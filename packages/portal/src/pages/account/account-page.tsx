@@ -2,6 +2,7 @@ import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
+import { asProblem } from '../../api/problem.ts';
 import { sessionQuery, useSession } from '../../api/session.ts';
 import { issueAt } from '../../forms/field-issues.ts';
 import { Form } from '../../forms/form.tsx';
@@ -73,10 +74,11 @@ function ChangePassword() {
       await queries.invalidateQueries({ queryKey: ['sessions'] });
     },
   });
+  const wrong = act.isError && asProblem(act.error).kind === 'wrong-password';
   return (
     <Form
       onSubmit={() => act.mutate()}
-      error={act.error}
+      error={wrong ? undefined : act.error}
       fields={['current_password', 'new_password']}
       pending={act.isPending}
       submit="Change the password"
@@ -86,7 +88,8 @@ function ChangePassword() {
         autoComplete="current-password"
         value={current}
         onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
-        error={issueAt(act.error, 'current_password')}
+        error={wrong ? 'This is not your password.' : issueAt(act.error, 'current_password')}
+        aria-invalid={(wrong ? 'This is not your password.' : issueAt(act.error, 'current_password')) !== undefined}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the current password' }}
       />
       <PasswordInput
@@ -96,6 +99,7 @@ function ChangePassword() {
         value={next}
         onChange={({ currentTarget }) => setNext(currentTarget.value)}
         error={issueAt(act.error, 'new_password')}
+        aria-invalid={issueAt(act.error, 'new_password') !== undefined}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the new password' }}
       />
     </Form>

@@ -111,19 +111,28 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
     wide: true,
     cell: ({ subject, rationale }) => (
       <span className="break">
-        {subject ?? <span className="faint">–</span>}
+        {subject === null ? <span className="faint">–</span> : <ActorName actor={subject} />}
         {rationale !== null && rationale !== '' && (
           <span className="soft"> · {rationale.length > 140 ? `${rationale.slice(0, 140)}…` : rationale}</span>
         )}
       </span>
     ),
   },
-  { title: 'Actor', cell: ({ actor }) => <ActorName actor={actor} /> },
+  { title: 'Actor', cell: ({ actor }) => <ActorName actor={actor} short /> },
   { title: 'Written by', cell: ({ recorded_by }) => <Who by={recorded_by} />, wideOnly: true },
   { title: 'Hash', cell: ({ row_hash }) => <Identifier value={row_hash} what="the entry's hash" short={8} />, wideOnly: true },
   { title: 'Recorded', cell: ({ recorded_at }) => <When at={recorded_at} /> },
 ];
 
-/** What the sender called the actor; a person of this workspace by name. */
-export const ActorName = ({ actor }: { actor: string }) =>
-  actor.startsWith('user:') ? <Who by={actor} /> : <span className="break">{actor}</span>;
+/** What the sender called somebody; a person of this workspace by name. `short`: cut where there is little room. */
+export const ActorName = ({ actor, short = false }: { actor: string; short?: boolean }) => {
+  if (actor.startsWith('user:')) return <Who by={actor} />;
+  if (!short || actor.length <= ACTOR_LENGTH_MAX) return <span className={short ? 'nowrap' : 'break'}>{actor}</span>;
+  return (
+    <span className="nowrap" data-hint={actor}>
+      {actor.slice(0, ACTOR_LENGTH_MAX)}…
+    </span>
+  );
+};
+
+const ACTOR_LENGTH_MAX = 20;

@@ -43,7 +43,7 @@ export function OverviewPage() {
               note="By the default rule: a passing evaluation of the last 72 hours, at 80 % or more."
               actions={
                 <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
-                  All {data.agents_total} agents
+                  All agents
                 </Link>
               }
               flush

@@ -51,7 +51,7 @@ export function SpanTreeView({
     if (target !== undefined) onSelect(target.span.span_id);
   };
   return (
-    <div className={styles.view}>
+    <div className={styles.view} data-timeless={frame === undefined || undefined}>
       <div className={styles.ruler} aria-hidden="true">
         <span>Step</span>
         <span className={styles.scale}>
@@ -67,6 +67,7 @@ export function SpanTreeView({
       <div
         ref={scroll}
         className={styles.scroll}
+        style={{ height: `min(64vh, ${shown.length * ROW_PX + 8}px)` }}
         role="tree"
         aria-label={`Steps of the run, ${spans.length}`}
         tabIndex={0}

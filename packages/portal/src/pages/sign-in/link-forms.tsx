@@ -167,6 +167,7 @@ function Password({
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
       error={error}
+      aria-invalid={error !== undefined}
       visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
     />
   );

@@ -3,12 +3,10 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
-import { asProblem } from '../../api/problem.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { issueAt } from '../../forms/field-issues.ts';
 import { Form } from '../../forms/form.tsx';
-import { Notice } from '../../pieces/notice.tsx';
 import { EntrancePage } from './entrance-page.tsx';
 
 /** Signs in, and goes back to where somebody was sent away from. */
@@ -28,13 +26,11 @@ export function SignInPage() {
       else await navigate({ to: '/' });
     },
   });
-  // Whoever is not let in hears one and the same, whatever was wrong.
-  const refused = signIn.isError && asProblem(signIn.error).kind === 'signed-out';
   return (
     <EntrancePage title="Sign in" lead={to === undefined ? undefined : 'Sign in to go on where you were.'}>
       <Form
         onSubmit={() => signIn.mutate()}
-        error={refused ? undefined : signIn.error}
+        error={signIn.error}
         fields={['email', 'password']}
         pending={signIn.isPending}
         submit="Sign in"
@@ -54,13 +50,9 @@ export function SignInPage() {
           value={password}
           onChange={({ currentTarget }) => setPassword(currentTarget.value)}
           error={issueAt(signIn.error, 'password')}
+          aria-invalid={issueAt(signIn.error, 'password') !== undefined}
           visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
         />
-        {refused && (
-          <Notice kind="problem" role="alert">
-            <p>E-mail address and password do not belong together.</p>
-          </Notice>
-        )}
       </Form>
       <p className="faint">Lost your password? An admin of your workspace can give you a one-time link to set a new one.</p>
     </EntrancePage>

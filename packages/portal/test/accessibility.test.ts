@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
+import { openWindow } from './chromium.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+let workspace: Workspace;
+/** Every page by its name, with its address behind the workspace's. */
+const pages: Record<string, string> = {
+  overview: '',
+  agents: 'agents',
+  runs: 'runs',
+  evaluations: 'evaluations',
+  decisions: 'decisions',
+  ledger: 'ledger',
+  entry: 'ledger/1',
+  approvals: 'approvals',
+  incidents: 'incidents',
+  violations: 'incidents?tab=violations',
+  keys: 'keys',
+  'key trail': 'keys?tab=trail',
+  members: 'members',
+  signing: 'signing',
+  settings: 'settings',
+  account: '/account',
+};
+
+beforeAll(async () => {
+  workspace = await newWorkspace();
+  const { send, id } = workspace;
+  const spans = [
+    { span_id: 's1', kind: 'llm', name: 'plan', model: 'example-model', messages: [{ role: 'user', content: 'Hello' }] },
+    { span_id: 's2', parent_span_id: 's1', kind: 'tool', name: 'look up', error: 'gone', tool_arguments: { id: 7 } },
+  ];
+  const { id: trace } = await send(paths.traces, { trace_id: 'run-1', agent_name: 'support-bot', error: 'gone', spans });
+  await send(paths.telemetry, { trace_id: 'run-2', outcome: 'failure', agent_name: 'support-bot' });
+  const agent = await highRiskAgent(workspace, 'support-bot');
+  const { decision_id: decision } = await send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { browser } = await workspace.visit('admin');
+  const incident = await browser.call('POST', `/workspaces/${id}/incidents`, {
+    agent_id: agent,
+    severity: 'high',
+    description: 'Promised a refund.',
+    recertify: true,
+  });
+  const queue = await browser.call('GET', `/workspaces/${id}/approvals`);
+  const evaluation: string = queue.body.items[0].evaluation.id;
+  const events = await browser.call('GET', `/workspaces/${id}/runs?source=telemetry`);
+  Object.assign(pages, {
+    agent: `agents/${agent}`,
+    trace: `runs/traces/${trace}`,
+    event: `runs/events/${events.body.items[0].id}/0`,
+    evaluation: `evaluations/${evaluation}`,
+    decision: `decisions/${decision}`,
+    approval: `approvals/${evaluation}`,
+    incident: `incidents/${incident.body.id}`,
+  });
+});
+
+/** What axe-core calls serious or critical on the page as it stands, each with the places. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    violations: { id: string; impact: string; nodes: { target: string[]; failureSummary: string }[] }[];
+  };
+  return found.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`));
+}
+
+/** Waits until the page is whole: its heading is there, and nothing of it is on its way. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count(), { timeout: 20_000 }).toBe(0);
+  await page.waitForLoadState('networkidle');
+}
+
+describe.each(['light', 'dark'] as const)('axe-core finds nothing serious in %s', (colorScheme) => {
+  test('on every page of a workspace, and the pages refuse no style or script of their own', async () => {
+    const { page, faults } = await workspace.visit('admin', '', { colorScheme });
+    const found: string[] = [];
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(path.startsWith('/') ? path : `/w/${workspace.id}/${path}`);
+      await settled(page);
+      found.push(...(await violations(page)).map((each) => `${name}: ${each}`));
+    }
+    expect(found).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test('in its dialogs and menus, and at phone width', async () => {
+    const { page } = await workspace.visit('admin', 'keys', { colorScheme, width: 390 });
+    await settled(page);
+    await page.getByRole('button', { name: 'Open the menu' }).click();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Close the menu' }).click();
+    await page.getByRole('button', { name: 'Mint a key', exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.getByRole('button', { name: 'Mint', exact: true }).click();
+    await page.getByText(/This must not be empty/).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  test('before the sign-in', async () => {
+    const { page } = await openWindow({ baseURL: workspace.server.url, colorScheme });
+    await page.goto('/sign-in');
+    await settled(page);
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
+test('at phone width no page is wider than the phone', async () => {
+  const { page } = await workspace.visit('admin', '', { width: 390 });
+  const wide: string[] = [];
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(path.startsWith('/') ? path : `/w/${workspace.id}/${path}`);
+    await settled(page);
+    const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
+    if (width > 390) wide.push(`${name}: ${width}`);
+  }
+  expect(wide).toEqual([]);
+});

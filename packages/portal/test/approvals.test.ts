@@ -1,0 +1,66 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
+
+const ask = async ({ send }: Workspace) => {
+  const { allowed, reason } = await send(paths.promotionCheck, { agent_name: 'support-bot' });
+  return { allowed, reason };
+};
+
+/** Opens the act's dialog and gives the reason. */
+async function decide(page: Page, act: string, rationale: string): Promise<void> {
+  await page.getByRole('button', { name: act, exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Rationale').fill(rationale);
+  await dialog.getByRole('button', { name: act, exact: true }).click();
+}
+
+test('a high-risk agent is blocked, approved and allowed; its next evaluation blocks it again; an approval is withdrawn before it was used', async () => {
+  const workspace = await newWorkspace();
+  await highRiskAgent(workspace, 'support-bot');
+  expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
+
+  const { page, faults } = await workspace.visit('approver');
+  await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByText(/submitted by key/).waitFor();
+  await page.getByText('No evaluation of this agent was approved before').waitFor();
+
+  await decide(page, 'Approve', '   ');
+  await page.getByText(/This must/).waitFor();
+  await page.getByRole('dialog').getByLabel('Rationale').fill('I read the failed cases.');
+  await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+  await page.getByText('Approved. The next promotion check may rest on it.').waitFor();
+
+  await decide(page, 'Withdraw', 'Too early.');
+  await page.getByText('Withdrawn. The evaluation waits again.').waitFor();
+  expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
+  await decide(page, 'Approve', 'Now I read the failed cases.');
+  await page.getByRole('button', { name: 'Withdraw' }).waitFor();
+  expect(await ask(workspace)).toEqual({ allowed: true, reason: 'all_conditions_met' });
+
+  await workspace.send(paths.evaluations, { name: 'second', agent_name: 'support-bot', status: 'passing', pass_rate: 91 });
+  expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
+  await page
+    .getByRole('navigation', { name: 'Workspace' })
+    .getByRole('link', { name: /Approvals/ })
+    .click();
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByRole('heading', { name: 'What changed since the last approved evaluation' }).waitFor();
+  expect(await page.getByRole('table', { name: 'Changes' }).innerText()).toContain('-4');
+  await decide(page, 'Reject', 'Worse than before.');
+  await page.getByText('Rejected. No promotion will rest on it.').waitFor();
+  expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_rejected' });
+
+  const acts = await workspace.server.database.sql<{ action: string }>(
+    `SELECT action FROM countersign.audit_entries WHERE tenant_id = $1 AND action LIKE 'approval.%' AND recorded_by LIKE 'user:%' ORDER BY seq`,
+    [workspace.id],
+  );
+  expect(acts.map(({ action }) => action)).toEqual([
+    'approval.approved',
+    'approval.withdrawn',
+    'approval.approved',
+    'approval.rejected',
+  ]);
+  expect(faults).toEqual([]);
+});

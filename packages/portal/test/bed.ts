@@ -1,0 +1,55 @@
+import type { Role } from '@countersign/core/portal/route';
+import { vi } from 'vitest';
+import { person, type Someone } from '../../server/test/bed/portal-browser.ts';
+import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { openWindow, type Window } from './chromium.ts';
+
+// Browsers take their time on a machine that is busy; no test here is about speed.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
+
+export { paths };
+
+/** A workspace on a server of its own, with a key of all scopes. */
+export interface Workspace {
+  server: TestServer;
+  id: string;
+  key: string;
+  /** Sends what a program would send; throws when it is not taken. */
+  send: (path: string, body: unknown) => Promise<{ id: string } & Record<string, unknown>>;
+  /** Somebody with this role, at a page of the workspace. */
+  visit: (role: Role, path?: string, options?: { width?: number; colorScheme?: 'light' | 'dark' }) => Promise<Window & Someone>;
+}
+
+/** Starts a server with a workspace. */
+export async function newWorkspace(name = 'acme'): Promise<Workspace> {
+  const server = await testServer();
+  const id = await server.workspace(name);
+  const key = await server.key(id);
+  return {
+    server,
+    id,
+    key,
+    send: async (path, body) => {
+      const answer = await server.post(path, key, body);
+      if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+      return answer.body;
+    },
+    visit: async (role, path = '', options = {}) => {
+      const someone = await person(server, { [id]: role });
+      const window = await openWindow({ baseURL: server.url, cookie: someone.browser.cookie, ...options });
+      await window.page.goto(`/w/${id}/${path}`);
+      return { ...window, ...someone };
+    },
+  };
+}
+
+/** An agent that is high-risk, by its name: registered by its first evaluation. */
+export async function highRiskAgent({ server, id, send }: Workspace, name: string): Promise<string> {
+  await send(paths.evaluations, { name: 'first', agent_name: name, status: 'passing', pass_rate: 95 });
+  const admin = await person(server, { [id]: 'admin' });
+  const { body } = await admin.browser.call('GET', `/workspaces/${id}/agents?search=${encodeURIComponent(name)}`);
+  const agent: string = body.items[0].id;
+  const { status } = await admin.browser.call('PATCH', `/workspaces/${id}/agents/${agent}`, { risk_level: 'high' });
+  if (status !== 200) throw new Error(`the risk level was not set: ${status}`);
+  return agent;
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { newWorkspace, paths } from './bed.ts';
+
+test('a decision is verified in the browser: hash, attestation, and its HMAC once an admin has loaded the key; a doctored copy is refused', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
+  const decision = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { page, faults } = await workspace.visit('admin', 'decisions');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByText('Verified: as it was signed').waitFor();
+  await page.getByText('Hash of the content: good').waitFor();
+  await page.getByText('Attestation (Ed25519, DSSE, in-toto): good').waitFor();
+  await page.getByText('Signature (HMAC-SHA256): not checked').waitFor();
+
+  await page.getByRole('button', { name: 'Load the key and check' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Load the key' }).click();
+  await page.getByText('Signature (HMAC-SHA256): good').waitFor();
+  const shown = await workspace.server.database.sql(
+    `SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'decision_key.shown'`,
+    [workspace.id],
+  );
+  expect(shown).toHaveLength(1);
+
+  const copy = page.getByRole('textbox', { name: 'The decision as JSON' });
+  await copy.fill(JSON.stringify(decision));
+  await page.getByRole('button', { name: 'Check the copy' }).click();
+  await page.getByText('Attested as this decision: good').waitFor();
+  await copy.fill(JSON.stringify({ ...decision, allowed: true }));
+  await page.getByRole('button', { name: 'Check the copy' }).click();
+  await page.getByText('Hash of the copy: wrong').waitFor();
+  await page.getByText('Attested as this decision: wrong').waitFor();
+  expect(faults).toEqual([]);
+});
+
+test('a decision that was doctored in the database is refused', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
+  await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { sql } = workspace.server.database;
+  await sql('ALTER TABLE countersign.decisions DISABLE TRIGGER ALL');
+  await sql(
+    `UPDATE countersign.decisions SET document = replace(document, '"actual_threshold":40', '"actual_threshold":99') WHERE tenant_id = $1`,
+    [workspace.id],
+  );
+  const { page } = await workspace.visit('viewer', 'decisions');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByText('Not verified: do not rely on this decision').waitFor();
+  await page.getByText('Hash of the content: wrong').waitFor();
+});

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { newWorkspace, paths } from './bed.ts';
+
+test('an incident blocks the promotion; its re-certification is refused without a newer passing evaluation, then closed', async () => {
+  const workspace = await newWorkspace();
+  const { send } = workspace;
+  const ask = async () => (await send(paths.promotionCheck, { agent_name: 'support-bot' })).reason;
+  await send(paths.evaluations, { name: 'before', agent_name: 'support-bot', status: 'passing', pass_rate: 95 });
+  expect(await ask()).toBe('all_conditions_met');
+
+  const { page, faults } = await workspace.visit('admin', 'incidents');
+  await page.getByRole('button', { name: 'Open an incident' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await dialog.getByText('This is required').first().waitFor();
+  await dialog.getByRole('combobox', { name: 'Agent' }).click();
+  await page.getByRole('option', { name: 'support-bot' }).click();
+  await dialog.getByLabel('What happened').fill('Promised a refund above its limit.');
+  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
+  expect(await ask()).toBe('recertification_open');
+
+  await page.getByRole('button', { name: 'Close the re-certification' }).click();
+  await dialog.getByLabel('Rationale').fill('It will be fine.');
+  await dialog.getByRole('button', { name: 'Close it' }).click();
+  await dialog.getByRole('alert').waitFor();
+  expect(await dialog.getByLabel('Rationale').inputValue()).toBe('It will be fine.');
+  expect(await ask()).toBe('recertification_open');
+
+  await send(paths.evaluations, { name: 'after', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
+  await dialog.getByLabel('Rationale').fill('Evaluated anew with the case of the incident.');
+  await dialog.getByRole('button', { name: 'Close it' }).click();
+  await page.getByText('The re-certification is closed.').waitFor();
+  await page.getByText('Evaluated anew with the case of the incident.').waitFor();
+  expect(await ask()).toBe('all_conditions_met');
+  expect(faults).toEqual([]);
+});
+
+test('a policy violation is recorded, and stands in its list and in the ledger', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
+  const { page } = await workspace.visit('admin', 'incidents?tab=violations');
+  await page.getByRole('button', { name: 'Record a policy violation' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('combobox', { name: 'Agent' }).click();
+  await page.getByRole('option', { name: 'support-bot' }).click();
+  await dialog.getByLabel('Policy').fill('no-refunds-without-receipt');
+  await dialog.getByLabel('What happened').fill('Refunded without a receipt.');
+  await dialog.getByRole('button', { name: 'Record' }).click();
+  await page.getByRole('link', { name: 'no-refunds-without-receipt' }).click();
+  await page.getByRole('heading', { name: /Entry \d+: policy.violation/ }).waitFor();
+  await page.getByText('Its content hashes to its hash').waitFor();
+});

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { newWorkspace } from './bed.ts';
+
+const run = promisify(execFile);
+
+/** Runs the line that the page shows, as a person pastes it into a shell. */
+async function shell(line: string): Promise<{ ok?: boolean; error?: string }> {
+  const { stdout } = await run('sh', ['-c', line]);
+  return JSON.parse(stdout);
+}
+
+const shownKey = (page: Page) => page.getByRole('group', { name: 'key', exact: true }).innerText();
+const shownLine = (page: Page) => page.getByRole('group', { name: 'curl line' }).innerText();
+
+/** Chooses an act of the only key's menu. */
+async function act(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'What to do with ci-deploy' }).click();
+  await page.getByRole('menuitem', { name }).click();
+}
+
+test('a key is minted and shown once with a line that works; rotated, the old one is refused at once; re-scoped; revoked; all in the trail', async () => {
+  const workspace = await newWorkspace();
+  const { page, faults } = await workspace.visit('admin', 'keys');
+  await page.getByRole('button', { name: 'Mint a key', exact: true }).click();
+  await page.getByRole('button', { name: 'Mint', exact: true }).click();
+  await page.getByText(/This must not be empty/).waitFor();
+  await page.getByRole('textbox', { name: 'Name' }).fill('ci-deploy');
+  await page.getByLabel('Expires').fill('2020-01-01T00:00');
+  await page.getByRole('button', { name: 'Mint', exact: true }).click();
+  await page.getByText(/This is in the past/).waitFor();
+  expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('ci-deploy');
+  await page.getByLabel('Expires').fill('2999-01-01T00:00');
+  await page.getByRole('button', { name: 'Mint', exact: true }).click();
+
+  const first = await shownKey(page);
+  expect(first).toMatch(/^aa_live_[0-9a-f]{12}/);
+  await page.getByRole('button', { name: 'Copy key' }).click();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(first);
+  const line = await shownLine(page);
+  expect(await shell(line)).toMatchObject({ ok: true });
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  expect(await page.getByText(first).count()).toBe(0);
+
+  await act(page, 'Rotate');
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await page.getByText('The old secret is dead already.').waitFor();
+  const second = await shownKey(page);
+  expect(second).not.toBe(first);
+  expect(await shell(line)).toMatchObject({ error: 'unauthorized' });
+  const secondLine = await shownLine(page);
+  expect(await shell(secondLine)).toMatchObject({ ok: true });
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+
+  await act(page, 'Change scopes');
+  await page.getByRole('checkbox', { name: 'audit' }).check();
+  await page.getByRole('checkbox', { name: 'telemetry' }).uncheck();
+  await page.getByRole('button', { name: 'Change the scopes' }).click();
+  await page.getByText('The scopes are changed').waitFor();
+  expect(await shell(secondLine)).toMatchObject({ error: 'insufficient_scope' });
+
+  await act(page, 'Revoke');
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('The key is revoked').waitFor();
+  expect(await shell(secondLine)).toMatchObject({ error: 'unauthorized' });
+
+  await page.getByRole('tab', { name: 'Audit trail' }).click();
+  const trail = page.getByRole('table', { name: 'Key audit trail' });
+  await trail.getByText('revoked').waitFor();
+  // The newest first; below them is the key that the workspace was made with.
+  const acts = await trail.locator('tbody tr').allInnerTexts();
+  expect(acts.slice(0, 4).map((text) => /revoked|scopes changed|rotated|minted/.exec(text)?.[0])).toEqual([
+    'revoked',
+    'scopes changed',
+    'rotated',
+    'minted',
+  ]);
+  expect(acts.slice(0, 4).every((text) => text.includes('ci-deploy') && text.includes('(you)'))).toBe(true);
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { newWorkspace, paths } from './bed.ts';
+
+test('the ledger page verifies the whole chain, and shows the first row that was altered in the database', async () => {
+  const workspace = await newWorkspace();
+  for (let number = 1; number <= 30; number += 1)
+    await workspace.send(paths.audit, { actor: 'ci:deploy-prod', action: 'agent.promoted', subject: `bot-${number}` });
+  const { page, faults } = await workspace.visit('viewer', 'ledger');
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await page.getByText(/The ledger is whole: 30 entries/).waitFor();
+  await page.getByText(/The checkpoint over its tree is signed by countersign\//).waitFor();
+
+  // As somebody with all rights on the database would do it.
+  const { sql } = workspace.server.database;
+  await sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER ALL');
+  await sql(
+    `UPDATE countersign.audit_entries SET document = replace(document, 'bot-17', 'bot-99') WHERE tenant_id = $1 AND seq = 17`,
+    [workspace.id],
+  );
+  await page.getByRole('button', { name: 'Verify again' }).click();
+  await page.getByText('Entry 17 is wrong').waitFor();
+  await page.getByText(/the row was altered/).waitFor();
+  await page.getByText('16 entries before it are sound.', { exact: false }).waitFor();
+  await page.getByRole('link', { name: 'Look at entry 17' }).click();
+  await page.getByText('This entry is not as it was recorded').waitFor();
+  expect(faults).toEqual([]);
+});
+
+test('a verification can be cancelled', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
+  const { page } = await workspace.visit('viewer', 'ledger');
+  // The export does not come before the test is over: the verification is under way for as long as nobody cancels it.
+  await page.context().route('**/ledger/export*', () => undefined);
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await page.getByText('0 of 1 entries').waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('Cancelled after 0 entries').waitFor();
+});
+
+test('filters stand in the address, and downloads are what the command line verifies', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted', subject: 'first' });
+  await workspace.send(paths.audit, { actor: 'ci:two', action: 'agent.retired', subject: 'second' });
+  const { page } = await workspace.visit('viewer', 'ledger');
+  await page.getByLabel('Action').selectOption('agent.retired');
+  await page.waitForURL(/action=agent\.retired/);
+  await page.getByText('first').waitFor({ state: 'detached' });
+  expect(await page.getByRole('table', { name: 'Ledger entries' }).locator('tbody tr').count()).toBe(1);
+  await page.reload();
+  expect(await page.getByLabel('Action').inputValue()).toBe('agent.retired');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'NDJSON' }).click()]);
+  const text = await (await import('node:fs/promises')).readFile(await download.path(), 'utf8');
+  expect(
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).subject),
+  ).toEqual(['first', 'second']);
+});

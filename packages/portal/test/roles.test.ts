@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { highRiskAgent, newWorkspace, paths } from './bed.ts';
+
+test('a viewer sees the record and is offered no act; neither the pages of keys nor their API say anything to them', async () => {
+  const workspace = await newWorkspace();
+  await highRiskAgent(workspace, 'support-bot');
+  await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { page, browser } = await workspace.visit('viewer', 'approvals');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByRole('heading', { name: 'The evaluation' }).waitFor();
+  expect(await page.getByRole('button', { name: /^(Approve|Reject|Withdraw)$/ }).count()).toBe(0);
+  expect(await page.getByRole('link', { name: 'Ingestion keys' }).count()).toBe(0);
+
+  const queue = await browser.call('GET', `/workspaces/${workspace.id}/approvals`);
+  const evaluation: string = queue.body.items[0].evaluation.id;
+  const tried = await browser.call('POST', `/workspaces/${workspace.id}/approvals/${evaluation}/approve`, { rationale: 'no' });
+  expect([tried.status, tried.body.error]).toEqual([403, 'forbidden']);
+
+  for (const [path, missing] of [
+    ['agents', 'Set to low risk'],
+    ['incidents', 'Open an incident'],
+    ['members', 'Invite somebody'],
+    ['signing', 'Show'],
+    ['settings', 'Rename'],
+  ] as const) {
+    await page.goto(`/w/${workspace.id}/${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await page.getByRole('button', { name: missing }).count(), path).toBe(0);
+  }
+  await page.goto(`/w/${workspace.id}/keys`);
+  await page.getByText('Keys and their audit trail are shown to admins of the workspace alone.').waitFor();
+  for (const path of ['keys', 'key-events']) {
+    expect((await browser.call('GET', `/workspaces/${workspace.id}/${path}`)).status).toBe(403);
+  }
+});
+
+test('an approver decides about evaluations, and is offered nothing that is an admin’s', async () => {
+  const workspace = await newWorkspace();
+  await highRiskAgent(workspace, 'support-bot');
+  await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { page, browser } = await workspace.visit('approver', 'approvals');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  await page.goto(`/w/${workspace.id}/incidents`);
+  await page.getByText('No incidents').waitFor();
+  expect(await page.getByRole('button', { name: 'Open an incident' }).count()).toBe(0);
+  const opened = await browser.call('POST', `/workspaces/${workspace.id}/incidents`, {});
+  expect(opened.status).toBe(403);
+});
+
+test('somebody of another workspace sees that it is not theirs, and nothing of it', async () => {
+  const workspace = await newWorkspace();
+  const other = await workspace.server.workspace('other');
+  const { page } = await workspace.visit('admin');
+  await page.goto(`/w/${other}/runs`);
+  await page.getByText('You do not belong to this workspace, or it does not exist.').waitFor();
+});

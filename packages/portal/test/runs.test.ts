@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { newWorkspace, paths } from './bed.ts';
+
+const STEPS = 500;
+
+/** A run of one agent step with many below it, half of them below a step of the first level. */
+const longRun = () => ({
+  trace_id: 'long-run',
+  agent_name: 'support-bot',
+  started_at: '2026-11-20T09:30:00.000Z',
+  spans: Array.from({ length: STEPS }, (_each, index) => ({
+    span_id: `s${index}`,
+    ...(index === 0 ? {} : { parent_span_id: index % 2 === 0 ? 's1' : 's0' }),
+    kind: index === 0 ? 'agent' : index % 3 === 0 ? 'tool' : 'llm',
+    name: `step ${index}`,
+    started_at: new Date(Date.UTC(2026, 10, 20, 9, 30, 0, index * 10)).toISOString(),
+    latency_ms: 8,
+    ...(index === 1
+      ? {
+          messages: [
+            { role: 'user', content: 'Where is my order?' },
+            {
+              role: 'assistant',
+              content: 'I look it up.',
+              tool_calls: [{ function: { name: 'find_order', arguments: '{"id":7}' } }],
+            },
+          ],
+        }
+      : {}),
+    ...(index === 3 ? { tool_arguments: { id: 7 }, tool_result: 'not found', error: 'the order is not there' } : {}),
+  })),
+});
+
+test('a run of 500 steps holds in the page only the rows that can be seen, scrolls to its last one, folds, and is read by keyboard', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.traces, longRun());
+  const { page, faults } = await workspace.visit('viewer', 'runs');
+  await page.getByRole('link', { name: 'long-run' }).click();
+  const tree = page.getByRole('tree');
+  await tree.getByRole('treeitem').first().waitFor();
+  expect(await tree.getByRole('treeitem').count()).toBeLessThan(60);
+
+  await tree.focus();
+  await page.keyboard.press('End');
+  const chosen = tree.locator('[role=treeitem][aria-selected=true]');
+  await page.getByRole('treeitem', { name: /step 499/, selected: true }).waitFor();
+  expect(await tree.getByRole('treeitem').count()).toBeLessThan(60);
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowDown');
+  await page
+    .getByRole('treeitem', { name: /step 1 /, selected: true })
+    .or(chosen)
+    .first()
+    .waitFor();
+  await page.getByText('Where is my order?').waitFor();
+  await page.getByText('calls find_order').waitFor();
+  await page.keyboard.press('ArrowLeft');
+  await page
+    .getByRole('treeitem', { name: /step 1/, expanded: false })
+    .first()
+    .waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.getByText('the order is not there').first().waitFor();
+  await page.getByRole('group', { name: 'tool result' }).waitFor();
+  expect(faults).toEqual([]);
+});
+
+test('filters and pages of the list stand in the address, and Back goes back', async () => {
+  const workspace = await newWorkspace();
+  const events = Array.from({ length: 120 }, (_each, index) => ({
+    trace_id: `run-${index}`,
+    outcome: index % 10 === 0 ? 'failure' : 'success',
+    agent_name: 'support-bot',
+  }));
+  await workspace.send(paths.telemetry, { events });
+  const { page } = await workspace.visit('viewer', 'runs');
+  const rows = page.getByRole('table', { name: 'Runs' }).locator('tbody tr');
+  await rows.first().waitFor();
+  const first = await rows.first().innerText();
+  await page.getByRole('button', { name: 'Next page' }).click();
+  await page.waitForURL(/cursor=/);
+  await expect.poll(() => rows.first().innerText()).not.toBe(first);
+  await page.goBack();
+  await expect.poll(() => rows.first().innerText()).toBe(first);
+  await page.getByLabel('Outcome').selectOption('failure');
+  await page.waitForURL(/outcome=failure/);
+  await expect.poll(() => rows.count()).toBe(12);
+  await page.getByRole('button', { name: 'Clear', exact: true }).click();
+  await expect.poll(() => rows.count()).toBe(50);
+});

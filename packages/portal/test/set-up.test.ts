@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { setUpLink } from '../../server/src/people/one-time-links.ts';
+import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
+import { testServer } from '../../server/test/bed/test-server.ts';
+import './bed.ts';
+import { openWindow } from './chromium.ts';
+
+test('the link that a first start prints sets up a workspace and its admin, and signs them in; the link is dead then', async () => {
+  const server = await testServer();
+  const link = await setUpLink(server.open.pool);
+  const { page, faults } = await openWindow({ baseURL: server.url });
+  await page.goto(link?.path ?? '');
+
+  await page.getByLabel('Workspace').fill('acme');
+  await page.getByLabel('Your name').fill('Ada Lovelace');
+  await page.getByLabel('E-mail address').fill('ada@example');
+  await page.getByRole('textbox', { name: 'New password' }).fill('short');
+  await page.getByRole('button', { name: 'Set up and sign in' }).click();
+  await page.getByText(/This must have at least 12|This must be at least|This must .*12/).waitFor();
+  // What was refused is said at its field, and nothing that was typed is gone.
+  expect(await page.getByLabel('Workspace').inputValue()).toBe('acme');
+  expect(await page.getByRole('textbox', { name: 'New password' }).inputValue()).toBe('short');
+  expect(await page.getByRole('textbox', { name: 'New password' }).getAttribute('aria-invalid')).toBe('true');
+
+  await page.getByLabel('E-mail address').fill('ada@example.com');
+  await page.getByRole('textbox', { name: 'New password' }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Set up and sign in' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/w\/[0-9a-f-]{36}\/?$/);
+  await page.getByRole('heading', { name: 'First steps' }).waitFor();
+  expect(await page.getByRole('button', { name: /^Workspace acme/ }).textContent()).toContain('admin');
+
+  const other = await openWindow({ baseURL: server.url });
+  await other.page.goto(link?.path ?? '');
+  await other.page.getByText(/has been used, has expired/).waitFor();
+  expect([...faults, ...other.faults]).toEqual([]);
+});
+
+test('the password signs in, a wrong one does not; whoever was sent away comes back to where they were', async () => {
+  const server = await testServer();
+  const { page } = await openWindow({ baseURL: server.url });
+  await page.goto((await setUpLink(server.open.pool))?.path ?? '');
+  await page.getByLabel('Workspace').fill('acme');
+  await page.getByLabel('Your name').fill('Ada');
+  await page.getByLabel('E-mail address').fill('ada@example.com');
+  await page.getByRole('textbox', { name: 'New password' }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Set up and sign in' }).click();
+  await page.getByRole('link', { name: 'Audit ledger' }).click();
+  await page.getByRole('heading', { name: 'Audit ledger', level: 1 }).waitFor();
+  const ledger = page.url();
+
+  const { page: other } = await openWindow({ baseURL: server.url });
+  await other.goto(ledger);
+  await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await other.getByLabel('E-mail address').fill('ada@example.com');
+  await other.getByRole('textbox', { name: 'Password' }).fill('not the password at all');
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.getByText('E-mail address and password do not belong together.').waitFor();
+  expect(await other.getByLabel('E-mail address').inputValue()).toBe('ada@example.com');
+  await other.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  // By keyboard: Enter in the field sends the form.
+  await other.keyboard.press('Enter');
+  await other.getByRole('heading', { name: 'Audit ledger', level: 1 }).waitFor();
+  expect(other.url()).toBe(ledger);
+});

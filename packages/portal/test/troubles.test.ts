@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { newWorkspace, paths } from './bed.ts';
+
+test('a lost connection is said, nothing that was typed is lost, and it goes on when the server is back', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
+  const { page } = await workspace.visit('admin', 'settings');
+  await page.getByLabel('Name').fill('acme of today');
+  await page.context().setOffline(true);
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByText('The server does not answer. What you see may be old').waitFor();
+  await page.getByText('The server does not answer. Nothing you typed is lost').waitFor();
+  expect(await page.getByLabel('Name').inputValue()).toBe('acme of today');
+  await page.context().setOffline(false);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('The server does not answer. What you see may be old').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByText('The workspace is renamed.').waitFor();
+  await page.getByRole('button', { name: /^Workspace acme of today/ }).waitFor();
+});
+
+test('a fault of the server is said with its request id, and the retry shows the page', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page
+    .context()
+    .route('**/api/portal/**/agents*', (route) =>
+      route.fulfill({ status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'internal_error', issues: [] } }),
+    );
+  await page.getByRole('link', { name: 'Agents' }).click();
+  await page.getByText('The server could not do this.').waitFor();
+  await page.getByText('req-7').waitFor();
+  await page.context().unroute('**/api/portal/**/agents*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('No agents yet').waitFor();
+});
+
+test('a session that ended sends a reader to the sign-in, and leaves a form with what was typed', async () => {
+  const workspace = await newWorkspace();
+  const { page, id } = await workspace.visit('admin', 'settings');
+  await page.getByLabel('Name').fill('typed already');
+  await workspace.server.database.sql('DELETE FROM countersign.sessions WHERE person_id = $1', [id]);
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByText('You are signed out. Sign in again in another tab').waitFor();
+  expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
+  await page.getByRole('link', { name: 'Runs' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(new URL(page.url()).searchParams.get('to')).toContain('/runs');
+});
+
+test('a workspace without data says on each page what to send and how', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('admin');
+  await page.getByRole('heading', { name: 'First steps' }).waitFor();
+  for (const path of ['agents', 'runs', 'evaluations', 'decisions', 'ledger']) {
+    await page.goto(`/w/${workspace.id}/${path}`);
+    await page.getByText(`curl -s ${workspace.server.url}/api/public/`).first().waitFor();
+  }
+});

@@ -1,0 +1,96 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inPersonTransaction, inTenantTransaction } from '../../src/database/transaction.ts';
+import { membershipsOf, workspacesOf } from '../../src/storage/memberships.ts';
+import { person, type Someone } from '../bed/portal-browser.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspaces: [string, string];
+let ada: Someone;
+let grace: Someone;
+let asServer: pg.Client;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspaces = [await server.workspace('first'), await server.workspace('second')];
+  ada = await person(server, { [workspaces[0]]: 'admin', [workspaces[1]]: 'viewer' });
+  grace = await person(server, { [workspaces[1]]: 'admin' });
+  asServer = new pg.Client(server.database.server);
+  await asServer.connect();
+});
+afterAll(() => asServer.end());
+
+/** Says whose the connection is from now on. */
+const actAs = async ({ tenant = '', of = '' }: { tenant?: string; of?: string }) => {
+  await asServer.query(`SELECT set_config('countersign.tenant_id', $1, false), set_config('countersign.person_id', $2, false)`, [
+    tenant,
+    of,
+  ]);
+};
+const seen = async () =>
+  (await asServer.query('SELECT tenant_id, person_id FROM countersign.memberships')).rows.map(
+    ({ tenant_id, person_id }) => `${tenant_id} ${person_id}`,
+  );
+const code = (query: Promise<unknown>): Promise<string> =>
+  query.then(
+    () => 'done',
+    (error: { code: string }) => error.code,
+  );
+
+describe('memberships, to a query without any filter', () => {
+  test("are nobody's without a tenant or a person", async () => {
+    await actAs({});
+    expect(await seen()).toEqual([]);
+  });
+
+  test('are those of the tenant, or those of the person, and no others', async () => {
+    await actAs({ tenant: workspaces[1] });
+    expect((await seen()).sort()).toEqual([`${workspaces[1]} ${ada.id}`, `${workspaces[1]} ${grace.id}`].sort());
+    await actAs({ of: grace.id });
+    expect(await seen()).toEqual([`${workspaces[1]} ${grace.id}`]);
+  });
+
+  test('a person who sees where they belong can neither join, nor rise, nor remove anything by that', async () => {
+    await actAs({ of: grace.id });
+    const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role) VALUES ($1, $2, 'admin')`;
+    expect(await code(asServer.query(insert, [workspaces[0], grace.id]))).toBe('42501');
+    expect((await asServer.query(`UPDATE countersign.memberships SET role = 'viewer'`)).rowCount).toBe(0);
+    expect((await asServer.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);
+  });
+
+  test('asked for another person inside a tenant, they are not seen any more behind that one statement', async () => {
+    const { pool } = server.open;
+    const [theirs, after] = await inTenantTransaction(pool, workspaces[1], async (tx) => [
+      await workspacesOf(tx, ada.id),
+      await tx.run({ name: 'test_all_memberships', text: 'SELECT tenant_id FROM countersign.memberships' }, []),
+    ]);
+    expect(theirs).toHaveLength(2);
+    expect(after).toEqual([{ tenant_id: workspaces[1] }, { tenant_id: workspaces[1] }]);
+    expect(await inPersonTransaction(pool, ada.id, membershipsOf)).toMatchObject([{ role: 'admin' }, { role: 'viewer' }]);
+  });
+});
+
+describe('through the API', () => {
+  test('an admin reaches nothing of another workspace: neither its members by their ids, nor its invitations', async () => {
+    const { browser } = ada;
+    const invited = await grace.browser.call('POST', `/workspaces/${workspaces[1]}/invitations`, {
+      email: 'x@example.com',
+      role: 'viewer',
+    });
+    expect(invited.status).toBe(200);
+    const [{ id }] = (await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items;
+    const own = `/workspaces/${workspaces[0]}`;
+    const reached = [
+      await browser.call('DELETE', `${own}/members/${grace.id}`),
+      await browser.call('PATCH', `${own}/members/${grace.id}`, { role: 'viewer' }),
+      await browser.call('POST', `${own}/members/${grace.id}/password-reset`),
+      await browser.call('DELETE', `${own}/invitations/${id}`),
+    ];
+    expect(reached.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+    expect((await browser.call('GET', `${own}/members`)).body.items.map((each: { person_id: string }) => each.person_id)).toEqual(
+      [ada.id],
+    );
+    expect((await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items).toHaveLength(1);
+  });
+});
