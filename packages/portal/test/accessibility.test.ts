@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
-import { openWindow } from './chromium.ts';
+import { openWindow } from './window.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let workspace: Workspace;

@@ -1,7 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll } from 'vitest';
+import { type Browser, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
@@ -31,40 +30,3 @@ export const launchChromium = (): Promise<Browser> =>
     executablePath: chromiumPath(),
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   });
-
-/** A person's browser window, and what went wrong in it unseen: faults of scripts, and what the pages' policy refused. */
-export interface Window {
-  page: Page;
-  faults: string[];
-}
-
-let browser: Promise<Browser> | undefined;
-
-/** Opens a window of its own: no cookie and no storage of another one. One Chromium serves a test file. */
-export async function openWindow(options: {
-  baseURL: string;
-  cookie?: string | undefined;
-  width?: number;
-  colorScheme?: 'light' | 'dark';
-}): Promise<Window> {
-  if (browser === undefined) {
-    browser = launchChromium();
-    afterAll(async () => (await browser)?.close());
-  }
-  const { baseURL, cookie, width = 1280, colorScheme = 'light' } = options;
-  const context = await (await browser).newContext({
-    baseURL,
-    colorScheme,
-    viewport: { width, height: 860 },
-    permissions: ['clipboard-read', 'clipboard-write'],
-  });
-  const [name, value] = cookie?.split('=') ?? [];
-  if (name !== undefined && value !== undefined) await context.addCookies([{ name, value, url: baseURL }]);
-  const page = await context.newPage();
-  const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(`fault: ${error.message}`));
-  page.on('console', (message) => {
-    if (/Content Security Policy|Minified React error/.test(message.text())) faults.push(message.text());
-  });
-  return { page, faults };
-}

@@ -3,7 +3,7 @@ import { setUpLink } from '../../server/src/people/one-time-links.ts';
 import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
 import { testServer } from '../../server/test/bed/test-server.ts';
 import './bed.ts';
-import { openWindow } from './chromium.ts';
+import { openWindow } from './window.ts';
 
 test('the link that a first start prints sets up a workspace and its admin, and signs them in; the link is dead then', async () => {
   const server = await testServer();

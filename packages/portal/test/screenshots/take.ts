@@ -1,0 +1,159 @@
+/**
+ * `npm run screenshots [PAGE ...]`: every page of the portal at 1280 and 390 pixels, light and dark, with the data of the tour and
+ * two weeks more, into /screenshots. To be looked at after a change to the pages.
+ */
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import pino from 'pino';
+import type { Browser, Page } from 'playwright-core';
+import { readConfig } from '../../../server/src/config.ts';
+import { acquireEmbeddedDatabase } from '../../../server/src/database/embedded/embedded-database.ts';
+import { openDatabase } from '../../../server/src/open-database.ts';
+import { start } from '../../../server/src/serve.ts';
+import { mintKey } from '../../../server/src/workspace/ingestion-keys.ts';
+import { launchChromium } from '../chromium.ts';
+import { backdate, sendDemoData } from './demo-data.ts';
+import { pagesOf } from './pages.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const SIZES = [1280, 390] as const;
+const SCHEMES = ['light', 'dark'] as const;
+const wanted = process.argv.slice(2);
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-screenshots-'));
+chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
+const dataDir = join(folder, 'data');
+const config = { ...readConfig({ COUNTERSIGN_DATA_DIR: dataDir }), port: 0 };
+const database = await openDatabase(config, () => undefined);
+const server = await start(config, database, pino({ level: 'warn' }));
+const url = `http://127.0.0.1:${server.address.port}`;
+const browser = await launchChromium();
+try {
+  const link = await tour();
+  const [{ id: workspace }] = (await database.lookupPool.query("SELECT id FROM countersign.tenants WHERE name LIKE 'demo-%'"))
+    .rows;
+  await fill(workspace);
+  await takeAll(browser, link, workspace);
+} finally {
+  await browser.close();
+  await server.close();
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Holds the tour against this server; returns the link by which its visitor signs in. */
+async function tour(): Promise<string> {
+  const environment = { ...process.env, COUNTERSIGN_URL: url, COUNTERSIGN_DATA_DIR: dataDir };
+  const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'examples/demo/demo.ts')], { env: environment });
+  const link = /http\S+\/link#\S+/.exec(stdout)?.[0];
+  if (link === undefined) throw new Error('the tour printed no link');
+  return link;
+}
+
+/** Two weeks more, and something that waits: an approval, an incident. */
+async function fill(workspace: string): Promise<void> {
+  const scopes = ['telemetry', 'evaluations', 'audit', 'governance'] as const;
+  const key = await mintKey(database.pool, workspace, { name: 'nightly-pipeline', scopes, expiresAt: null }, 'operator');
+  const send = async (path: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Record<string, unknown>;
+  };
+  await sendDemoData(send);
+  const embedded = await acquireEmbeddedDatabase({ dataDir, say: () => undefined });
+  const client = new pg.Client(embedded.superuser);
+  await client.connect();
+  await backdate(client);
+  await client.end();
+  await embedded.release();
+  await send('/api/public/evaluations', {
+    name: 'release-2026.48',
+    agent_name: 'support-bot',
+    status: 'passing',
+    pass_rate: 91.5,
+    category: 'release',
+  });
+  await send('/api/public/governance/promotion-check', { agent_name: 'support-bot' });
+}
+
+async function takeAll(browser: Browser, link: string, workspace: string): Promise<void> {
+  const first = await browser.newContext({ baseURL: url });
+  const page = await first.newPage();
+  await picture(page, '/sign-in', 'sign-in');
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  await save(page, 'link');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL('**/w/**');
+  await openIncident(page, workspace);
+  const storageState = await first.storageState();
+  for (const width of SIZES) {
+    for (const colorScheme of SCHEMES) {
+      const context = await browser.newContext({
+        baseURL: url,
+        storageState,
+        colorScheme,
+        viewport: { width, height: width === 390 ? 844 : 860 },
+      });
+      const each = await context.newPage();
+      for (const [name, path] of await pagesOf(context.request, workspace)) {
+        if (wanted.length === 0 || wanted.includes(name)) await picture(each, path, `${name}-${width}-${colorScheme}`);
+      }
+      await dialogs(each, workspace, `${width}-${colorScheme}`);
+      await context.close();
+    }
+  }
+}
+
+/** An incident that is open, as an admin opens one. */
+async function openIncident(page: Page, workspace: string): Promise<void> {
+  await page.goto(`/w/${workspace}/incidents`);
+  await page.getByRole('button', { name: 'Open an incident' }).click();
+  await page.getByRole('dialog').getByRole('combobox', { name: 'Agent' }).click();
+  await page.getByRole('option', { name: 'triage-agent' }).click();
+  await page.getByRole('dialog').getByLabel('What happened').fill('Closed 14 urgent tickets as spam over one night.');
+  await page.getByRole('dialog').getByRole('button', { name: 'Open the incident' }).click();
+  await page.getByRole('heading', { name: 'Incident with triage-agent' }).waitFor();
+}
+
+/** What stands over pages: a form, a shown key, a verified ledger. */
+async function dialogs(page: Page, workspace: string, suffix: string): Promise<void> {
+  if (wanted.length > 0 && !wanted.includes('dialogs')) return;
+  await page.goto(`/w/${workspace}/keys`);
+  await page.getByRole('button', { name: 'Mint a key', exact: true }).click();
+  await page.getByRole('button', { name: 'Mint', exact: true }).click();
+  await page.getByText('This must not be empty').waitFor();
+  await save(page, `mint-refused-${suffix}`);
+  await page.getByRole('textbox', { name: 'Name' }).fill(`ci-deploy-${suffix}`);
+  await page.getByRole('button', { name: 'Mint', exact: true }).click();
+  await page.getByText('Copy it now').waitFor();
+  await save(page, `mint-shown-${suffix}`);
+  await page.goto(`/w/${workspace}/ledger`);
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await page.getByText('The ledger is whole').waitFor();
+  await save(page, `ledger-verified-${suffix}`);
+  if (suffix.startsWith('390')) {
+    await page.getByRole('button', { name: 'Open the menu' }).click();
+    await save(page, `menu-${suffix}`);
+  }
+}
+
+async function picture(page: Page, path: string, name: string): Promise<void> {
+  await page.goto(path);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.waitForLoadState('networkidle');
+  await save(page, name);
+}
+
+async function save(page: Page, name: string): Promise<void> {
+  await page.waitForTimeout(250); // what fades in has come
+  mkdirSync(join(root, 'screenshots'), { recursive: true });
+  await page.screenshot({ path: join(root, 'screenshots', `${name}.png`), fullPage: true });
+  process.stdout.write(`screenshots/${name}.png\n`);
+}
