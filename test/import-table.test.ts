@@ -69,6 +69,7 @@ const TABLE: { room: string; never: (RegExp | string)[] }[] = [
     never: ['packages/server/src/http', 'packages/server/src/cli', 'packages/server/src/config.ts', /^fastify/, /^pg$/],
   },
   { room: 'packages/server/src/http', never: ['packages/server/src/cli', 'packages/server/src/config.ts'] },
+  { room: 'packages/portal/src', never: ['packages/server', /^(node:|typebox$)/] },
 ];
 
 /** Rooms that hand a pool on may know its type, and nothing else of the driver. */
@@ -101,7 +102,7 @@ function importsOf(file: string): Import[] {
   });
 }
 
-const filesOf = (room: string): string[] => globSync(`${room}/**/*.ts`, { cwd: root });
+const filesOf = (room: string): string[] => globSync(`${room}/**/*.{ts,tsx}`, { cwd: root });
 
 describe('the import table of ARCHITECTURE.md', () => {
   test.each(TABLE)('$room imports nothing it must not', ({ room, never }) => {
@@ -131,6 +132,13 @@ describe('the import table of ARCHITECTURE.md', () => {
       );
     const wrong = filesOf('packages/core/src/domain').filter((file) => reaches(file).some((target) => target !== 'node:crypto'));
     expect(wrong).toEqual([]);
+  });
+
+  test('the pages take the contract and the routes by their types alone: no schema is in what browsers load', () => {
+    const wrong = filesOf('packages/portal/src')
+      .flatMap(importsOf)
+      .filter(({ target, typeOnly }) => /^packages\/core\/src\/(contract|portal)\//.test(target) && !typeOnly);
+    expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
   test('the domain has no clock, no randomness and no environment', () => {

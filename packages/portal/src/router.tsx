@@ -2,8 +2,8 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet 
 import { PageFault } from './shell/error-boundary.tsx';
 import { HintLayer } from './shell/hint-layer.tsx';
 import { LostConnection } from './shell/lost-connection.tsx';
-import { Toasts } from './shell/toasts.tsx';
 import { PersonFrame, WorkspaceFrame } from './shell/workspace-frame.tsx';
+import { Toasts } from './toasts/toasts.tsx';
 
 /** What stands behind the `?`: texts alone, as the lists' filters are. */
 const texts = (search: Record<string, unknown>): Record<string, string> =>

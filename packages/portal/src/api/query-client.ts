@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import { toast } from '../shell/toasts.tsx';
+import { toast } from '../toasts/toasts.tsx';
 import { asProblem } from './problem.ts';
 
 /** What happens when a call says that nobody is signed in; set by main.tsx, which knows the router. */

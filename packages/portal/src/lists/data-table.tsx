@@ -9,6 +9,8 @@ export interface Column<T> {
   numeric?: boolean;
   /** Takes the room that is left. */
   wide?: boolean;
+  /** Takes a whole line of the cards at phone width. */
+  line?: boolean;
   /** Left out of the cards at phone width. */
   wideOnly?: boolean;
 }
@@ -37,8 +39,14 @@ export function DataTable<T>(props: {
         <tbody>
           {items.map((item) => (
             <tr key={keyOf(item)}>
-              {columns.map(({ title, cell, numeric, wideOnly }, index) => (
-                <td key={title} data-title={index === 0 ? undefined : title} data-numeric={numeric} data-wide-only={wideOnly}>
+              {columns.map(({ title, cell, numeric, line, wideOnly }, index) => (
+                <td
+                  key={title}
+                  data-title={index === 0 ? undefined : title}
+                  data-numeric={numeric}
+                  data-line={line}
+                  data-wide-only={wideOnly}
+                >
                   {cell(item)}
                 </td>
               ))}

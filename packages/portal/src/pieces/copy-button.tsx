@@ -1,6 +1,6 @@
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
-import { toast } from '../shell/toasts.tsx';
+import { toast } from '../toasts/toasts.tsx';
 import styles from './copy-button.module.css';
 
 const SHOWN_MS = 1_600;

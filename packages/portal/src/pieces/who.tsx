@@ -13,7 +13,11 @@ export function Who({ by }: { by: string | null }) {
   if (id !== undefined) {
     const name =
       id === person.id ? `${person.name} (you)` : (members?.find(({ person_id }) => person_id === id)?.name ?? 'a former member');
-    return <span data-hint={by}>{name}</span>;
+    return (
+      <span className="nowrap" data-hint={by}>
+        {name}
+      </span>
+    );
   }
   if (by.startsWith('key:')) {
     const prefix = <code>{by.slice(4)}</code>;

@@ -55,8 +55,15 @@ export function PersonFrame() {
   return (
     <Frame person={session.data.person}>
       {() => (
-        <nav aria-label="Account">
-          <a href="/">← To your workspaces</a>
+        <nav aria-label="Workspaces">
+          <h2 className="visually-hidden">Your workspaces</h2>
+          <ul className="stack tight">
+            {session.data.memberships.map(({ workspace }) => (
+              <li key={workspace.id}>
+                <a href={`/w/${workspace.id}`}>← {workspace.name}</a>
+              </li>
+            ))}
+          </ul>
         </nav>
       )}
     </Frame>

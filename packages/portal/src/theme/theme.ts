@@ -1,4 +1,12 @@
-import { createTheme, localStorageColorSchemeManager, type MantineColorsTuple, Modal, Tooltip } from '@mantine/core';
+import {
+  Button,
+  Checkbox,
+  createTheme,
+  localStorageColorSchemeManager,
+  type MantineColorsTuple,
+  Modal,
+  Tooltip,
+} from '@mantine/core';
 
 /** The accent by shade. What is painted comes from tokens.css; Mantine wants ten shades to know the colour's name. */
 const petrol: MantineColorsTuple = [
@@ -22,6 +30,10 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
+    Button: Button.extend({
+      vars: (_theme, { variant = 'filled' }) => ({ root: variant === 'filled' ? { '--button-color': 'var(--on-accent)' } : {} }),
+    }),
+    Checkbox: Checkbox.extend({ vars: () => ({ root: { '--checkbox-icon-color': 'var(--on-accent)' } }) }),
     // Their own ways to lock the page's scroll and to fade write inline style sheets, which the pages' policy refuses.
     Modal: Modal.extend({ defaultProps: { lockScroll: false, centered: true, transitionProps: { duration: 120 } } }),
     Tooltip: Tooltip.extend({

@@ -12,7 +12,7 @@ import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { When } from '../../pieces/when.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 import styles from './account-page.module.css';
 import { browserName } from './browser-name.ts';
 

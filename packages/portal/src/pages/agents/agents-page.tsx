@@ -79,6 +79,7 @@ const columnsOf = (workspace: string): Column<Agent>[] => [
   },
   {
     title: 'Promotable now',
+    line: true,
     cell: ({ standing }) => (
       <span className="nowrap">
         <Verdict allowed={standing.promotable} words={['yes', 'no']} />{' '}

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { type Answer, call } from '../../api/call.ts';
 import { useHere, useMay } from '../../api/session.ts';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 
 type Act = 'approve' | 'reject' | 'withdraw';
 

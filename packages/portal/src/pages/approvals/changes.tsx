@@ -19,6 +19,11 @@ const WORDS: Record<Detail['changes'][number]['what'], string> = {
   models: 'Models in the runs',
 };
 
+function Fact({ what, value }: { what: Detail['changes'][number]['what']; value: string | null }) {
+  if (value === null) return <span className="faint">–</span>;
+  return what === 'recorded_by' ? <Who by={value} /> : <span className="break">{value}</span>;
+}
+
 /** What is another than at the last evaluation of the agent that was approved. */
 export function Changes({ detail: { changes, last_approved: last } }: { detail: Detail }) {
   const { workspace } = useHere();
@@ -50,9 +55,9 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
           items={changes}
           keyOf={({ what }) => what}
           columns={[
-            { title: 'What', cell: ({ what }) => <strong>{WORDS[what]}</strong> },
-            { title: 'Before', wide: true, cell: ({ before }) => <span className="break soft">{before ?? '–'}</span> },
-            { title: 'Now', wide: true, cell: ({ now }) => <span className="break">{now ?? '–'}</span> },
+            { title: 'What', cell: ({ what }) => <strong className="nowrap">{WORDS[what]}</strong> },
+            { title: 'Before', cell: ({ what, before }) => <Fact what={what} value={before} /> },
+            { title: 'Now', cell: ({ what, now }) => <Fact what={what} value={now} /> },
             {
               title: 'Difference',
               numeric: true,

@@ -95,6 +95,9 @@ const Download = ({ address, label }: { address: string; label: string }) => (
   </Button>
 );
 
+/** An age in hours, in the unit that says most. */
+const age = (hours: number): string => (hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toFixed(1)} hours`);
+
 function Evidence({ decision: { decision, agent } }: { decision: Decision }) {
   const { workspace } = useHere();
   const { evaluation } = decision;
@@ -131,7 +134,7 @@ function Evidence({ decision: { decision, agent } }: { decision: Decision }) {
             'status' in evaluation ? <EvaluationState key="status" status={evaluation.status as 'passing'} /> : undefined,
           ],
           ['Pass rate', `${percent(decision.actual_threshold)} of ${percent(decision.required_threshold)} required`],
-          ['Age of the evaluation', decision.evaluation_age === null ? '–' : `${decision.evaluation_age.toFixed(2)} hours`],
+          ['Age of the evaluation', decision.evaluation_age === null ? '–' : age(decision.evaluation_age)],
           ['Event', <code key="event">{decision.event}</code>],
           ['Rule', <code key="rule">{decision.policy}</code>],
           ['Id', <Identifier key="id" value={decision.decision_id} what="the decision's id" short={8} />],

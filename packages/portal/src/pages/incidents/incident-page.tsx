@@ -16,7 +16,7 @@ import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { EvaluationState, SeverityState } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 import { Who } from '../../pieces/who.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 import { Recertification } from './incident-columns.tsx';
 
 type Incident = Answer<'incidents.read'>;

@@ -6,7 +6,7 @@ import { useHere } from '../../api/session.ts';
 import { issueAt } from '../../forms/field-issues.ts';
 import { Form } from '../../forms/form.tsx';
 import { AgentSelect } from '../../lists/agent-select.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 
 const NOTHING = { agent: null as string | null, policy: '', severity: 'medium', description: '', trace: '' };
 const FIELDS = ['agent_id', 'policy', 'severity', 'description', 'trace_id'];

@@ -5,7 +5,7 @@ import { type Body, call } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
 import { issueAt } from '../../forms/field-issues.ts';
 import { Form } from '../../forms/form.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 import type { Key } from './key-list.tsx';
 import { ScopeChoice } from './scope-choice.tsx';
 

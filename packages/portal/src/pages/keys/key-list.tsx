@@ -13,8 +13,9 @@ import { useFilters } from '../../lists/use-filters.ts';
 import { Badge } from '../../pieces/badge.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { When } from '../../pieces/when.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 import { ChangeScopes } from './change-scopes.tsx';
+import styles from './key-list.module.css';
 import type { ShownKey } from './key-shown-once.tsx';
 
 export type Key = Item<'keys.list'>;
@@ -121,8 +122,9 @@ const columnsOf = (ask: (act: Asked['act'], key: Key) => void): Column<Key>[] =>
   },
   {
     title: 'Scopes',
+    line: true,
     cell: ({ scopes }) => (
-      <span className="row">
+      <span className={styles.scopes}>
         {scopes.map((scope) => (
           <Badge key={scope} tone="quiet" dot={false}>
             {scope}

@@ -108,6 +108,7 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
   },
   {
     title: 'Subject and rationale',
+    line: true,
     wide: true,
     cell: ({ subject, rationale }) => (
       <span className="break">

@@ -7,7 +7,7 @@ import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { When } from '../../pieces/when.tsx';
 import { Who } from '../../pieces/who.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 
 /** The invitations that nobody has accepted yet. */
 export function Invitations() {

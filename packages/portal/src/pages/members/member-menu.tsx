@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { type Answer, call } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
 import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 import type { Member } from './members-page.tsx';
 
 /** What an admin does about a member: a link for a lost password, and the end of the membership. */

@@ -10,7 +10,7 @@ import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { When } from '../../pieces/when.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 import { Invitations } from './invitations.tsx';
 import { InviteMember } from './invite-member.tsx';
 import { LinkShownOnce, type ShownOnce } from './link-shown-once.tsx';
@@ -88,6 +88,7 @@ function RoleChoice({ member }: { member: Member }) {
   return (
     <NativeSelect
       size="xs"
+      miw={116}
       aria-label={`Role of ${member.name}`}
       data={['viewer', 'approver', 'admin']}
       value={act.isPending ? act.variables : member.role}

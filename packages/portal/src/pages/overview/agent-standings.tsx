@@ -31,6 +31,7 @@ export function AgentStandings({ agents }: { agents: readonly Agent[] }) {
         },
         {
           title: 'Promotable',
+          line: true,
           cell: ({ standing }) => (
             <span className="nowrap">
               <Verdict allowed={standing.promotable} words={['yes', 'no']} />{' '}

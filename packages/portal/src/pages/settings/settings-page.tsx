@@ -12,7 +12,7 @@ import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { exactTime } from '../../pieces/times.ts';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 import styles from './settings-page.module.css';
 
 /** The workspace itself. */

@@ -9,7 +9,7 @@ import { Badge } from '../../pieces/badge.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { Snippet } from '../../pieces/snippet.tsx';
 import { When } from '../../pieces/when.tsx';
-import { toast } from '../../shell/toasts.tsx';
+import { toast } from '../../toasts/toasts.tsx';
 
 type Key = Answer<'signing.read'>['decision_keys'][number];
 type Asked = { act: 'show' | 'retire'; key: Key } | { act: 'rotate' };

@@ -61,6 +61,7 @@ function PublicKeys({ keys }: { keys: Answer<'signing.read'>['public_keys'] }) {
           {
             title: 'Verifier key, for notes',
             wide: true,
+            line: true,
             cell: ({ note_key, x }) => <Identifier value={note_key ?? x} what="the verifier key" short={44} />,
           },
           {
