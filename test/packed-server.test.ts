@@ -45,6 +45,7 @@ describe('the packed server, installed outside the repository', () => {
         'dist/main.js',
         'dist/keeper.js',
         'migrations/000001_workspaces-and-keys.sql',
+        'portal/index.html',
       ]),
     );
     expect(files.filter((file) => file.endsWith('.ts') && !file.startsWith('node_modules'))).toEqual([]);
@@ -66,6 +67,8 @@ describe('the packed server, installed outside the repository', () => {
         body: '{"actor":"packed","action":"test.ran"}',
       });
       expect(answer.status).toBe(200);
+      const page = await fetch(`${url}/`, { headers: { accept: 'text/html' } });
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root">')]);
       expect(await operate('ledger', 'verify', '--workspace', 'acme')).toContain('1');
     } finally {
       server.kill('SIGTERM');

@@ -1,0 +1,75 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { PASSWORD, person } from '../../server/test/bed/portal-browser.ts';
+import { highRiskAgent, newWorkspace, paths } from './bed.ts';
+import { openWindow } from './window.ts';
+
+const STOPS_MAX = 120;
+
+/** Goes from stop to stop with the Tab key until this one has the focus; fails when it is never reached. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let stops = 0; stops < STOPS_MAX; stops += 1) {
+    if (await target.evaluate('element => element === document.activeElement')) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`${target} is not reached by the Tab key`);
+}
+
+test('by keyboard alone: sign in, skip to the page, open the queue, approve, and look at the exact time', async () => {
+  const workspace = await newWorkspace();
+  await highRiskAgent(workspace, 'support-bot');
+  await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { email } = await person(workspace.server, { [workspace.id]: 'approver' });
+  const { page, faults } = await openWindow({ baseURL: workspace.server.url });
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await tabTo(page, page.getByLabel('E-mail address'));
+  await page.keyboard.type(email);
+  await tabTo(page, page.getByRole('textbox', { name: 'Password' }));
+  await page.keyboard.type(PASSWORD);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+
+  await tabTo(page, page.getByRole('link', { name: /Approvals/ }).first());
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
+  // After a change of page the heading has the focus: what comes next is the page, not the navigation once more.
+  await tabTo(page, page.getByRole('link', { name: 'support-bot' }));
+  await page.keyboard.press('Enter');
+  await tabTo(page, page.getByRole('button', { name: 'Approve' }));
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await expect
+    .poll(() => page.getByRole('button', { name: 'Approve' }).evaluate('element => element === document.activeElement'))
+    .toBe(true);
+  await page.keyboard.press('Enter');
+  await tabTo(page, page.getByRole('dialog').getByLabel('Rationale'));
+  await page.keyboard.type('I read the failed cases.');
+  await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Approve' }));
+  await page.keyboard.press('Enter');
+  await page.getByText('Approved. The next promotion check may rest on it.').waitFor();
+
+  const moment = page.getByRole('main').locator('time').first();
+  await moment.focus();
+  const exact = (await moment.getAttribute('data-hint')) ?? '';
+  expect(exact).toMatch(/\d{4}.*\d\d:\d\d:\d\d/);
+  await page.locator(`[aria-hidden=true]:text-is("${exact}")`).waitFor();
+  expect(faults).toEqual([]);
+});
+
+test('the colour scheme is chosen by keyboard and kept over a reload', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer');
+  const scheme = () => page.evaluate('document.documentElement.dataset.mantineColorScheme');
+  expect(await scheme()).toBe('light');
+  await tabTo(page, page.getByRole('button', { name: /^Colour scheme/ }));
+  await page.keyboard.press('Enter');
+  await page.getByRole('menuitem', { name: 'Dark' }).focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(scheme).toBe('dark');
+  await page.reload();
+  expect(await scheme()).toBe('dark');
+});
