@@ -443,7 +443,7 @@ decisions enabled t forced t using (tenant_id = (NULLIF(current_setting('counter
 evaluations enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 idempotency_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 incidents enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
-ingestion_keys enabled f forced f using  check 
+ingestion_keys enabled t forced t using ((NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text) IS NULL) OR (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 instance enabled f forced f using  check 
 key_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 key_last_use enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)

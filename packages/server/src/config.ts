@@ -86,7 +86,7 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Connections for writing; two more are kept for looking up keys.',
+    'Connections for writing; two more are kept for looking up keys, and up to four for reading by the portal.',
     whole(2, 200),
   ),
   reportBytesMax: variable(

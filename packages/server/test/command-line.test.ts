@@ -117,6 +117,21 @@ describe('workspaces and keys', () => {
     for (const text of [JSON.stringify(keys), table]) expect(text).not.toContain(second.slice(22));
   });
 
+  test('`keys scopes` changes what a key may do with its next request, and says so in the trail', async () => {
+    const { key, prefix } = await json('keys', 'mint', '--name', 'rescoped', '--scopes', 'audit');
+    expect(await json('keys', 'scopes', prefix, '--scopes', 'governance, telemetry')).toEqual({
+      prefix,
+      scopes: ['telemetry', 'governance'],
+    });
+    expect((await server.post(paths.audit, key, { actor: 'ci', action: 'build.done' })).status).toBe(401);
+    expect((await server.post(paths.telemetry, key, { trace_id: 't', outcome: 'x' })).status).toBe(200);
+    const again = await run('keys', 'scopes', '--workspace', 'acme', prefix, '--scopes', 'telemetry,governance');
+    expect([again.status, again.err]).toEqual([9, expect.stringContaining('has the scopes telemetry, governance already')]);
+    const [event] = await server.database.sql('SELECT action FROM countersign.key_events ORDER BY seq DESC LIMIT 1');
+    expect(event).toEqual({ action: 'scopes_changed' });
+    expect((await run('keys', 'scopes', '--workspace', 'acme', prefix, '--scopes', 'nonsense')).status).toBe(2);
+  });
+
   test('an expiry is kept in UTC, whatever offset it was given with, and must lie ahead', async () => {
     const mint = (expires: string) => json('keys', 'mint', '--name', 'ends', '--scopes', 'audit', '--expires', expires);
     expect((await mint('2090-01-01T02:00:00+02:00')).expires_at).toBe('2090-01-01T00:00:00.000Z');
@@ -255,6 +270,42 @@ describe('ledger', () => {
   });
 });
 
+describe('an approval and a violation', () => {
+  test('an approval is withdrawn before it was used, and no more afterwards', async () => {
+    const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
+    const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'withdrawn-bot' })).body;
+    const evaluation = await evaluate(key, 'withdrawn-bot');
+    await json('agents', 'risk', '--agent', 'withdrawn-bot', 'high');
+    const act = (name: string) => ['approvals', name, '--evaluation', evaluation, '--rationale', 'why'];
+    await json(...act('approve'));
+    expect(await json(...act('withdraw'))).toEqual({ evaluation_id: evaluation, status: 'pending' });
+    expect((await check()).reason).toBe('approval_required');
+    await json(...act('approve'));
+    expect((await check()).allowed).toBe(true);
+    const { status, err } = await run(...act('withdraw'), '--workspace', 'acme');
+    expect([status, err]).toEqual([9, expect.stringContaining('was used by decision')]);
+  });
+
+  test('a policy violation stands in the ledger with its policy, severity and run', async () => {
+    const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations');
+    await evaluate(key, 'sly-bot');
+    const said = ['--policy', 'refunds', '--severity', 'medium', '--description', 'refunded twice', '--trace-id', 'run-7'];
+    const { violation_id } = await json('incidents', 'violation', '--agent', 'sly-bot', ...said);
+    const [row] = await server.database.sql<{ document: string }>(
+      `SELECT document FROM countersign.audit_entries WHERE action = 'policy.violation'`,
+    );
+    expect(JSON.parse(row!.document)).toMatchObject({
+      recorded_by: 'operator',
+      subject: 'sly-bot',
+      rationale: 'refunded twice',
+      trace_id: 'run-7',
+      metadata: { violation_id, policy: 'refunds', severity: 'medium' },
+    });
+    const refused = await run('incidents', 'violation', '--workspace', 'acme', '--agent', 'nobody', ...said);
+    expect([refused.status, refused.err]).toEqual([9, expect.stringContaining('no agent named "nobody"')]);
+  });
+});
+
 describe('the command line itself', () => {
   test('help names every exit code and every variable; each command has help with an example', async () => {
     const { out, status } = await run('--help');
@@ -262,11 +313,11 @@ describe('the command line itself', () => {
     const flat = out.replace(/\s+/g, ' ');
     for (const { status, meaning } of Object.values(EXIT_CODES)) expect(flat).toContain(`${status} ${meaning}`);
     for (const { name, meaning } of Object.values(VARIABLES)) expect(flat).toContain(`${name} ${meaning}`);
-    const commands = `serve; migrate; workspace create; workspace list; keys mint; keys rotate; keys revoke; keys list;
+    const commands = `serve; migrate; workspace create; workspace list; keys mint; keys rotate; keys scopes; keys revoke; keys list;
       tokens mint; tokens rotate; tokens revoke; tokens list; ledger export; ledger verify; ledger checkpoint; ledger prove;
       decision-key show; decision-key list; decision-key rotate; decision-key retire;
       signing-key show; signing-key rotate; signing-key retire; agents list; agents risk; approvals list; approvals approve;
-      approvals reject; incidents open; incidents list; recertifications close`;
+      approvals reject; approvals withdraw; incidents open; incidents violation; incidents list; recertifications close`;
     for (const command of commands.split(/;\s+/)) {
       const help = await run(...command.split(' '), '--help');
       expect(help, command).toMatchObject({ status: 0, err: '' });

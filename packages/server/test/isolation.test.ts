@@ -105,7 +105,9 @@ describe('row-level security', () => {
     expect(tables.length).toBeGreaterThan(14);
     for (const table of tables) {
       await actAs(client(), undefined);
-      expect([table, (await client().query(`SELECT 1 FROM countersign.${table} LIMIT 1`)).rowCount]).toEqual([table, 0]);
+      // A request finds its key, and so its workspace, before there is a workspace to set.
+      if (table !== 'ingestion_keys')
+        expect([table, (await client().query(`SELECT 1 FROM countersign.${table} LIMIT 1`)).rowCount]).toEqual([table, 0]);
       await actAs(client(), tenants[1]!.id);
       const { rows } = await client().query(`SELECT DISTINCT tenant_id FROM countersign.${table}`);
       expect([table, rows.filter(({ tenant_id }) => tenant_id !== tenants[1]!.id)]).toEqual([table, []]);

@@ -82,7 +82,6 @@ describe('the schema', () => {
       `SELECT relname AS table FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1`,
     );
     expect(open.map(({ table }) => table)).toEqual([
-      'ingestion_keys',
       'instance',
       'migrations',
       'one_time_links',

@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { listApprovals } from '../storage/approvals.ts';
 import { decideEvaluation } from '../workspace/decide-evaluation.ts';
+import { withdrawApproval } from '../workspace/withdraw-approval.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shortLine, shownTime } from './table.ts';
 
-/** `approvals list | approve | reject`. */
+/** `approvals list | approve | reject | withdraw`. */
 export function addApprovals(program: Command, session: Session): void {
   const group = program.command('approvals').description('Approve or reject evaluations of high-risk agents.');
   addList(group, session);
@@ -19,6 +20,7 @@ export function addApprovals(program: Command, session: Session): void {
     'Approve one evaluation of a high-risk agent. The next evaluation needs its own.',
   );
   addDecision(group, session, 'reject', 'rejected', 'Reject one evaluation of a high-risk agent, for good; an approved one too.');
+  addWithdrawal(group, session);
 }
 
 function addList(group: Command, session: Session): void {
@@ -79,5 +81,27 @@ function addDecision(group: Command, session: Session, name: string, status: 'ap
       );
       await session.answer({ evaluation_id: evaluationId, status }, '');
       session.say(`evaluation ${evaluationId} is ${status}`);
+    });
+}
+
+function addWithdrawal(group: Command, session: Session): void {
+  group
+    .command('withdraw')
+    .description('Take an approval back before it was used by an allowed decision: the evaluation waits again.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--evaluation <id>', 'id of the evaluation', parseUuid)
+    .requiredOption('--rationale <text>', 'why; goes into the ledger')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      examples('approvals withdraw --workspace acme --evaluation 7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a9b2d --rationale "..."'),
+    )
+    .action(async (asked: { workspace: string; evaluation: string; rationale: string }) => {
+      const { workspace, evaluation: evaluationId, rationale } = asked;
+      await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        withdrawApproval(pool, tenant.id, { evaluationId, rationale }, 'operator'),
+      );
+      await session.answer({ evaluation_id: evaluationId, status: 'pending' }, '');
+      session.say(`the approval of evaluation ${evaluationId} is withdrawn; it waits again`);
     });
 }

@@ -4,15 +4,19 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { listIncidents } from '../storage/incidents.ts';
 import { closeRecertifications } from '../workspace/close-recertifications.ts';
 import { openIncident } from '../workspace/open-incident.ts';
+import { recordViolation } from '../workspace/record-violation.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shortLine, shownTime } from './table.ts';
 
-/** `incidents open | list` and `recertifications close`. */
+/** `incidents open | violation | list` and `recertifications close`. */
 export function addIncidents(program: Command, session: Session): void {
-  const incidents = program.command('incidents').description('Open and list incidents against agents.');
+  const incidents = program
+    .command('incidents')
+    .description('Open and list incidents against agents, and record policy violations.');
   addOpen(incidents, session);
+  addViolation(incidents, session);
   addList(incidents, session);
   const recertifications = program
     .command('recertifications')
@@ -42,6 +46,40 @@ function addOpen(group: Command, session: Session): void {
       await session.answer({ incident_id: id, agent, severity, recertification_required: recertify }, id);
       session.say(`incident opened against ${JSON.stringify(agent)}${recertify ? '; it must be re-certified' : ''}`);
     });
+}
+
+function addViolation(group: Command, session: Session): void {
+  group
+    .command('violation')
+    .description('Record that an agent violated a policy: an entry policy.violation in the ledger. Prints its id.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--agent <name>', 'name of the agent')
+    .requiredOption('--policy <name>', 'which policy')
+    .addOption(new Option('--severity <severity>', 'how grave it is').choices(SEVERITIES).makeOptionMandatory())
+    .requiredOption('--description <text>', 'what happened; goes into the ledger')
+    .option('--trace-id <id>', 'the run that it happened in')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      examples('incidents violation --workspace acme --agent support-bot --policy refunds --severity low --description "..."'),
+    )
+    .action(async (asked: ViolationAsked) => {
+      const { workspace, agent, policy, severity, description, traceId = null } = asked;
+      const id = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        recordViolation(pool, tenant.id, { agent, policy, severity, description, traceId }, 'operator'),
+      );
+      await session.answer({ violation_id: id, agent, policy, severity }, id);
+      session.say(`policy violation of ${JSON.stringify(agent)} recorded`);
+    });
+}
+
+interface ViolationAsked {
+  workspace: string;
+  agent: string;
+  policy: string;
+  severity: Severity;
+  description: string;
+  traceId?: string;
 }
 
 function addList(group: Command, session: Session): void {

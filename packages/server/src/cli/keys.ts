@@ -2,7 +2,7 @@ import type { KeyKind, Scope } from '@countersign/core/contract/scopes';
 import type { Command } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { type ListedKey, listKeys } from '../storage/ingestion-keys.ts';
-import { mintKey, type NewKey, revokeKey, rotateKey } from '../workspace/ingestion-keys.ts';
+import { changeScopes, mintKey, type NewKey, revokeKey, rotateKey } from '../workspace/ingestion-keys.ts';
 import { JSON_OPTION, parseExpiry, parsePrefix, parseScopes, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
@@ -16,10 +16,11 @@ const KINDS = {
   read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },
 } as const;
 
-/** `keys mint | rotate | revoke | list`. */
+/** `keys mint | rotate | scopes | revoke | list`. */
 export function addKeys(program: Command, session: Session): void {
-  const group = program.command('keys').description('Mint, rotate, revoke and list ingestion keys.');
+  const group = program.command('keys').description('Mint, rotate, re-scope, revoke and list ingestion keys.');
   addMintKey(group, session);
+  addScopes(group, session);
   addChanges(group, session, 'live');
 }
 
@@ -69,6 +70,22 @@ async function mint(session: Session, { workspace, name, expires = null }: Minti
   );
   await session.answer({ key, prefix: prefixOf(key), name, scopes, expires_at: expires }, key);
   session.say(SHOWN_ONCE);
+}
+
+function addScopes(group: Command, session: Session): void {
+  group
+    .command('scopes')
+    .description('Give a key other scopes, with its next request.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .argument('<prefix>', 'its prefix, with or without aa_live_', parsePrefix)
+    .requiredOption('--scopes <scopes>', 'comma-separated: telemetry,evaluations,audit,governance', parseScopes)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('keys scopes --workspace acme aa_live_4f9a02c7d1e6 --scopes telemetry,audit'))
+    .action(async (prefix: string, { workspace, scopes }: { workspace: string; scopes: Scope[] }) => {
+      await session.withWorkspace(workspace, ({ pool }, tenant) => changeScopes(pool, tenant.id, { prefix, scopes }, 'operator'));
+      await session.answer({ prefix, scopes }, '');
+      session.say(`key aa_live_${prefix} may ${scopes.join(', ')} from now on`);
+    });
 }
 
 /** What is done to keys of either kind. */

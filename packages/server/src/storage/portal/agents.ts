@@ -3,6 +3,7 @@ import type { AgentDetail, PassRatePoint } from '@countersign/core/portal/agent-
 import { uuidArray } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
+import { lookUp } from './fragments.ts';
 
 /** An agent as it is stored, and when anything of it came last. */
 export interface SeenAgent {
@@ -81,7 +82,7 @@ const PASS_RATES = sql<PassRatePoint>(
      FROM (SELECT * FROM countersign.evaluations
             WHERE tenant_id = $1 AND agent_id = $2 AND ($3::uuid IS NULL OR harness_id = $3)
             ORDER BY recorded_at DESC, seq DESC LIMIT $4) AS e
-     LEFT JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = e.id
+     ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
     ORDER BY e.recorded_at DESC, e.seq DESC`,
 );
 

@@ -3,7 +3,7 @@ import type { ListedApproval } from '@countersign/core/portal/approval-routes';
 import type { Approval } from '@countersign/core/portal/evaluation-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
-import { agentJson, evaluationJson, instantKey } from './fragments.ts';
+import { agentJson, evaluationJson, instantKey, lookUp } from './fragments.ts';
 
 // An approval is used when a decision allowed the agent on its evaluation after it was given; one that was allowed before the agent
 // became high-risk rests on no approval.
@@ -28,8 +28,8 @@ const listOf = (name: string, from: string, at: string, order: string) =>
     name,
     `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${APPROVAL_COLUMNS}, ${instantKey(at)} AS place_at
        FROM (${from}) AS p
-       JOIN countersign.evaluations AS e ON e.tenant_id = $1 AND e.id = p.evaluation_id
-       JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = p.agent_id
+       ${lookUp('evaluations', 'e', 'id', 'p.evaluation_id')}
+       ${lookUp('agents', 'a', 'id', 'p.agent_id')}
       ORDER BY ${order}`,
   );
 

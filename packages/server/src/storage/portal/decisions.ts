@@ -3,7 +3,7 @@ import type { ListedDecision } from '@countersign/core/portal/decision-routes';
 import { textArray } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
-import { agentJson } from './fragments.ts';
+import { agentJson, lookUp } from './fragments.ts';
 
 /** Which decisions of the list, by number: behind `after` (exclusive, downwards), down to `first`. Null lets everything through. */
 export interface DecisionFilter {
@@ -18,7 +18,7 @@ export interface DecisionFilter {
 
 const LISTED = `d.id, d.seq, ${instantText('d.recorded_at')} AS decided_at, d.recorded_by AS asked_by, ${agentJson('a')} AS agent, d.evaluation_id,
   d.allowed, d.reason, d.event`;
-const AGENT = 'LEFT JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = d.agent_id';
+const AGENT = lookUp('agents', 'a', 'id', 'd.agent_id');
 const RANGE = 'd.tenant_id = $1 AND d.seq < $2 AND d.seq >= $3';
 
 const LIST = sql<ListedDecision>(

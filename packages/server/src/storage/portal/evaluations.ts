@@ -2,7 +2,7 @@ import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import type { EvaluationSummary } from '@countersign/core/portal/agent-facts';
 import type { EvaluationDetail, ListedEvaluation } from '@countersign/core/portal/evaluation-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
-import { agentJson, evaluationColumns, instantKey } from './fragments.ts';
+import { agentJson, evaluationColumns, instantKey, lookUp } from './fragments.ts';
 import type { TimeRange } from './id-time.ts';
 
 /** Which evaluations of the list. Null lets everything through. */
@@ -29,8 +29,8 @@ const LIST = sql<PlacedEvaluation>(
               AND ($4::uuid IS NULL OR e.agent_id = $4) AND ($5::text IS NULL OR e.status = $5) AND ($6::uuid IS NULL OR e.harness_id = $6)
               AND e.recorded_at >= coalesce($7::timestamptz, '-infinity') AND e.recorded_at < coalesce($8::timestamptz, 'infinity')
             ORDER BY e.recorded_at DESC, e.seq DESC LIMIT $9) AS e
-     LEFT JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = e.agent_id
-     LEFT JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = e.id
+     ${lookUp('agents', 'a', 'id', 'e.agent_id')}
+     ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
     ORDER BY e.recorded_at DESC, e.seq DESC`,
 );
 
@@ -71,8 +71,8 @@ const FIND = sql<StoredEvaluation>(
             WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id AND (x.recorded_at, x.seq) < (e.recorded_at, e.seq)
             ORDER BY x.recorded_at DESC, x.seq DESC LIMIT 1) AS before_key
      FROM countersign.evaluations AS e
-     LEFT JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = e.agent_id
-     LEFT JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = e.id
+     ${lookUp('agents', 'a', 'id', 'e.agent_id')}
+     ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
     WHERE e.tenant_id = $1 AND e.id = $2`,
 );
 
@@ -83,7 +83,7 @@ export const findStoredEvaluation = async (tx: Transaction, id: string): Promise
 const LATEST = sql<EvaluationSummary>(
   'portal_find_latest_evaluation',
   `SELECT ${evaluationColumns('e', 'p')} FROM countersign.evaluations AS e
-     LEFT JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = e.id
+     ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
     WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1`,
 );
 

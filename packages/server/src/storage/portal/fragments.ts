@@ -34,3 +34,10 @@ export const dollarsText = (amount: string): string => `trim_scale(${amount})::t
 
 /** An instant to the microsecond, for cursors: what is shown has milliseconds, and two rows may share one. */
 export const instantKey = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+/**
+ * Joins the one row of a table that has an id, or nothing. OFFSET 0 keeps it a look-up for each row of the page: as a plain join the planner
+ * would rather read the whole table once and hash it.
+ */
+export const lookUp = (table: string, as: string, column: string, id: string): string =>
+  `LEFT JOIN LATERAL (SELECT * FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.${column} = ${id} OFFSET 0) AS ${as} ON true`;

@@ -1,7 +1,7 @@
 import type { Incident, Severity } from '@countersign/core/portal/incident-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
-import { agentJson, instantKey } from './fragments.ts';
+import { agentJson, instantKey, lookUp } from './fragments.ts';
 
 /** Where a page ends: the last incident's moment to the microsecond, and its id. */
 export interface IncidentPlace {
@@ -16,8 +16,7 @@ const COLUMNS = `i.id, ${agentJson('a')} AS agent, i.severity, i.description, ${
   CASE WHEN r.incident_id IS NULL THEN 'none' WHEN r.closed_at IS NULL THEN 'open' ELSE 'closed' END AS recertification,
   ${instantText('r.closed_at')} AS closed_at, r.closed_by, r.rationale AS closing_rationale, r.evaluation_id AS closing_evaluation_id,
   ${instantKey('i.opened_at')} AS place_at`;
-const JOINS = `JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = i.agent_id
-  LEFT JOIN countersign.recertifications AS r ON r.tenant_id = $1 AND r.incident_id = i.id`;
+const JOINS = `${lookUp('agents', 'a', 'id', 'i.agent_id')} ${lookUp('recertifications', 'r', 'incident_id', 'i.id')}`;
 const LOWEST = `'00000000-0000-0000-0000-000000000000'`;
 
 const LIST = sql<PlacedIncident>(
@@ -53,7 +52,7 @@ const listOpen = (name: string, order: 'ASC' | 'DESC') =>
           AND ($4::uuid IS NULL OR o.agent_id = $4)
           AND ($5::text IS NULL OR EXISTS (SELECT FROM countersign.incidents AS x WHERE x.tenant_id = $1 AND x.id = o.incident_id AND x.severity = $5))
         ORDER BY o.opened_at ${order}, o.incident_id ${order} LIMIT $6) AS o
-       JOIN countersign.incidents AS i ON i.tenant_id = $1 AND i.id = o.incident_id ${JOINS}
+       ${lookUp('incidents', 'i', 'id', 'o.incident_id')} ${JOINS}
       ORDER BY o.opened_at ${order}, o.incident_id ${order}`,
   );
 

@@ -3,7 +3,7 @@ import type { Key } from '@countersign/core/portal/key-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { EVENT_HASH } from '../tree.ts';
-import { instantKey } from './fragments.ts';
+import { instantKey, lookUp } from './fragments.ts';
 
 /** Where a page of keys ends. */
 export interface KeyPlace {
@@ -18,7 +18,7 @@ const COLUMNS = `k.id, k.kind, k.prefix, k.name, k.scopes,
   CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END AS state,
   ${instantText('k.created_at')} AS created_at, ${instantText('k.rotated_at')} AS rotated_at, ${instantText('k.expires_at')} AS expires_at,
   ${instantText('k.revoked_at')} AS revoked_at, ${instantText('u.last_used_at')} AS last_used_at, ${instantKey('k.created_at')} AS place_at`;
-const LAST_USE = 'LEFT JOIN countersign.key_last_use AS u ON u.tenant_id = $1 AND u.key_id = k.id';
+const LAST_USE = lookUp('key_last_use', 'u', 'key_id', 'k.id');
 
 const LIST = sql<PlacedKey>(
   'portal_list_keys',

@@ -2,7 +2,7 @@ import type { AgentName } from '@countersign/core/portal/agent-facts';
 import type { Neighbour } from '@countersign/core/portal/ledger-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
-import { agentJson } from './fragments.ts';
+import { agentJson, lookUp } from './fragments.ts';
 
 /** Which entries of the list, by number as for decisions. Null lets everything through. */
 export interface EntryFilter {
@@ -33,7 +33,7 @@ export interface PortalEntry {
 
 const COLUMNS = `l.seq, l.id, ${instantText('l.recorded_at')} AS recorded_at, l.recorded_by, l.actor, l.action, l.trace_id, ${agentJson('a')} AS agent,
   encode(l.row_hash, 'hex') AS row_hash, encode(l.prev_hash, 'hex') AS prev_hash, l.document`;
-const AGENT = 'LEFT JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = l.agent_id';
+const AGENT = lookUp('agents', 'a', 'id', 'l.agent_id');
 
 const LIST = sql<PortalEntry>(
   'portal_list_entries',

@@ -3,6 +3,7 @@ import type { EventDetail, Submission, TraceDetail } from '@countersign/core/por
 import { int4Array } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
+import { lookUp } from './fragments.ts';
 import { RUN_COLUMNS } from './runs.ts';
 
 /** What of a trace stands in its columns; the rest is in its submissions. */
@@ -11,7 +12,7 @@ export type StoredTrace = Omit<TraceDetail, 'detail' | 'error' | 'metadata' | 's
 const FIND = sql<StoredTrace>(
   'portal_find_trace',
   `SELECT r.id, ${RUN_COLUMNS}, r.span_count, r.submission_count
-     FROM countersign.traces AS r LEFT JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = r.agent_id
+     FROM countersign.traces AS r ${lookUp('agents', 'a', 'id', 'r.agent_id')}
     WHERE r.tenant_id = $1 AND r.id = $2`,
 );
 
@@ -47,7 +48,7 @@ export const readDocuments = (tx: Transaction, trace: string, numbers: readonly 
 const EVENTS_OF_RUN = sql<RunSummary>(
   'portal_list_events_of_run',
   `SELECT 'telemetry' AS source, r.submission AS id, r.ordinal, ${RUN_COLUMNS}, NULL::bigint AS span_count, r.tool_count, r.model
-     FROM countersign.telemetry_events AS r LEFT JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = r.agent_id
+     FROM countersign.telemetry_events AS r ${lookUp('agents', 'a', 'id', 'r.agent_id')}
     WHERE r.tenant_id = $1 AND r.trace_id = $2 ORDER BY r.submission DESC, r.ordinal DESC LIMIT $3`,
 );
 
@@ -64,7 +65,7 @@ const FIND_EVENT = sql<StoredEvent>(
           (SELECT t.id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = r.trace_id) AS trace
      FROM countersign.telemetry_events AS r
      JOIN countersign.telemetry_submissions AS s ON s.tenant_id = $1 AND s.id = r.submission
-     LEFT JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = r.agent_id
+     ${lookUp('agents', 'a', 'id', 'r.agent_id')}
     WHERE r.tenant_id = $1 AND r.submission = $2 AND r.ordinal = $3`,
 );
 

@@ -41,7 +41,7 @@ export const COUNTED_RUNS_MAX = 10_000;
 const runsOfAgent = (table: string, id: string, columns: string, limit: number): string =>
   `(SELECT ${columns} FROM countersign.${table} AS r
      WHERE r.tenant_id = $1 AND r.agent_id = $2 AND r.${id} >= $3 AND r.${id} <= $4
-       AND r.received_at >= coalesce($5::timestamptz, '-infinity') AND r.received_at < coalesce($6::timestamptz, 'infinity')
+       AND coalesce(r.received_at >= $5::timestamptz, true) AND coalesce(r.received_at < $6::timestamptz, true)
      ORDER BY r.${id} DESC LIMIT ${limit})`;
 
 const COUNTED = 'r.outcome, r.has_error, r.total_tokens, r.cost_usd';

@@ -1,0 +1,174 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { PortalRoute } from '@countersign/core/portal/route';
+import { PAGE_ROUTES } from '@countersign/core/portal/routes';
+import { inTenantTransaction } from '../packages/server/src/database/transaction.ts';
+import { newId } from '../packages/server/src/new-id.ts';
+import { newSession } from '../packages/server/src/people/sessions.ts';
+import { insertMembership } from '../packages/server/src/storage/memberships.ts';
+import { insertPerson } from '../packages/server/src/storage/people.ts';
+import { insertSession } from '../packages/server/src/storage/sessions.ts';
+import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
+import { AGENT_ID, fillMany, type Many } from '../packages/server/test/fixtures/many-records.ts';
+import { makeWorld, type World } from './world.ts';
+
+/**
+ * How long the portal's lists take with 100,000 runs behind them: each list, without a filter and with each of its filters, over HTTP with
+ * session and row-level security, one request at a time. Prints the slowest value of each filter, first page and second.
+ */
+const MANY: Many = {
+  agents: 1000,
+  traces: 60_000,
+  telemetry: 40_000,
+  evaluations: 20_000,
+  decisions: 100_000,
+  entries: 100_000,
+  approvals: 10_000,
+  incidents: 10_000,
+};
+const ROUNDS = 15;
+const LIMIT_MS = 100;
+
+/** One line of the table: medians and maxima are of the slowest value of the filter. */
+interface Row {
+  list: string;
+  filter: string;
+  value: string;
+  p50Ms: number;
+  maxMs: number;
+}
+
+/** What is asked for by each filter that has no closed list of values: common, rare, and nothing at all. */
+async function valuesIn({ superuser }: World, workspace: string): Promise<Record<string, string[]>> {
+  const agents = [];
+  for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));
+  const one = async (text: string) => (await superuser.query<{ id: string }>(text, [workspace])).rows[0]!.id;
+  const days = [29, 15, 1].map((ago) => new Date(Date.now() - ago * 86_400_000).toISOString());
+  return {
+    agent_id: agents.map(({ rows }) => rows[0]!.id),
+    harness_id: [
+      await one(`SELECT harness_id AS id FROM countersign.evaluations WHERE tenant_id = $1 AND harness_id IS NOT NULL LIMIT 1`),
+    ],
+    evaluation_id: [await one('SELECT id FROM countersign.evaluations WHERE tenant_id = $1 LIMIT 1')],
+    key_id: [newId()],
+    from: days,
+    to: days,
+    outcome: ['success', 'failure', 'blocked', 'nonsense'],
+    session_id: ['session-7', 'nonsense'],
+    text: ['run-', 'run-77', 'run-1', 'event-5', 'agent-00001', 'agent-009', 'nonsense'],
+    actor: ['ci-1', 'nonsense'],
+    action: ['build.3', 'policy.violation', 'nonsense'],
+    trace_id: ['run-77', 'nonsense'],
+    search: ['agent', '0099', 'nonsense'],
+  };
+}
+
+/** Signs somebody in as an admin of a workspace and returns the cookie. */
+async function signIn({ database: { pool } }: World, workspace: string): Promise<string> {
+  const id = newId();
+  const person = { id, email: `${id}@example.com`, name: 'bench', password: null };
+  const { token, row } = newSession(person.id, null);
+  await inTenantTransaction(pool, workspace, async (tx) => {
+    await insertPerson(tx, person);
+    await insertSession(tx, row);
+    await insertMembership(tx, person.id, 'admin');
+  });
+  return `countersign=${token}`;
+}
+
+interface Page {
+  next?: string | null;
+}
+
+/** Asks once and measures until the whole answer is there. */
+async function ask(url: string, cookie: string): Promise<{ ms: number; page: Page }> {
+  const began = performance.now();
+  const response = await fetch(url, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });
+  const text = await response.text();
+  const ms = performance.now() - began;
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 300)}`);
+  return { ms, page: JSON.parse(text) as Page };
+}
+
+async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs: number }> {
+  const { page } = await ask(url.href, cookie);
+  const urls = [url.href];
+  if (page.next) {
+    const second = new URL(url);
+    second.searchParams.set('cursor', page.next);
+    urls.push(second.href);
+  }
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) for (const each of urls) times.push((await ask(each, cookie)).ms);
+  times.sort((left, right) => left - right);
+  return { p50Ms: times[times.length >> 1]!, maxMs: times.at(-1)! };
+}
+
+/** A trace of 500 steps with some text in each, as an agent of average length would send it. */
+async function sendLongTrace({ port }: World, key: string): Promise<string> {
+  const messages = [{ role: 'user', content: 'x'.repeat(900) }];
+  const spans = Array.from({ length: 500 }, (_, n) => ({
+    span_id: `s${n}`,
+    parent_span_id: n === 0 ? null : `s${n >> 1}`,
+    kind: 'llm',
+    name: 'step',
+    messages,
+  }));
+  const response = await fetch(`http://127.0.0.1:${port}/api/public/traces`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({ trace_id: 'long', agent_name: 'long', spans }),
+  });
+  return ((await response.json()) as { id: string }).id;
+}
+
+async function run(world: World): Promise<Row[]> {
+  process.stderr.write('filling ...\n');
+  const workspace = await createWorkspace(world.database.pool, 'portal');
+  await fillMany((text, values) => world.superuser.query(text, values), workspace, MANY);
+  const cookie = await signIn(world, workspace);
+  const values = await valuesIn(world, workspace);
+  const urlOf = (path: string) => new URL(path.replace(':workspace', workspace), `http://127.0.0.1:${world.port}`);
+  const rows: Row[] = [];
+  const note = async (list: string, filter: string, urls: [string, URL][]) => {
+    const measured = [];
+    for (const [value, url] of urls) measured.push({ list, filter, value, ...(await measure(url, cookie)) });
+    rows.push(measured.reduce((slowest, each) => (each.p50Ms > slowest.p50Ms ? each : slowest)));
+  };
+  for (const [name, route] of Object.entries(PAGE_ROUTES) as [string, PortalRoute][]) {
+    if (route.query?.properties.limit === undefined) continue;
+    await note(name, '', [['', urlOf(route.path)]]);
+    const filters = Object.entries(route.query.properties as Record<string, { enum?: string[] }>);
+    for (const [filter, { enum: closed }] of filters.filter(([member]) => member !== 'cursor' && member !== 'limit')) {
+      const urls = (closed ?? values[filter]!).map((value): [string, URL] => {
+        const url = urlOf(route.path);
+        url.searchParams.set(filter, value);
+        return [value, url];
+      });
+      await note(name, filter, urls);
+    }
+  }
+  for (const name of ['overview.read', 'overview.usage'] as const) await note(name, '', [['', urlOf(PAGE_ROUTES[name].path)]]);
+  const long = await sendLongTrace(world, world.key);
+  const own = await signIn(world, world.tenantId);
+  const spans = new URL(PAGE_ROUTES['runs.spans'].path.replace(':workspace', world.tenantId).replace(':trace', long), urlOf('/'));
+  rows.push({ list: 'runs.spans', filter: '', value: '500 steps', ...(await measure(spans, own)) });
+  return rows;
+}
+
+const world = await makeWorld();
+try {
+  const rows = await run(world);
+  const lines = rows.map(
+    ({ list, filter, value, p50Ms, maxMs }) =>
+      `| ${list} | ${filter} | ${value} | ${p50Ms.toFixed(1)} | ${maxMs.toFixed(1)} |${p50Ms > LIMIT_MS ? ' missed' : ''}`,
+  );
+  process.stdout.write(
+    ['| list | filter | slowest value | p50 ms | max ms |', '| --- | --- | --- | --- | --- |', ...lines, ''].join('\n'),
+  );
+  const folder = fileURLToPath(new URL('results/', import.meta.url));
+  await mkdir(folder, { recursive: true });
+  await writeFile(`${folder}portal-lists.json`, JSON.stringify({ many: MANY, rounds: ROUNDS, rows }, null, 2));
+} finally {
+  await world.end();
+}

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import type { PortalRoute } from '@countersign/core/portal/route';
+import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { recordStatements, type SentStatement } from '../fixtures/recorded-statements.ts';
+
+let server: TestServer;
+let owner: PortalClient;
+let stranger: PortalClient;
+let empty: string;
+let asServer: pg.Client;
+let sent: SentStatement[];
+/** Something of the owner's workspace for each parameter. */
+const params: Record<string, string> = { seq: '1', number: '1', ordinal: '0', log: 'audit' };
+
+beforeAll(async () => {
+  server = await testServer();
+  sent = recordStatements(server.open.readPool);
+  const workspace = await server.workspace();
+  empty = await server.workspace();
+  const key = await server.key(workspace);
+  [owner, stranger] = await Promise.all([portalClient(server, workspace, 'admin'), portalClient(server, empty, 'admin')]);
+  asServer = new pg.Client(server.database.server);
+  await asServer.connect();
+
+  const named = { agent_name: 'owned' };
+  const spans = [{ span_id: 's', kind: 'llm', name: 'n', model: 'm' }];
+  params.trace = (
+    await server.post(paths.traces, key, { trace_id: 'run', session_id: 'ours', outcome: 'failure', ...named, spans })
+  ).body.id;
+  await server.post(paths.telemetry, key, { trace_id: 'run', outcome: 'odd', ...named, model: 'm' });
+  await server.post(paths.evaluations, key, { name: 'first', ...named, pass_rate: 80 });
+  params.agent = (await owner.get('agents.list')).items[0]!.id;
+  await owner.get('agents.set_risk', { params: { agent: params.agent }, body: { risk_level: 'high' } });
+  const first = (await owner.get('evaluations.list')).items[0]!.id;
+  await owner.get('approvals.approve', { params: { evaluation: first }, body: { rationale: 'r' } });
+  await server.post(paths.promotionCheck, key, named);
+  await server.post(paths.traces, key, { trace_id: 'run-2', ...named, spans });
+  params.evaluation = (
+    await server.post(paths.evaluations, key, { name: 'second', harness_id: randomUUID(), ...named, pass_rate: 90 })
+  ).body.id;
+  params.decision = (await server.post(paths.promotionCheck, key, named)).body.decision_id;
+  params.submission = (await owner.get('runs.list', { query: { source: 'telemetry' } })).items[0]!.id;
+  const body = { agent_id: params.agent, severity: 'low', description: 'd', recertify: true };
+  params.incident = (await owner.get('incidents.open', { body })).id;
+  await owner.get('violations.record', { body: { agent_id: params.agent, policy: 'p', severity: 'low', description: 'd' } });
+  params.prefix = (await owner.get('keys.list')).items[0]!.prefix;
+  params.key = (await owner.get('signing.read')).decision_keys[0]!.key_id;
+});
+afterAll(() => asServer.end());
+
+const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
+const parametersOf = ({ path }: PortalRoute): string[] =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!).filter((name) => name !== 'workspace');
+/** What a question cannot be asked without. */
+const needed: Partial<Record<RouteName, Record<string, string>>> = {
+  'runs.span': { span_id: 's' },
+  'logs.consistency': { first: '1' },
+};
+const bodies: Partial<Record<RouteName, object>> = {
+  'agents.set_risk': { risk_level: 'low' },
+  'approvals.approve': { rationale: 'r' },
+  'approvals.reject': { rationale: 'r' },
+  'approvals.withdraw': { rationale: 'r' },
+  'recertifications.close': { rationale: 'r' },
+  'keys.change_scopes': { scopes: ['audit'] },
+};
+
+describe('what is of another workspace', () => {
+  // A number of a log is one in every workspace, and a log's name too: what they show is the own one's.
+  const ofRows = routes.filter(([, route]) => parametersOf(route).some((name) => !['seq', 'log'].includes(name)));
+
+  test.each(ofRows)('%s: is a 404, whoever asks, and nothing is changed', async (name, route) => {
+    const rows = () =>
+      server.database.sql(
+        'SELECT (SELECT count(*) FROM countersign.audit_entries) AS audit, (SELECT count(*) FROM countersign.key_events) AS keys',
+      );
+    const before = await rows();
+    const body = bodies[name];
+    const { status } = await stranger.ask(name, { params, query: needed[name] ?? {}, ...(body === undefined ? {} : { body }) });
+    expect({ name, status, method: route.method }).toEqual({ name, status: 404, method: route.method });
+    expect(await rows()).toEqual(before);
+  });
+
+  test('is seen by nobody in a list or a sum, also when it is asked for by its id', async () => {
+    for (const [name, { method, query, answer }] of routes.filter(
+      ([, route]) => route.method === 'GET' && parametersOf(route).length === 0,
+    )) {
+      if (answer === undefined || name === 'signing.read' || name === 'workspace.read') continue;
+      const filters = ['agent_id', 'evaluation_id'].filter((filter) => query?.properties[filter] !== undefined);
+      for (const filter of [undefined, ...filters]) {
+        const given = filter === undefined ? {} : { [filter]: filter === 'agent_id' ? params.agent! : params.evaluation! };
+        const seen = JSON.stringify((await stranger.ask(name, { query: given })).body);
+        expect({ name, method, filter, seen: /owned|"ours"|"run"/.test(seen) }).toEqual({ name, method, filter, seen: false });
+        for (const id of Object.values(params).filter((value) => value.length >= 12)) expect(seen.includes(id)).toBe(false);
+      }
+    }
+  });
+});
+
+/** The statement without its tenant filter: every `tenant_id = $1`, whatever the table is called there. */
+const unfiltered = ({ text }: SentStatement): string =>
+  text.replace(/(\b\w+\.)?\btenant_id = \$1/g, '$1::uuid IS NOT NULL'.replaceAll('$', '$$$$'));
+
+describe('row-level security behind the portal', () => {
+  /** Every statement that the owner's pages send, one of each. */
+  async function statements(): Promise<SentStatement[]> {
+    sent.length = 0;
+    for (const [name, { method, query }] of routes.filter(([, route]) => route.method === 'GET' && route.answer !== undefined)) {
+      await owner.ask(name, { params, query: needed[name] ?? {} });
+      if (query?.properties.status !== undefined)
+        for (const status of ['pending', 'approved']) await owner.ask(name, { params, query: { status } });
+      if (query?.properties.text !== undefined) await owner.ask(name, { params, query: { text: 'owned' } });
+      if (query?.properties.from !== undefined && method === 'GET')
+        await owner.ask(name, { params, query: { from: '2999-01-01T00:00:00Z' } });
+      if (query?.properties.allowed !== undefined) await owner.ask(name, { params, query: { allowed: 'false' } });
+      if (query?.properties.recertification !== undefined) await owner.ask(name, { params, query: { recertification: 'open' } });
+    }
+    // The first of each name: with the fewest filters.
+    return [...new Map(sent.toReversed().map((statement) => [statement.name, statement])).values()];
+  }
+
+  /** Runs a text in a transaction of the empty workspace, as the server's role does. */
+  async function inEmpty(text: string, values: unknown[]): Promise<unknown[]> {
+    await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${empty}'`);
+    try {
+      return (await asServer.query(text, values)).rows;
+    } finally {
+      await asServer.query('ROLLBACK');
+    }
+  }
+
+  test('no portal query with its tenant filter removed sees anything of another workspace', async () => {
+    const all = await statements();
+    expect(all.length).toBeGreaterThan(35);
+    for (const statement of all) {
+      const { name, values } = statement;
+      const text = unfiltered(statement);
+      expect([name, /tenant_id = \$1/.test(statement.text), /tenant_id = \$1/.test(text)]).toEqual([name, true, false]);
+      const nothing = await inEmpty(statement.text, [empty, ...values.slice(1)]);
+      expect({ name, seen: await inEmpty(text, values) }).toEqual({ name, seen: nothing });
+    }
+  });
+
+  test('and without row-level security each of them would: the test can fail', async () => {
+    const blind: string[] = [];
+    for (const statement of await statements()) {
+      const nothing = await inEmpty(statement.text, [empty, ...statement.values.slice(1)]);
+      const seen = await server.database.sql(unfiltered(statement), statement.values);
+      if (JSON.stringify(seen) === JSON.stringify(nothing)) blind.push(statement.name);
+    }
+    expect(blind).toEqual([]);
+  });
+
+  test('keys are seen across workspaces where no workspace is set, which is how a request finds its own', async () => {
+    const count = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
+    const { rows } = await asServer.query<{ n: number }>(count);
+    expect(rows[0]!.n).toBeGreaterThan(0);
+    expect(await inEmpty(count, [])).toEqual([{ n: 0 }]);
+  });
+});

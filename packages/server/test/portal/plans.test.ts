@@ -1,0 +1,150 @@
+import type { PortalRoute } from '@countersign/core/portal/route';
+import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+import { AGENT_ID, fillMany } from '../fixtures/many-records.ts';
+import { recordStatements, type SentStatement } from '../fixtures/recorded-statements.ts';
+
+const MANY = {
+  agents: 300,
+  traces: 60_000,
+  telemetry: 40_000,
+  evaluations: 20_000,
+  decisions: 40_000,
+  entries: 40_000,
+  approvals: 5000,
+  incidents: 5000,
+};
+
+/**
+ * Most rows that one page may touch, those included that a filter throws away: far below any table's, and enough for the rows of a page
+ * with their look-ups, or for a walk to rows that are a two-hundredth of all.
+ */
+const ROWS_TOUCHED_MAX = 12_000;
+/**
+ * A prefix is looked for in its index and what is found is sorted, or from the newest run on when it is expected to come soon. One that many
+ * runs have, all of them old, is met late: all may be touched, once, and no more than a tenth sorted.
+ */
+const SEARCH = 'text';
+const FOUND_SORTED_MAX = 10_000;
+/** Most rows that may be sorted: a page of each of what is merged. */
+const ROWS_SORTED_MAX = 1000;
+
+let server: TestServer;
+let workspace: string;
+let admin: PortalClient;
+let sent: SentStatement[];
+let asServer: pg.Client;
+const values: Record<string, string[]> = {};
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  await fillMany(server.database.sql, workspace, MANY);
+  // Another workspace with as much stands beside: an index that does not begin with the tenant would show.
+  await fillMany(server.database.sql, await server.workspace(), { ...MANY, traces: 5000, telemetry: 5000 });
+  sent = recordStatements(server.open.readPool);
+  admin = await portalClient(server, workspace, 'admin');
+  asServer = new pg.Client(server.database.server);
+  await asServer.connect();
+  const agents = await Promise.all([1, 8, 250].map((n) => server.database.sql<{ id: string }>(AGENT_ID, [workspace, n])));
+  const [harness] = await server.database.sql<{ id: string }>(`SELECT md5('harness0')::uuid AS id`);
+  const days = [29, 15, 1].map((ago) => new Date(Date.now() - ago * 86_400_000).toISOString());
+  Object.assign(values, {
+    agent_id: agents.map(([row]) => row!.id),
+    harness_id: [harness!.id],
+    evaluation_id: [(await admin.get('evaluations.list', { query: { limit: '1' } })).items[0]!.id],
+    key_id: [(await server.database.sql<{ id: string }>('SELECT gen_random_uuid() AS id'))[0]!.id],
+    from: days,
+    to: days,
+    outcome: ['success', 'failure', 'blocked', 'nonsense'],
+    session_id: ['session-7', 'nonsense'],
+    text: ['run-', 'run-77', 'event-5', 'agent-00001', 'agent-0025', 'nonsense'],
+    actor: ['ci-1', 'nonsense'],
+    action: ['build.3', 'policy.violation', 'nonsense'],
+    trace_id: ['run-77', 'nonsense'],
+    search: ['agent', '0025', 'nonsense'],
+  });
+});
+afterAll(() => asServer.end());
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  Plans?: Plan[];
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** What a statement did, run as the server runs it: row-level security, and a plan for its values. */
+async function didOf({ text, values: given }: SentStatement): Promise<{ touched: number; sorted: number; walked: string[] }> {
+  await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
+  const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, given);
+  await asServer.query('COMMIT');
+  const nodes = nodesOf((rows[0] as { 'QUERY PLAN': { Plan: Plan }[] })['QUERY PLAN'][0]!.Plan);
+  const rowsOf = (node: Plan) =>
+    (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)) *
+    node['Actual Loops'];
+  const total = (some: Plan[]) => Math.round(some.reduce((sum, node) => sum + rowsOf(node), 0));
+  const scans = nodes.filter((node) => node['Relation Name'] !== undefined);
+  const small = ['agents', 'ingestion_keys', 'key_last_use', 'key_events', 'log_heads'];
+  return {
+    touched: total(scans),
+    sorted: Math.max(
+      0,
+      ...nodes.filter((node) => node['Node Type'] === 'Sort').flatMap((node) => (node.Plans ?? []).map(rowsOf)),
+    ),
+    walked: scans
+      .filter((node) => node['Node Type'] === 'Seq Scan' && !small.includes(node['Relation Name']!))
+      .map((node) => node['Relation Name']!),
+  };
+}
+
+/** Every list, without a filter and with each of its filters. */
+const lists = (Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][])
+  .filter(([, { query }]) => query?.properties.limit !== undefined)
+  .flatMap(([name, { query }]) => {
+    const filters = Object.keys(query!.properties).filter((member) => member !== 'cursor' && member !== 'limit');
+    return [undefined, ...filters].map((filter) => ({ name, filter }));
+  });
+
+const valuesOf = (name: RouteName, filter: string): string[] => {
+  const member = (PAGE_ROUTES as Record<string, PortalRoute>)[name]!.query!.properties[filter] as { enum?: string[] };
+  return member.enum ?? values[filter]!;
+};
+
+describe('a page of a list', () => {
+  test('every list is here, and there are as many as the portal has', () => {
+    expect(new Set(lists.map(({ name }) => name)).size).toBe(10);
+  });
+
+  test.each(lists)('$name by $filter walks no table and sorts no more than a page', async ({ name, filter }) => {
+    for (const value of filter === undefined ? [''] : valuesOf(name, filter)) {
+      sent.length = 0;
+      const query: Record<string, string> = filter === undefined ? {} : { [filter]: value };
+      const { next } = (await admin.ask(name, { query })).body;
+      if (next) await admin.ask(name, { query: { ...query, cursor: next } });
+      expect(sent.length).toBeGreaterThan(0);
+      for (const statement of sent) {
+        const did = await didOf(statement);
+        const about = { filter, value, statement: statement.name };
+        expect({ ...about, walked: did.walked }).toEqual({ ...about, walked: [] });
+        expect({
+          ...about,
+          sortsTooMuch: did.sorted > (filter === SEARCH ? FOUND_SORTED_MAX : ROWS_SORTED_MAX) ? did.sorted : 0,
+        }).toEqual({ ...about, sortsTooMuch: 0 });
+        if (filter === SEARCH) continue;
+        expect({ ...about, touchesTooMuch: did.touched > ROWS_TOUCHED_MAX ? did.touched : 0 }).toEqual({
+          ...about,
+          touchesTooMuch: 0,
+        });
+      }
+    }
+  });
+});
