@@ -55,7 +55,7 @@ export async function writeDecisions(
   decisionKeys: DecisionKeys,
   observe: (committed: Verdict) => void,
 ): Promise<(Answered | ApiError)[]> {
-  const [heads, keyId, found] = await Promise.all([
+  const [locked, keyId, found] = await Promise.all([
     lockLogs(tx, ['audit', 'decisions']),
     findSigningKeyId(tx),
     findEvidence(
@@ -63,6 +63,7 @@ export async function writeDecisions(
       checks.map(({ question }) => question),
     ),
   ]);
+  const heads = atOneMoment(locked);
   const key = decisionKeys(tx.tenantId, keyId);
   const outcomes = checks.map((check, index): Decided | ApiError => {
     const { evidence, mismatch } = found[index]!;
@@ -72,6 +73,15 @@ export async function writeDecisions(
   const headers = await keep(tx, heads, decided);
   for (const { verdict } of decided) observe(verdict);
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
+}
+
+/**
+ * Both logs bear the later of their two moments: a decision is never recorded before the approval that it rests on, which is an entry of
+ * the other log. By that a withdrawal knows whether the approval was used.
+ */
+function atOneMoment({ audit, decisions }: Record<'audit' | 'decisions', LockedHead>): Record<'audit' | 'decisions', LockedHead> {
+  const now = audit.now > decisions.now ? audit.now : decisions.now;
+  return { audit: { ...audit, now }, decisions: { ...decisions, now } };
 }
 
 /**

@@ -254,4 +254,13 @@ describe('an approval', () => {
     expect((await act('approvals.approve', await evaluate('harmless'))).status).toBe(409);
     expect((await act('approvals.approve', randomUUID())).status).toBe(404);
   });
+
+  test('that an earlier entry has dated ahead of the clock is still seen to be used', async () => {
+    const { evaluation } = await grave('ahead');
+    const ahead = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
+    await server.database.sql(ahead, [workspace]);
+    await act('approvals.approve', evaluation);
+    expect((await check('ahead')).allowed).toBe(true);
+    expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
+  });
 });
