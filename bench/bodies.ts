@@ -114,7 +114,7 @@ export const auditBody = (): string =>
 /** Two questions: one that is answered with an allowed, one with a blocked decision. */
 export const checkBodies = (): string[] => [PASSING_AGENT, FAILING_AGENT].map((agent_name) => JSON.stringify({ agent_name }));
 
-const PASSING_AGENT = 'careful-bot';
+export const PASSING_AGENT = 'careful-bot';
 const FAILING_AGENT = 'hasty-bot';
 
 /** The evaluations that those answers rest on. */

@@ -1,7 +1,18 @@
 import { parseArgs } from 'node:util';
 
 /** Parts of the table, in its order. */
-export const PARTS = ['traces', 'telemetry', 'audit', 'promotion', 'latency', 'client', 'verify', 'stored', 'memory'] as const;
+export const PARTS = [
+  'traces',
+  'telemetry',
+  'audit',
+  'promotion',
+  'latency',
+  'client',
+  'gate',
+  'verify',
+  'stored',
+  'memory',
+] as const;
 export type Part = (typeof PARTS)[number];
 
 /** What is measured, and for how long. */

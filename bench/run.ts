@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { HELP, type Options, type Part, readOptions } from './options.ts';
 import { type Row, standing } from './rounds.ts';
 import { client } from './rows/client.ts';
+import { gate } from './rows/gate.ts';
 import { latency } from './rows/latency.ts';
 import { memory } from './rows/memory.ts';
 import { stored } from './rows/stored.ts';
@@ -27,6 +28,7 @@ const parts: Record<Part, Measurement> = {
   promotion: (pace, world) => promotion(world, pace),
   latency: (pace, world) => latency(world, pace),
   client: (pace, world) => client(world, pace),
+  gate: (_pace, world) => gate(world),
   verify: ({ verifyRows }, world) => verify(world, verifyRows),
   stored: (pace, few) => inWorld(pace, (many) => stored(few, many, pace.rows, pace)),
   memory: ({ memorySeconds }, world) => memory(world, memorySeconds),

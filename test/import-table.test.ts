@@ -68,6 +68,11 @@ const TABLE: { room: string; never: (RegExp | string)[] }[] = [
     room: 'packages/server/src/ingest',
     never: ['packages/server/src/http', 'packages/server/src/cli', 'packages/server/src/config.ts', /^fastify/, /^pg$/],
   },
+  {
+    room: 'packages/client/src/importers',
+    never: ['packages/client/src/cli', 'packages/server', /^(?!(@rgrove\/parse-xml|node:zlib|node:crypto)$)/],
+  },
+  { room: 'packages/client/src/cli', never: ['packages/server', 'packages/core/src/portal', /^(?!node:)/] },
   { room: 'packages/server/src/http', never: ['packages/server/src/cli', 'packages/server/src/config.ts'] },
   { room: 'packages/portal/src', never: ['packages/server', /^(node:|typebox$)/] },
 ];
@@ -146,6 +151,16 @@ describe('the import table of ARCHITECTURE.md', () => {
       /\bDate\.now\(|\bnew Date\(\)|Math\.random|process\.|randomUUID|randomBytes/.test(readFileSync(join(root, file), 'utf8')),
     );
     expect(wrong).toEqual([]);
+  });
+
+  test('the command countersign touches the process in its terminal alone, and nothing of the library knows the command', () => {
+    const touches = filesOf('packages/client/src/cli').filter((file) =>
+      /process\.(env|stdin|stdout|stderr)/.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(touches.sort()).toEqual(['packages/client/src/cli/main.ts', 'packages/client/src/cli/terminal.ts']);
+    const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
+    const knows = library.flatMap(importsOf).filter(({ target }) => /packages\/client\/src\/(cli|importers)\//.test(target));
+    expect(knows).toEqual([]);
   });
 
   test('the environment is read in config.ts alone', () => {

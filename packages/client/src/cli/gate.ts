@@ -53,7 +53,7 @@ by that key. The public key (countersign-server signing-key show --vkey) needs n
         '--require-verify-key: no key was given; give --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
     const skewMs = readDuration('--clock-skew', values['clock-skew'] ?? '60s');
-    const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait);
+    const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
     const client = await session.client(values);
     const ask = () => askOnce(session, client, asked, trusted, skewMs);

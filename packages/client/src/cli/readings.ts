@@ -2,11 +2,11 @@ import { wrongUse } from './exit-codes.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** A time such as `500ms`, `30s`, `30m` or `2h`, in milliseconds. */
-export function readDuration(option: string, text: string): number {
+/** A time such as `500ms`, `30s`, `30m` or `2h`, in milliseconds; none at all only where that means something. */
+export function readDuration(option: string, text: string, minimum = 1): number {
   const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
   const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);
-  if (ms >= 1 && ms <= 7 * 24 * UNITS.h!) return ms;
+  if (ms >= minimum && ms <= 7 * 24 * UNITS.h!) return ms;
   throw wrongUse(`${option} takes a time such as 30s, 30m or 2h, at most 7 days; got ${JSON.stringify(text)}`);
 }
 

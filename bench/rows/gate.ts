@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { PASSING_AGENT } from '../bodies.ts';
+import { median, percentile, type Row, rowOf } from '../rounds.ts';
+import type { World } from '../world.ts';
+
+/** Processes that are measured, after three that warm the file cache. */
+const RUNS = 40;
+const WARM = 3;
+/** What a gate may take, in milliseconds, start of Node included. */
+const BUDGET_MS = 400;
+
+/** The command `countersign gate` as a CI job runs it: a process of its own, from its start to its end, with a signature checked by the public key. */
+export async function gate({ port, key }: World): Promise<Row[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-gate-'));
+  try {
+    const command = await bundled(folder);
+    const url = `http://127.0.0.1:${port}`;
+    const jwks = await (await fetch(`${url}/.well-known/jwks.json`)).text();
+    const env = { PATH: process.env.PATH, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: jwks };
+    const args = [command, 'gate', '--agent', PASSING_AGENT, '--json'];
+    const [times, bare]: number[][] = [[], []];
+    for (let run = 0; run < WARM + RUNS; run += 1) {
+      const [whole, start] = [await timed(args, env), await timed(['-e', '0'], env)];
+      if (run >= WARM) {
+        times!.push(whole);
+        bare!.push(start);
+      }
+    }
+    const rounds = times!.map((rate) => ({ rate, limitRate: BUDGET_MS }));
+    const title = {
+      work: 'countersign gate, a whole process',
+      limit: 'the budget',
+      unit: 'ms',
+      goal: { atLeast: 1, moonshot: 0.5, lessIsBetter: true },
+    };
+    return [rowOf(title, rounds, `p95 ${percentile(times!, 0.95).toFixed(0)} ms; Node alone ${median(bare!).toFixed(0)} ms`)];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The command in one file, as the package has it. */
+async function bundled(folder: string): Promise<string> {
+  const entry = fileURLToPath(new URL('../../packages/client/src/cli/main.ts', import.meta.url));
+  const outfile = join(folder, 'main.mjs');
+  await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', target: 'es2022' });
+  return outfile;
+}
+
+async function timed(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`the gate ended with ${code}`);
+  return performance.now() - startedAt;
+}

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+/** The blocks of the section, in their order, with what is said of each. */
+const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/<!-- gate: ([^>]*?) -->\n```sh\n([\s\S]*?)```/g)].map(
+  ([, name, script]) => ({ name: name!, script: script! }),
+);
+
+let data: DataFolder;
+let server: ServerProcess;
+beforeAll(async () => {
+  data = new DataFolder();
+  server = await ServerProcess.start(data.environment);
+}, 60_000);
+afterAll(async () => {
+  await server.end('SIGTERM');
+  await data.clear();
+});
+
+describe('the README: block a deploy in five minutes', () => {
+  test('every command of it does what is said, typed one after the other', async () => {
+    expect(blocks.map(({ name }) => name)).toEqual(['set up', 'ends with 1', 'record', 'ends with 0', 'ends with 4']);
+    const workspace = join(dirname(data.path), 'deploy');
+    mkdirSync(workspace);
+    // npx finds the commands of the checkout; here they are called from another folder.
+    const npx = `npx() { name=$1; shift; "${root}node_modules/.bin/$name" "$@"; }`;
+    const script = blocks.map(({ name, script: text }) => `( exit 0 )\n${text}status=$?\necho "[${name}] $status"`).join('\n');
+    const here = script.replaceAll('http://127.0.0.1:7300', server.url);
+    const env = { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, ...data.environment };
+    const { stdout, stderr } = await run('sh', ['-c', `${npx}\n${here}`], { cwd: workspace, env });
+    const statuses = [...stdout.matchAll(/^\[(.*)\] (\d+)$/gm)].map(([, name, status]) => [name, Number(status)]);
+    expect({ statuses, stderr }).toEqual({
+      statuses: [
+        ['set up', 0],
+        ['ends with 1', 1],
+        ['record', 0],
+        ['ends with 0', 0],
+        ['ends with 4', 4],
+      ],
+      stderr: expect.not.stringContaining('countersign:'),
+    });
+    expect(stdout).toContain('verified by the public key of the instance');
+    expect(JSON.parse(readFileSync(join(workspace, 'decision.json'), 'utf8'))).toMatchObject({ allowed: true });
+  }, 120_000);
+});
