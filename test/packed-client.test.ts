@@ -86,6 +86,18 @@ describe('the packed client', () => {
     }
   });
 
+  test('brings the command countersign as one file that imports nothing but Node: it records, and the gate passes', async () => {
+    const text = readFileSync(join(installed, 'dist/cli/main.js'), 'utf8');
+    const imported = [...text.matchAll(/^import .*? from "([^"]+)";$/gm)].map(([, specifier]) => specifier!);
+    expect(imported.filter((specifier) => !/^(node:)?[a-z_/]+$/.test(specifier))).toEqual([]);
+    expect(readdirSync(join(installed, 'dist/cli'))).toEqual(['main.js']);
+    const countersign = (...args: string[]) =>
+      run(join(folder, 'node_modules/.bin/countersign'), args, { cwd: folder, env: environment });
+    await countersign('evaluate', 'record', '--agent', 'packed', '--name', 'nightly', '--pass-rate', '99');
+    expect((await countersign('gate', '--agent', 'packed', '--min-pass-rate', '90')).stdout).toContain('ALLOWED');
+    await expect(countersign('gate', '--agent', 'packed', '--min-pass-rate', '100')).rejects.toMatchObject({ code: 1 });
+  });
+
   test('runs as an ES module', async () => expect(await node(write('host.mjs', ESM))).toBe(DONE));
 
   test('runs by require', async () => {
