@@ -75,6 +75,10 @@ const TABLE: { room: string; never: (RegExp | string)[] }[] = [
   { room: 'packages/client/src/cli', never: ['packages/server', 'packages/core/src/portal', /^(?!node:)/] },
   { room: 'packages/server/src/http', never: ['packages/server/src/cli', 'packages/server/src/config.ts'] },
   { room: 'packages/portal/src', never: ['packages/server', /^(node:|typebox$)/] },
+  {
+    room: 'packages/client/src',
+    never: ['packages/server', 'packages/core/src/portal', /^(?!@noble\/|@rgrove\/parse-xml$|node:)/],
+  },
 ];
 
 /** Rooms that hand a pool on may know its type, and nothing else of the driver. */
@@ -108,6 +112,16 @@ function importsOf(file: string): Import[] {
 }
 
 const filesOf = (room: string): string[] => globSync(`${room}/**/*.{ts,tsx}`, { cwd: root });
+/** The packages and modules that a file takes in when it runs, through whatever files of this repository. */
+function reaches(file: string, seen = new Set<string>()): string[] {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  return importsOf(file).flatMap(({ target, typeOnly }) =>
+    typeOnly ? [] : target.startsWith('packages/') ? reaches(target, seen) : [target],
+  );
+}
+
+const filesOf = (room: string): string[] => globSync(`${room}/**/*.ts`, { cwd: root });
 
 describe('the import table of ARCHITECTURE.md', () => {
   test.each(TABLE)('$room imports nothing it must not', ({ room, never }) => {
@@ -131,10 +145,6 @@ describe('the import table of ARCHITECTURE.md', () => {
   });
 
   test('the domain takes only types of the contract, and what of it stands without the schema library', () => {
-    const reaches = (file: string): string[] =>
-      importsOf(file).flatMap(({ target, typeOnly }) =>
-        typeOnly ? [] : target.startsWith('packages/') ? reaches(target) : [target],
-      );
     const wrong = filesOf('packages/core/src/domain').filter((file) => reaches(file).some((target) => target !== 'node:crypto'));
     expect(wrong).toEqual([]);
   });
@@ -144,6 +154,10 @@ describe('the import table of ARCHITECTURE.md', () => {
       .flatMap(importsOf)
       .filter(({ target, typeOnly }) => /^packages\/core\/src\/(contract|portal)\//.test(target) && !typeOnly);
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+  test('the client library, without its command, runs where there is no Node, and brings no schema library', () => {
+    const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
+    const wrong = library.flatMap((file) => reaches(file).filter((target) => !target.startsWith('@noble/')));
+    expect(wrong).toEqual([]);
   });
 
   test('the domain has no clock, no randomness and no environment', () => {

@@ -1,6 +1,6 @@
 // Builds dist/: JavaScript as ES modules and CommonJS, declarations for both, and the command. Called by `npm pack` (prepack).
 // Everything is bundled in; what is packed has no dependencies.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -16,8 +16,7 @@ const usual = { absWorkingDir: home, bundle: true, target: 'es2022', logLevel: '
 await Promise.all([
   build({ ...usual, entryPoints: ['src/index.ts'], outfile: 'dist/esm/index.js', format: 'esm', platform: 'neutral' }),
   build({ ...usual, entryPoints: ['src/index.ts'], outfile: 'dist/cjs/index.js', format: 'cjs', platform: 'neutral' }),
-  existsSync(`${home}src/cli/main.ts`) &&
-    build({ ...usual, entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.js', format: 'esm', platform: 'node' }),
+  build({ ...usual, entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.js', format: 'esm', platform: 'node' }),
 ]);
 // Without it Node and TypeScript would read the CommonJS files as ES modules, which the package is by default.
 writeFileSync(`${home}dist/cjs/package.json`, '{ "type": "commonjs" }\n');
