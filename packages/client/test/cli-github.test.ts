@@ -111,8 +111,9 @@ describe('action.yml', () => {
   ])(
     '%s is refused with 2',
     async (_what, inputs) => {
-      const { status, outputs } = await act(inputs as Record<string, string>);
+      const { status, stderr, outputs } = await act(inputs as Record<string, string>);
       expect([status, outputs.get('allowed')]).toEqual([2, undefined]);
+      expect(stderr.match(/^::.*$/gm)).toEqual([expect.stringMatching(/^::error title=countersign::/)]);
     },
     60_000,
   );

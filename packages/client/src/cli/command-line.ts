@@ -3,6 +3,7 @@ import { VERSION } from '../version.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { CommandError, type Ending, EXIT_CODES, wrongUse } from './exit-codes.ts';
+import { showError } from './github.ts';
 import { helpOf, overview } from './help.ts';
 import { readArguments } from './options.ts';
 import { shortLine } from './plain-text.ts';
@@ -74,6 +75,7 @@ function withoutCommand(session: Session, args: readonly string[]): Ending {
 function report(session: Session, error: unknown): number {
   const { ending, message } = failureOf(error);
   session.warn(session.json ? JSON.stringify({ error: ending, message }) : `countersign: ${message}`);
+  showError(session, 'countersign', message);
   if (session.debug) session.warn(error instanceof Error ? (error.stack ?? '') : String(error));
   return EXIT_CODES[ending].status;
 }

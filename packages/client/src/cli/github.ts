@@ -9,12 +9,20 @@ import type { Session } from './session.ts';
  * at the run. https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
  */
 export function tellGitHub(session: Session, finding: Finding, told: Told, output: string | undefined): void {
-  if (session.variable('GITHUB_ACTIONS') !== 'true') return;
+  if (!runsOnGitHub(session)) return;
   const outputs = session.variable('GITHUB_OUTPUT');
   if (outputs !== undefined) appendFile(outputs, session.redaction.of(outputLines(finding, told, output)));
   const summary = session.variable('GITHUB_STEP_SUMMARY');
   if (summary !== undefined) appendFile(summary, session.redaction.of(summaryOf(finding, told)));
-  if (told.outcome !== 'allowed') session.warn(`::error title=${property(`Promotion ${told.outcome}`)}::${data(told.message)}`);
+  if (told.outcome !== 'allowed') showError(session, `Promotion ${told.outcome}`, told.message);
+}
+
+/** Whether this is a step of GitHub Actions. */
+const runsOnGitHub = (session: Session): boolean => session.variable('GITHUB_ACTIONS') === 'true';
+
+/** An error that shows at the run, where this is a step of GitHub Actions. */
+export function showError(session: Session, title: string, message: string): void {
+  if (runsOnGitHub(session)) session.warn(`::error title=${property(title)}::${data(message)}`);
 }
 
 /** `name<<delimiter`, the value, the delimiter: a delimiter that nobody can know beforehand keeps a value from ending itself. */
