@@ -135,6 +135,14 @@ describe('a process that ends by itself', () => {
     expect(arrivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
   });
 
+  test('sends a run that it forgot to end, with the steps it made', async () => {
+    server.plan(treat.good());
+    await end('0', '10000', 'forgotten');
+    expect(server.arrived.map(({ body }) => body)).toMatchObject([
+      { trace_id: 'forgotten', outcome: 'failure', error: 'the run was not ended', spans: [{ name: 'done' }] },
+    ]);
+  });
+
   test('is not kept from ending by a client that has nothing to send', async () => {
     server.plan(treat.good());
     await end('0');
