@@ -112,6 +112,7 @@ function importsOf(file: string): Import[] {
 }
 
 const filesOf = (room: string): string[] => globSync(`${room}/**/*.{ts,tsx}`, { cwd: root });
+
 /** The packages and modules that a file takes in when it runs, through whatever files of this repository. */
 function reaches(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return [];
@@ -120,8 +121,6 @@ function reaches(file: string, seen = new Set<string>()): string[] {
     typeOnly ? [] : target.startsWith('packages/') ? reaches(target, seen) : [target],
   );
 }
-
-const filesOf = (room: string): string[] => globSync(`${room}/**/*.ts`, { cwd: root });
 
 describe('the import table of ARCHITECTURE.md', () => {
   test.each(TABLE)('$room imports nothing it must not', ({ room, never }) => {
@@ -154,6 +153,8 @@ describe('the import table of ARCHITECTURE.md', () => {
       .flatMap(importsOf)
       .filter(({ target, typeOnly }) => /^packages\/core\/src\/(contract|portal)\//.test(target) && !typeOnly);
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+  });
+
   test('the client library, without its command, runs where there is no Node, and brings no schema library', () => {
     const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
     const wrong = library.flatMap((file) => reaches(file).filter((target) => !target.startsWith('@noble/')));
