@@ -41,6 +41,17 @@ describe('canonical JSON (RFC 8785)', () => {
     }
   });
 
+  test('what stands in canonical order already hides nothing: lone surrogates throw, escapes and integer-like names come out right', () => {
+    expect(() => canonicalJson({ a: 1, b: ['\ud800'] })).toThrow(NotCanonicalError);
+    expect(() => canonicalJson({ a: { b: [1, { c: undefined }] } })).toThrow(NotCanonicalError);
+    expect(() => canonicalJson({ a: { toJSON: () => 'another' } })).toThrow(NotCanonicalError);
+    expect(() => canonicalJson({ a: [new Date(0)] })).toThrow(NotCanonicalError);
+    expect(canonicalJson({ a: '\\ud800 is text here', b: '\u0000\u001f' })).toBe(
+      '{"a":"\\\\ud800 is text here","b":"\\u0000\\u001f"}',
+    );
+    expect(canonicalJson({ 9: 'nine', 10: 'ten', a: -0 })).toBe('{"10":"ten","9":"nine","a":0}');
+  });
+
   test('a member named __proto__ is a member like any other', () => {
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"x":2}}'))).toBe('{"__proto__":{"x":2},"b":1}');
   });

@@ -6,8 +6,58 @@ export class NotCanonicalError extends Error {
   override name = 'NotCanonicalError';
 }
 
-/** The canonical text of a JSON value. Nesting must be bounded by the caller (it recurses). */
+/**
+ * The canonical text of a JSON value. Nesting must be bounded by the caller (it recurses).
+ * What is in canonical order already, as everything is that was read from canonical text, is written by JSON.stringify in one go.
+ */
 export function canonicalJson(value: unknown): string {
+  return quickText(value) ?? write(value, (member) => quickText(member) ?? write(member));
+}
+
+/** The canonical text, if JSON.stringify gives just that; undefined where it would drop, sort or escape something otherwise. */
+function quickText(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !isInOrder(value)) return undefined;
+  const text = JSON.stringify(value);
+  // A lone surrogate is escaped so; a backslash before the letters ud looks the same, and goes the long way.
+  return text.includes('\\ud') ? undefined : text;
+}
+
+/** Whether a plain object or array holds nothing but JSON, all members in canonical order. `for in` reads integer-like names first: then it is not. */
+function isInOrder(container: object): boolean {
+  if (Array.isArray(container)) {
+    for (let index = 0; index < container.length; index += 1) if (!isJsonInOrder(container[index])) return false;
+    return true;
+  }
+  if (!isPlain(container)) return false;
+  let last: string | undefined;
+  for (const name in container) {
+    if ((last !== undefined && last >= name) || !isJsonInOrder((container as Record<string, unknown>)[name])) return false;
+    last = name;
+  }
+  return true;
+}
+
+const isJsonInOrder = (value: unknown): boolean => {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true;
+    case 'number':
+      return Number.isFinite(value);
+    case 'object':
+      return value === null || isInOrder(value);
+    default:
+      return false;
+  }
+};
+
+function isPlain(object: object): boolean {
+  const prototype = Object.getPrototypeOf(object);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** @param member writes what a container holds. */
+function write(value: unknown, member: (value: unknown) => string = write): string {
   switch (typeof value) {
     case 'string':
       return canonicalString(value);
@@ -17,7 +67,7 @@ export function canonicalJson(value: unknown): string {
       return value ? 'true' : 'false';
     case 'object':
       if (value === null) return 'null';
-      return Array.isArray(value) ? canonicalArray(value) : canonicalObject(value as Record<string, unknown>);
+      return Array.isArray(value) ? canonicalArray(value, member) : canonicalObject(value as Record<string, unknown>, member);
     default:
       throw new NotCanonicalError(`JSON has no ${typeof value}`);
   }
@@ -36,24 +86,22 @@ function canonicalNumber(number: number): string {
 }
 
 /** By index, not by iteration: a hole in an array is undefined, and throws. */
-function canonicalArray(items: unknown[]): string {
+function canonicalArray(items: unknown[], member: (value: unknown) => string): string {
   let text = '[';
   for (let index = 0; index < items.length; index += 1) {
     if (index > 0) text += ',';
-    text += canonicalJson(items[index]);
+    text += member(items[index]);
   }
   return text + ']';
 }
 
 /** Members sorted by UTF-16 code units (RFC 8785, section 3.2.3), which is what sort() does with strings. */
-function canonicalObject(object: Record<string, unknown>): string {
-  const prototype = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null)
-    throw new NotCanonicalError('only plain objects have a canonical form');
+function canonicalObject(object: Record<string, unknown>, member: (value: unknown) => string): string {
+  if (!isPlain(object)) throw new NotCanonicalError('only plain objects have a canonical form');
   let text = '{';
   for (const name of Object.keys(object).sort()) {
     if (text.length > 1) text += ',';
-    text += canonicalName(name) + canonicalJson(object[name]);
+    text += canonicalName(name) + member(object[name]);
   }
   return text + '}';
 }

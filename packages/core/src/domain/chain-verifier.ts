@@ -9,6 +9,7 @@ export interface ChainFault {
   reason: string;
 }
 
+const MEMBERS: ReadonlySet<string> = new Set(ENTRY_MEMBERS);
 const TEXTS = [
   'tenant_id',
   'id',
@@ -43,12 +44,16 @@ export class ChainVerifier {
     this.tenantId = tenantId;
   }
 
-  /** Takes the next row: all members of the entry and `row_hash`. Returns what is wrong with it, or undefined. */
-  next(row: unknown): ChainFault | undefined {
+  /**
+   * Takes the next row: all members of the entry and `row_hash`. Returns what is wrong with it, or undefined.
+   * @param text the entry as it is stored, where that must be its canonical text.
+   */
+  next(row: unknown, text?: string): ChainFault | undefined {
     const seq = this.head.seq + 1;
     if (typeof row !== 'object' || row === null || Array.isArray(row)) return { seq, reason: 'the row is not an object' };
     const { row_hash: rowHash, ...entry } = row as Record<string, unknown>;
-    const reason = this.#shapeFault(entry, rowHash) ?? this.#placeFault(entry, seq) ?? this.#hashFault(entry, rowHash as string);
+    const reason =
+      this.#shapeFault(entry, rowHash) ?? this.#placeFault(entry, seq) ?? this.#hashFault(entry, rowHash as string, text);
     if (reason !== undefined) return { seq, reason };
     this.head = { seq, rowHash: rowHash as string };
     this.tenantId ??= entry.tenant_id as string;
@@ -58,7 +63,7 @@ export class ChainVerifier {
 
   #shapeFault(entry: Record<string, unknown>, rowHash: unknown): string | undefined {
     for (const member of ENTRY_MEMBERS) if (!Object.hasOwn(entry, member)) return `${member} is missing`;
-    const extra = Object.keys(entry).find((name) => !(ENTRY_MEMBERS as readonly string[]).includes(name));
+    const extra = Object.keys(entry).find((name) => !MEMBERS.has(name));
     if (extra !== undefined) return `${JSON.stringify(extra)} is not a member of an entry`;
     if (typeof rowHash !== 'string' || !/^[0-9a-f]{64}$/.test(rowHash)) return 'row_hash is not 64 lower-case hex digits';
     if (entry.version !== 1) return `version ${JSON.stringify(entry.version)} is not known to this verifier`;
@@ -83,12 +88,12 @@ export class ChainVerifier {
     return undefined;
   }
 
-  #hashFault(entry: Record<string, unknown>, rowHash: string): string | undefined {
+  #hashFault(entry: Record<string, unknown>, rowHash: string, text: string | undefined): string | undefined {
     try {
-      const computed = rowHashOf(canonicalJson(entry), this.#digests);
-      return computed === rowHash
-        ? undefined
-        : `row_hash is ${rowHash}, but the content hashes to ${computed}: the row was altered`;
+      const canonical = canonicalJson(entry);
+      const computed = rowHashOf(canonical, this.#digests);
+      if (computed !== rowHash) return `row_hash is ${rowHash}, but the content hashes to ${computed}: the row was altered`;
+      return text === undefined || text === canonical ? undefined : 'the stored text is not in canonical form: it was altered';
     } catch (error) {
       if (error instanceof NotCanonicalError || error instanceof RangeError)
         return `the content has no canonical form: ${error.message}`;
