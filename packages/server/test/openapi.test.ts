@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { mintKey } from '../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is looked at as any reader of it would.
@@ -22,7 +23,10 @@ function* nodes(value: Json, at = '#'): Generator<[at: string, node: Json]> {
     yield* nodes(member, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
-const operationsOf = (): [string, Json][] => Object.entries<Json>(document.paths).map(([path, { post }]) => [path, post]);
+const operationsOf = (): [string, Json][] =>
+  Object.entries<Json>(document.paths).flatMap(([path, { post }]) => (post === undefined ? [] : [[path, post]]));
+const readingsOf = (): [string, Json][] =>
+  Object.entries<Json>(document.paths).flatMap(([path, { get }]) => (get === undefined ? [] : [[path, get]]));
 
 /** Follows a reference within the document. */
 function resolved(schema: Json): Json {
@@ -30,12 +34,17 @@ function resolved(schema: Json): Json {
 }
 
 describe('the OpenAPI document', () => {
-  test('is version 3.1 of OpenAPI and 1.0.0 of the interface, and describes the five endpoints and nothing else', () => {
+  test('is version 3.1 of OpenAPI and 1.0.0 of the interface, and describes the five endpoints and the read access', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
-    expect(Object.keys(document.paths).sort()).toEqual(Object.values(paths).sort());
-    for (const item of Object.values<Json>(document.paths)) expect(Object.keys(item)).toEqual(['post']);
-    expect(new Set(operationsOf().map(([, { operationId }]) => operationId)).size).toBe(5);
+    expect(
+      operationsOf()
+        .map(([path]) => path)
+        .sort(),
+    ).toEqual(Object.values(paths).sort());
+    for (const item of Object.values<Json>(document.paths)) expect(Object.keys(item)).toHaveLength(1);
+    const all = [...operationsOf(), ...readingsOf()];
+    expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(Object.keys(document.paths).length);
     expect(document.components.securitySchemes).toMatchObject({
       bearer: { type: 'http', scheme: 'bearer' },
       serviceKey: { type: 'apiKey', in: 'header', name: 'X-Service-Key' },
@@ -85,6 +94,29 @@ describe('the OpenAPI document', () => {
       const names = (post.parameters ?? []).map(({ name }: Json) => name);
       expect(names).toEqual(path === paths.promotionCheck ? ['Prefer'] : ['Idempotency-Key']);
     }
+  });
+
+  test('the read access is there as it is described: with a read token, and by that alone; the public keys for everybody', async () => {
+    const tenantId = await server.workspace();
+    const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
+    const key = await server.key(tenantId);
+    expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test' })).status).toBe(200);
+    const { decision_id: decision } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
+    expect(readingsOf().length).toBeGreaterThan(10);
+    for (const [path, get] of readingsOf()) {
+      const asked = path.replace('{seq}', '1').replace('{id}', decision) + (/consistency/.test(path) ? '?first=0' : '');
+      const ask = (bearer?: string) =>
+        fetch(server.url + asked, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
+      const answer = await ask(token);
+      expect([path, answer.status]).toEqual([path, 200]);
+      expect(answer.headers.get('content-type')).toContain(Object.keys(get.responses[200].content)[0]);
+      const isOpen = get.security.length === 0;
+      expect([path, (await ask(key)).status, (await ask()).status]).toEqual([path, ...(isOpen ? [200, 200] : [401, 401])]);
+      expect([path, isOpen]).toEqual([path, path === '/.well-known/jwks.json']);
+      for (const { name, description } of get.parameters ?? []) expect([name, description.length > 10]).toEqual([name, true]);
+    }
+    const page = await (await fetch(`${server.url}/docs`)).text();
+    for (const [path] of readingsOf()) expect(page).toContain(path);
   });
 
   test('bounds are those of the specification', () => {

@@ -1,5 +1,6 @@
 import { ERRORS, ErrorBody, type ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
+import { readingPaths } from './openapi-reading.ts';
 import { type OperationId, operations } from './operations.ts';
 
 /** Any JSON object of the document. */
@@ -23,7 +24,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'unavailable',
 ];
 
-/** The OpenAPI 3.1 description of the five endpoints, made of the same schemas that validate them. */
+/** The OpenAPI 3.1 description of the five endpoints, made of the same schemas that validate them, and of the read access. */
 export function openApiDocument(): Node {
   const components = new Map<string, Node>();
   const paths: Node = {};
@@ -42,7 +43,7 @@ export function openApiDocument(): Node {
     },
     servers: [{ url: '/' }],
     security: [{ bearer: [] }, { serviceKey: [] }],
-    paths,
+    paths: { ...paths, ...readingPaths(errorResponses) },
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An ingestion key, aa_live_<12 hex>.<secret>.' },
@@ -51,6 +52,11 @@ export function openApiDocument(): Node {
           in: 'header',
           name: 'X-Service-Key',
           description: 'The same key, where Authorization cannot be set.',
+        },
+        readToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A read token, aa_read_<12 hex>.<secret>: it reads, and writes nothing.',
         },
       },
       schemas: Object.fromEntries([...components].sort(([left], [right]) => (left < right ? -1 : 1))),
@@ -88,16 +94,15 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
         },
         content: { 'application/json': { schema: referTo(operation.answer, components), examples: Object.fromEntries(answers) } },
       },
-      ...errorResponses(operation.replayable),
+      ...errorResponses(ANSWERED.filter((code) => code !== 'idempotency_key_reused' || operation.replayable)),
     },
   };
 }
 
 /** One response per status, naming the codes that it can bear. */
-function errorResponses(replayable: boolean): Node {
+function errorResponses(codes: readonly ErrorCode[]): Node {
   const responses: Record<string, Node> = {};
-  for (const code of ANSWERED) {
-    if (code === 'idempotency_key_reused' && !replayable) continue;
+  for (const code of codes) {
     const { status, when } = ERRORS[code];
     const line = `\`${code}\`: ${when}`;
     const before = responses[status]?.description;

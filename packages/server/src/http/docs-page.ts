@@ -7,16 +7,20 @@ type Json = any;
 
 /** The page of an OpenAPI document. */
 export function docsPage(document: Json): string {
-  const operations = Object.entries<Json>(document.paths).map(([path, { post }]) => ({ path, ...post }));
+  const entries = Object.entries<Json>(document.paths);
+  const operations = entries.flatMap(([path, { post }]) => (post === undefined ? [] : [{ path, ...post }]));
+  const readings = entries.flatMap(([path, { get }]) => (get === undefined ? [] : [{ path, ...get }]));
   const schemas = Object.entries<Json>(document.components.schemas);
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escaped(document.info.title)} ${document.info.version}</title><style>${STYLE}</style></head><body>
 <nav><h1>${escaped(document.info.title)}</h1><p>version ${document.info.version} · <a href="/openapi.json">openapi.json</a></p>
 <h2>Endpoints</h2><ul>${operations.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>
+<h2>Reading</h2><ul>${readings.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>
 <h2>Schemas</h2><ul>${schemas.map(([name]) => `<li><a href="#schema-${name}">${name}</a></li>`).join('')}</ul></nav>
 <main><p class="lead">${escaped(document.info.description)}</p>
 <p>Send the key as <code>Authorization: Bearer &lt;key&gt;</code>, or as <code>X-Service-Key</code>. Every body is JSON.</p>
-${operations.map(operationSection).join('')}<h2>Schemas</h2>${schemas.map(([name, schema]) => schemaSection(name, schema)).join('')}</main></body></html>`;
+${operations.map(operationSection).join('')}<h2>Reading</h2><p>For auditors and automation, with a read token (<code>Authorization: Bearer aa_read_…</code>): it reads, and writes nothing.</p>
+${readings.map(readingSection).join('')}<h2>Schemas</h2>${schemas.map(([name, schema]) => schemaSection(name, schema)).join('')}</main></body></html>`;
 }
 
 function operationSection({ operationId, path, summary, description, requestBody, responses }: Json): string {
@@ -29,6 +33,16 @@ function operationSection({ operationId, path, summary, description, requestBody
     .filter(([status]) => status !== '200')
     .map(([status, response]) => `<tr><th scope="row">${status}</th><td>${paragraphs(response.description)}</td></tr>`)
     .join('')}</tbody></table></details></section>`;
+}
+
+function readingSection({ operationId, path, summary, description, parameters = [], responses }: Json): string {
+  const rows = parameters.map(
+    ({ name, required, schema, description: meaning }: Json) =>
+      `<tr><th scope="row"><code>${name}</code></th><td>${typeOf(schema)}${required ? ' <b>required</b>' : ''}</td><td>${escaped(meaning)}</td></tr>`,
+  );
+  const table = rows.length === 0 ? '' : `<div class="wide"><table><tbody>${rows.join('')}</tbody></table></div>`;
+  return `<section id="${operationId}"><h3><span class="method">GET</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
+${table}<p>Answer: ${Object.keys(responses[200].content).join(' or ')}.</p></section>`;
 }
 
 function exampleSection(path: string, request: Json, answer: Json): string {

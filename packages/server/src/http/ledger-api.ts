@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { LEDGER_READINGS, type LedgerReadingPath } from '@countersign/core/contract/ledger-reading';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../api-error.ts';
 import type { Principal } from '../ingest/endpoint.ts';
@@ -28,12 +29,15 @@ type Answering = (principal: Principal, request: FastifyRequest, reply: FastifyR
  * reads nothing. The key audit trail's entries are for admins alone: here are its checkpoints and proofs, which are hashes.
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, authenticator, rateLimit }: LedgerApi): void {
-  const get = (url: string, answering: Answering) =>
+  const missing = new Set<string>(Object.keys(LEDGER_READINGS));
+  const get = (url: LedgerReadingPath, answering: Answering) => {
+    missing.delete(url);
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
       const principal = await authenticator.authenticate(request.headers, 'read');
       void reply.headers(rateLimit?.take(principal.keyId, Date.now()) ?? {});
       return answering(principal, request, reply);
     });
+  };
 
   for (const log of LOGS) {
     // The key audit trail's entries are for admins alone.
@@ -64,12 +68,15 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
   get('/api/ledger/decisions/:id/attestation', async ({ tenantId }, request, reply) =>
     reply.header('content-type', JSON_TYPE).send(JSON.stringify(found(await reader.attestation(tenantId, idOf(request))))),
   );
-  app.get('/.well-known/jwks.json', async (_request, reply) =>
+  const keys: LedgerReadingPath = '/.well-known/jwks.json';
+  missing.delete(keys);
+  app.get(keys, async (_request, reply) =>
     reply
       .header('content-type', JSON_TYPE)
       .header('cache-control', 'max-age=300')
       .send(JSON.stringify(await reader.publicKeys())),
   );
+  if (missing.size > 0) throw new Error(`described and not there: ${[...missing].join(', ')}`);
 }
 
 function idOf({ params }: FastifyRequest): string {

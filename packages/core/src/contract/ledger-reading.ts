@@ -1,0 +1,128 @@
+/** The three logs of a workspace. */
+const LOGS = { audit: 'audit ledger', decisions: 'decisions', keys: 'key audit trail' } as const;
+type Log = keyof typeof LOGS;
+
+/** A parameter of a reading, in the path or in the query string. */
+export interface ReadParameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  description: string;
+  schema: { type: 'integer'; minimum: number } | { type: 'string'; format: 'uuid' };
+}
+
+/** What can be read with a read token (`aa_read_`), or by everybody. */
+export interface LedgerReading {
+  summary: string;
+  description: string;
+  /** Whether a read token is asked for. */
+  token: boolean;
+  parameters: readonly ReadParameter[];
+  /** Media type of the answer. */
+  type: 'application/x-ndjson' | 'text/plain' | 'application/json';
+}
+
+const seqAt = (name: 'from' | 'to', description: string): ReadParameter => ({
+  name,
+  in: 'query',
+  required: false,
+  description,
+  schema: { type: 'integer', minimum: 1 },
+});
+const sizeAt = (name: 'first' | 'second', required: boolean, description: string): ReadParameter => ({
+  name,
+  in: 'query',
+  required,
+  description,
+  schema: { type: 'integer', minimum: 0 },
+});
+const SEQ: ReadParameter = {
+  name: 'seq',
+  in: 'path',
+  required: true,
+  description: "The row's number in its log, from 1.",
+  schema: { type: 'integer', minimum: 1 },
+};
+const DECISION: ReadParameter = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'The decision_id of a promotion check.',
+  schema: { type: 'string', format: 'uuid' },
+};
+
+const entriesOf = (log: Exclude<Log, 'keys'>): LedgerReading => ({
+  summary: `Read the ${LOGS[log]}`,
+  description: 'The rows in the order of seq, one a line, as `ledger export` writes them (docs/formats.md, "Export").',
+  token: true,
+  parameters: [seqAt('from', 'The first row; 1 when left out.'), seqAt('to', 'The last row; the latest when left out.')],
+  type: 'application/x-ndjson',
+});
+const checkpointOf = (log: Log): LedgerReading => ({
+  summary: `Latest checkpoint of the ${LOGS[log]}`,
+  description:
+    'A signed note (C2SP tlog-checkpoint), made now when rows came since the last one. Keep it: it shows later that nothing before it was rewritten.',
+  token: true,
+  parameters: [],
+  type: 'text/plain',
+});
+const inclusionOf = (log: Log): LedgerReading => ({
+  summary: `Proof that a row is in the ${LOGS[log]}`,
+  description: 'A C2SP tlog-proof: the path of hashes from the row to the root of a checkpoint, and that checkpoint.',
+  token: true,
+  parameters: [SEQ],
+  type: 'text/plain',
+});
+const consistencyOf = (log: Log): LedgerReading => ({
+  summary: `Proof that the ${LOGS[log]} only grew`,
+  description: 'The hashes by which the tree of `first` rows is a prefix of that of `second` rows (RFC 6962, section 2.1.2).',
+  token: true,
+  parameters: [
+    sizeAt('first', true, 'The size of the tree that you know.'),
+    sizeAt('second', false, 'The size to compare with; the latest when left out.'),
+  ],
+  type: 'application/json',
+});
+
+/**
+ * GET: the record for auditors and automation, by path. An ingestion key reads nothing and a read token writes nothing. The entries of the key
+ * audit trail are for admins in the portal alone.
+ */
+export const LEDGER_READINGS = {
+  '/api/ledger/audit/entries': entriesOf('audit'),
+  '/api/ledger/audit/checkpoint': checkpointOf('audit'),
+  '/api/ledger/audit/inclusion/:seq': inclusionOf('audit'),
+  '/api/ledger/audit/consistency': consistencyOf('audit'),
+  '/api/ledger/decisions/entries': entriesOf('decisions'),
+  '/api/ledger/decisions/checkpoint': checkpointOf('decisions'),
+  '/api/ledger/decisions/inclusion/:seq': inclusionOf('decisions'),
+  '/api/ledger/decisions/consistency': consistencyOf('decisions'),
+  '/api/ledger/keys/checkpoint': checkpointOf('keys'),
+  '/api/ledger/keys/inclusion/:seq': inclusionOf('keys'),
+  '/api/ledger/keys/consistency': consistencyOf('keys'),
+  '/api/ledger/decisions/:id': {
+    summary: 'One decision',
+    description: 'The signed decision as it was answered, whatever came since.',
+    token: true,
+    parameters: [DECISION],
+    type: 'application/json',
+  },
+  '/api/ledger/decisions/:id/attestation': {
+    summary: 'The attestation of a decision',
+    description:
+      'A DSSE envelope around an in-toto statement, signed with the instance\'s Ed25519 key (docs/formats.md, "Attestation").',
+    token: true,
+    parameters: [DECISION],
+    type: 'application/json',
+  },
+  '/.well-known/jwks.json': {
+    summary: "The instance's public keys",
+    description: 'A JSON Web Key Set (RFC 7517, RFC 8037); keys that sign no more stay listed, with their end.',
+    token: false,
+    parameters: [],
+    type: 'application/json',
+  },
+} as const satisfies Record<`/${string}`, LedgerReading>;
+
+/** A path of the table. */
+export type LedgerReadingPath = keyof typeof LEDGER_READINGS;

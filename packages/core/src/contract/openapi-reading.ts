@@ -1,0 +1,54 @@
+import { ERRORS, type ErrorCode } from './errors.ts';
+import { LEDGER_READINGS, type LedgerReading } from './ledger-reading.ts';
+
+/** Any JSON object of the document. */
+type Node = Record<string, unknown>;
+
+const ANSWERED: readonly ErrorCode[] = [
+  'unauthorized',
+  'insufficient_scope',
+  'not_found',
+  'method_not_allowed',
+  'validation_failed',
+  'rate_limited',
+  'internal_error',
+  'unavailable',
+];
+
+/** The read access as paths of the OpenAPI document. @param errorResponses makes the responses of error codes. */
+export function readingPaths(errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
+  return Object.fromEntries(
+    Object.entries<LedgerReading>(LEDGER_READINGS).map(([path, reading]) => [
+      path.replace(/:(\w+)/g, '{$1}'),
+      { get: readingNode(path, reading, errorResponses) },
+    ]),
+  );
+}
+
+function readingNode(path: string, reading: LedgerReading, errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
+  const { summary, description, token, parameters, type } = reading;
+  const codes = ANSWERED.filter((code) => token || ![401, 404, 422, 429].includes(ERRORS[code].status));
+  return {
+    operationId: operationId(path),
+    summary,
+    description,
+    security: token ? [{ readToken: [] }] : [],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    responses: {
+      200: {
+        description: `${summary}.`,
+        headers: { 'X-Request-Id': { description: 'Identifies the request in the log.', schema: { type: 'string' } } },
+        content: { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } },
+      },
+      ...errorResponses(codes),
+    },
+  };
+}
+
+/** `/api/ledger/decisions/:id/attestation` is `readDecisionsIdAttestation`. */
+const operationId = (path: string): string =>
+  'read' +
+  path
+    .replace(/^\/api\/ledger\/|^\/\.well-known\//, '')
+    .replace(/\.json$/, '')
+    .replace(/(?:^|\W+)(\w)/g, (_, letter: string) => letter.toUpperCase());
