@@ -6,11 +6,15 @@ import { openWindow } from './window.ts';
 
 const STOPS_MAX = 120;
 
+/** Whether this element has the focus. */
+const isFocused = (target: Locator): Promise<boolean> =>
+  target.evaluate((element: { ownerDocument: { activeElement: unknown } }) => element.ownerDocument.activeElement === element);
+
 /** Goes from stop to stop with the Tab key until this one has the focus; fails when it is never reached. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let stops = 0; stops < STOPS_MAX; stops += 1) {
-    if (await target.evaluate('element => element === document.activeElement')) return;
+    if (await isFocused(target)) return;
     await page.keyboard.press('Tab');
   }
   throw new Error(`${target} is not reached by the Tab key`);
@@ -42,9 +46,7 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve, and
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await expect
-    .poll(() => page.getByRole('button', { name: 'Approve' }).evaluate('element => element === document.activeElement'))
-    .toBe(true);
+  await expect.poll(() => isFocused(page.getByRole('button', { name: 'Approve' }))).toBe(true);
   await page.keyboard.press('Enter');
   await tabTo(page, page.getByRole('dialog').getByLabel('Rationale'));
   await page.keyboard.type('I read the failed cases.');

@@ -35,7 +35,14 @@ export const theme = createTheme({
     }),
     Checkbox: Checkbox.extend({ vars: () => ({ root: { '--checkbox-icon-color': 'var(--on-accent)' } }) }),
     // Their own ways to lock the page's scroll and to fade write inline style sheets, which the pages' policy refuses.
-    Modal: Modal.extend({ defaultProps: { lockScroll: false, centered: true, transitionProps: { duration: 120 } } }),
+    Modal: Modal.extend({
+      defaultProps: {
+        closeButtonProps: { 'aria-label': 'Close' },
+        lockScroll: false,
+        centered: true,
+        transitionProps: { duration: 120 },
+      },
+    }),
     Tooltip: Tooltip.extend({
       defaultProps: { openDelay: 250, withArrow: false, events: { hover: true, focus: true, touch: true } },
     }),

@@ -13,8 +13,11 @@ import pino from 'pino';
 import type { Browser, Page } from 'playwright-core';
 import { readConfig } from '../../../server/src/config.ts';
 import { acquireEmbeddedDatabase } from '../../../server/src/database/embedded/embedded-database.ts';
+import { inTenantTransaction } from '../../../server/src/database/transaction.ts';
 import { openDatabase } from '../../../server/src/open-database.ts';
 import { start } from '../../../server/src/serve.ts';
+import { insertMembership } from '../../../server/src/storage/memberships.ts';
+import { createWorkspace } from '../../../server/src/workspace/create-workspace.ts';
 import { mintKey } from '../../../server/src/workspace/ingestion-keys.ts';
 import { launchChromium } from '../chromium.ts';
 import { backdate, sendDemoData } from './demo-data.ts';
@@ -92,6 +95,7 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL('**/w/**');
   await openIncident(page, workspace);
+  const empty = await emptyWorkspace(page);
   const storageState = await first.storageState();
   for (const width of SIZES) {
     for (const colorScheme of SCHEMES) {
@@ -105,10 +109,22 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
       for (const [name, path] of await pagesOf(context.request, workspace)) {
         if (wanted.length === 0 || wanted.includes(name)) await picture(each, path, `${name}-${width}-${colorScheme}`);
       }
+      if (wanted.length === 0 || wanted.includes('first-hour')) {
+        for (const path of ['', 'runs', 'ledger', 'keys', 'approvals'])
+          await picture(each, `/w/${empty}/${path}`, `first-hour-${path === '' ? 'overview' : path}-${width}-${colorScheme}`);
+      }
       await dialogs(each, workspace, `${width}-${colorScheme}`);
       await context.close();
     }
   }
+}
+
+/** A workspace of the visitor in which nothing has happened yet. */
+async function emptyWorkspace(page: Page): Promise<string> {
+  const { person } = await (await page.request.get('/api/portal/session')).json();
+  const id = await createWorkspace(database.pool, 'a-new-one');
+  await inTenantTransaction(database.pool, id, (tx) => insertMembership(tx, person.id, 'admin'));
+  return id;
 }
 
 /** An incident that is open, as an admin opens one. */

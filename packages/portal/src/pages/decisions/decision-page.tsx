@@ -96,7 +96,10 @@ const Download = ({ address, label }: { address: string; label: string }) => (
 );
 
 /** An age in hours, in the unit that says most. */
-const age = (hours: number): string => (hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toFixed(1)} hours`);
+function age(hours: number): string {
+  if (hours < 1 / 60) return 'less than a minute';
+  return hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toFixed(1)} hours`;
+}
 
 function Evidence({ decision: { decision, agent } }: { decision: Decision }) {
   const { workspace } = useHere();
