@@ -41,16 +41,16 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve, and
   // After a change of page the heading has the focus: what comes next is the page, not the navigation once more.
   await tabTo(page, page.getByRole('link', { name: 'support-bot' }));
   await page.keyboard.press('Enter');
-  await tabTo(page, page.getByRole('button', { name: 'Approve' }));
+  await tabTo(page, page.getByRole('button', { name: 'Approve', exact: true }));
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await expect.poll(() => isFocused(page.getByRole('button', { name: 'Approve' }))).toBe(true);
+  await expect.poll(() => isFocused(page.getByRole('button', { name: 'Approve', exact: true }))).toBe(true);
   await page.keyboard.press('Enter');
   await tabTo(page, page.getByRole('dialog').getByLabel('Rationale'));
   await page.keyboard.type('I read the failed cases.');
-  await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Approve' }));
+  await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }));
   await page.keyboard.press('Enter');
   await page.getByText('Approved. The next promotion check may rest on it.').waitFor();
 

@@ -40,7 +40,7 @@ test('an approver decides about evaluations, and is offered nothing that is an a
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page, browser } = await workspace.visit('approver', 'approvals');
   await page.getByRole('link', { name: 'support-bot' }).click();
-  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   await page.goto(`/w/${workspace.id}/incidents`);
   await page.getByText('No incidents').waitFor();
   expect(await page.getByRole('button', { name: 'Open an incident' }).count()).toBe(0);
