@@ -36,8 +36,8 @@ export async function walkChain(
   let held = 'fault' in note;
   for await (const line of lines) {
     const seq = verifier.head.seq + 1;
-    const fault = lineFault(line) ?? verifier.next(JSON.parse(line));
-    if (typeof fault === 'string') return broken(seq, fault);
+    const parsed = parsedLine(line);
+    const fault = 'reason' in parsed ? { seq, reason: parsed.reason } : verifier.next(parsed.row);
     if (fault !== undefined) return broken(fault.seq, fault.reason);
     tree.append(hexToBytes(verifier.head.rowHash ?? ''));
     if (!('fault' in note) && note.head.size === tree.size) {
@@ -57,12 +57,13 @@ export async function walkChain(
   return { kind: 'whole', checked: seq, head: rowHash, checkpoint: note.key.name, elapsedMs: performance.now() - startedAt };
 }
 
-function lineFault(line: string): string | undefined {
+/** A line's row; or why it is none: not JSON, or JSON that two readers could read in two ways. */
+function parsedLine(line: string): { row: unknown } | { reason: string } {
   try {
-    JSON.parse(line);
+    const row: unknown = JSON.parse(line);
+    const [inexact] = inexactnessOf(line);
+    return inexact === undefined ? { row } : { reason: inexact.message };
   } catch (error) {
-    return `the line is not JSON: ${(error as Error).message}`;
+    return { reason: `the line is not JSON: ${(error as Error).message}` };
   }
-  const [inexact] = inexactnessOf(line);
-  return inexact?.message;
 }

@@ -108,6 +108,8 @@ function IncidentFacts({ incident }: { incident: Incident }) {
   );
 }
 
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
 /** The open re-certification: what it takes to close it, and the button that does. */
 function Closing({ incident }: { incident: Incident }) {
   const { workspace } = useHere();
@@ -127,7 +129,7 @@ function Closing({ incident }: { incident: Incident }) {
       <p>
         {closing.possible
           ? `${agent.name} has passed an evaluation since: the re-certification can be closed.`
-          : closing.obstacle}
+          : sentence(closing.obstacle ?? '')}
       </p>
       {closing.evaluation !== null && (
         <span className="row">

@@ -1,0 +1,84 @@
+import { IconChevronRight } from '@tabler/icons-react';
+import { duration } from '../../pieces/figures.ts';
+import { SpanKind } from './span-kind.tsx';
+import { type Span, type SpanNode, type TimeFrame, timesOf } from './span-tree.ts';
+import styles from './span-tree-view.module.css';
+
+/** One step in the tree: its name, its bar on the time line, how long it took. */
+export function SpanRow(props: {
+  id: string;
+  top: number;
+  node: SpanNode;
+  frame: TimeFrame | undefined;
+  folded: boolean;
+  selected: boolean;
+  onSelect: (id: string) => void;
+  onFold: (id: string, folding: boolean) => void;
+}) {
+  const { id, top, node, frame, folded, selected, onSelect, onFold } = props;
+  const { span, depth, hasChildren, below } = node;
+  const failed = span.error !== null || span.status === 'failure' || span.status === 'error';
+  return (
+    // The tree's own keys are on the tree (aria-activedescendant): a row takes the pointer alone.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
+    // biome-ignore lint/a11y/useFocusableInteractive: see above.
+    <div
+      id={id}
+      role="treeitem"
+      aria-level={depth + 1}
+      aria-posinset={node.position}
+      aria-setsize={node.siblings}
+      aria-selected={selected}
+      aria-expanded={hasChildren ? !folded : undefined}
+      className={styles.row}
+      style={{ transform: `translateY(${top}px)` }}
+      data-failed={failed || undefined}
+      onClick={() => onSelect(span.span_id)}
+    >
+      <span className={styles.name} style={{ paddingLeft: Math.min(depth, 14) * 16 }}>
+        {hasChildren ? (
+          // biome-ignore lint/a11y/noStaticElementInteractions: folding by keyboard is the arrow keys of the tree.
+          // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
+          <span
+            className={styles.caret}
+            data-open={!folded || undefined}
+            onClick={(event) => {
+              event.stopPropagation();
+              onFold(span.span_id, !folded);
+            }}
+          >
+            <IconChevronRight size={14} aria-hidden />
+          </span>
+        ) : (
+          <span className={styles.caret} />
+        )}
+        <SpanKind kind={span.kind} />
+        <span className={styles.label}>
+          {span.name}
+          {span.model !== null && <small> {span.model}</small>}
+          {failed && <span className="visually-hidden">, failed</span>}
+        </span>
+        {folded && <small className={styles.below}>+{below}</small>}
+      </span>
+      <Bar span={span} frame={frame} failed={failed} />
+      <span className={styles.right}>{duration(span.latency_ms)}</span>
+    </div>
+  );
+}
+
+function Bar({ span, frame, failed }: { span: Span; frame: TimeFrame | undefined; failed: boolean }) {
+  const times = timesOf(span);
+  if (frame === undefined || times === undefined || frame.end <= frame.start) return <span className={styles.track} />;
+  const whole = frame.end - frame.start;
+  const left = ((times.start - frame.start) / whole) * 100;
+  const width = Math.max(((times.end - times.start) / whole) * 100, 0.6);
+  return (
+    <span className={styles.track}>
+      <span
+        className={styles.bar}
+        data-kind={failed ? 'failed' : span.kind}
+        style={{ left: `${Math.min(left, 99.4)}%`, width: `${Math.min(width, 100 - left)}%` }}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,42 @@
+import type { SpanNode } from './span-tree.ts';
+
+/** Where a key leads in the tree, and what it folds. */
+export interface TreeMove {
+  to: number;
+  fold?: { id: string; folding: boolean };
+}
+
+/** What a key does in the tree (WAI-ARIA Authoring Practices, "Tree View"). */
+export function treeMove(key: string, shown: readonly SpanNode[], at: number, folded: ReadonlySet<string>): TreeMove | undefined {
+  const node = shown[at];
+  if (node === undefined) return undefined;
+  const { span_id: id } = node.span;
+  switch (key) {
+    case 'ArrowDown':
+      return { to: Math.min(at + 1, shown.length - 1) };
+    case 'ArrowUp':
+      return { to: Math.max(at - 1, 0) };
+    case 'PageDown':
+      return { to: Math.min(at + 12, shown.length - 1) };
+    case 'PageUp':
+      return { to: Math.max(at - 12, 0) };
+    case 'Home':
+      return { to: 0 };
+    case 'End':
+      return { to: shown.length - 1 };
+    case 'ArrowRight':
+      if (!node.hasChildren) return { to: at };
+      return folded.has(id) ? { to: at, fold: { id, folding: false } } : { to: at + 1 };
+    case 'ArrowLeft':
+      if (node.hasChildren && !folded.has(id)) return { to: at, fold: { id, folding: true } };
+      return { to: parentOf(shown, at) };
+    default:
+      return undefined;
+  }
+}
+
+function parentOf(shown: readonly SpanNode[], at: number): number {
+  const depth = shown[at]?.depth ?? 0;
+  for (let above = at - 1; above >= 0; above -= 1) if ((shown[above]?.depth ?? 0) < depth) return above;
+  return at;
+}
