@@ -73,7 +73,7 @@ export function AgentRecord({ agent }: { agent: string }) {
             kind="approvals"
             agent={agent}
             to="/w/$workspace/approvals"
-            load={(signal) => call('approvals.list', asked(signal))}
+            load={(signal) => allApprovals(workspace.id, agent, signal)}
             columns={approvalColumns(id)}
             keyOf={(each) => each.evaluation.id}
           />
@@ -91,6 +91,16 @@ export function AgentRecord({ agent }: { agent: string }) {
       </Tabs>
     </Panel>
   );
+}
+
+/** The approvals of an agent in every state: what waits first. */
+async function allApprovals(workspace: string, agent: string, signal: AbortSignal) {
+  const pages = await Promise.all(
+    (['pending', 'approved', 'rejected'] as const).map((status) =>
+      call('approvals.list', { params: { workspace }, query: { agent_id: agent, status, limit: SHOWN }, signal }),
+    ),
+  );
+  return { items: pages.flatMap(({ items }) => items), next: null };
 }
 
 function Latest<T>(props: {
@@ -111,8 +121,7 @@ function Latest<T>(props: {
   const list = useQuery({ queryKey: [kind, workspace.id, 'of-agent', agent], queryFn: ({ signal }) => load(signal) });
   if (list.isError) return <ProblemNotice problem={list.error} retry={() => void list.refetch()} />;
   if (list.data === undefined) return <TableSkeleton columns={columns.length} />;
-  if (list.data.items.length === 0)
-    return <p className={styles.none}>{kind === 'approvals' ? 'None waiting.' : `No ${kind} of this agent.`}</p>;
+  if (list.data.items.length === 0) return <p className={styles.none}>{`No ${kind} of this agent.`}</p>;
   return (
     <>
       <DataTable label={`Latest ${kind}`} items={list.data.items} keyOf={keyOf} columns={columns} />

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
+import { newWorkspace } from './bed.ts';
+import { openWindow } from './window.ts';
+
+test('somebody is invited by a link, joins, is made an approver, gets a link for a lost password, and is removed', async () => {
+  const workspace = await newWorkspace();
+  const { page, faults } = await workspace.visit('admin', 'members');
+  await page.getByRole('button', { name: 'Invite somebody' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('E-mail address').fill('grace');
+  await dialog.getByRole('button', { name: 'Make the invitation' }).click();
+  await dialog.getByText(/This must be an e-mail address/).waitFor();
+  await dialog.getByLabel('E-mail address').fill('grace@example.com');
+  await dialog.getByRole('button', { name: 'Make the invitation' }).click();
+  const invitation = await page.getByRole('group', { name: 'one-time link' }).innerText();
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('table', { name: 'Invitations' }).getByText('grace@example.com').waitFor();
+
+  const grace = await openWindow({ baseURL: workspace.server.url });
+  await grace.page.goto(invitation);
+  await grace.page.getByText('as a viewer', { exact: false }).waitFor();
+  await grace.page.getByLabel('Your name').fill('Grace Hopper');
+  await grace.page.getByRole('textbox', { name: 'New password' }).fill(PASSWORD);
+  await grace.page.getByRole('button', { name: 'Join' }).click();
+  await grace.page.getByRole('heading', { name: 'Overview' }).waitFor();
+
+  await page.reload();
+  await page.getByLabel('Role of Grace Hopper').selectOption('approver');
+  await page.getByText('Grace Hopper is now an approver.').waitFor();
+  await grace.page.reload();
+  await grace.page.getByRole('button', { name: /acme approver/ }).waitFor();
+
+  await page.getByRole('button', { name: 'What to do about Grace Hopper' }).click();
+  await page.getByRole('menuitem', { name: 'Link for a new password' }).click();
+  await dialog.getByRole('button', { name: 'Make the link' }).click();
+  const reset = await page.getByRole('group', { name: 'one-time link' }).innerText();
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  const again = await openWindow({ baseURL: workspace.server.url });
+  await again.page.goto(reset);
+  await again.page.getByRole('textbox', { name: 'New password' }).fill(`${PASSWORD} anew`);
+  await again.page.getByRole('button', { name: 'Set the password' }).click();
+  await again.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  // Every other session of hers has ended with the old password.
+  await grace.page.goto(`/w/${workspace.id}/runs`);
+  await grace.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+
+  await page.getByRole('button', { name: 'What to do about Grace Hopper' }).click();
+  await page.getByRole('menuitem', { name: 'Remove' }).click();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await page.getByText('Grace Hopper does not belong to the workspace any more.').waitFor();
+  await page.getByLabel('Role of Grace Hopper').waitFor({ state: 'detached' });
+  expect([...faults, ...grace.faults, ...again.faults]).toEqual([]);
+});
+
+test('the last admin is not demoted, and it is said why', async () => {
+  const workspace = await newWorkspace();
+  const { page, email } = await workspace.visit('admin', 'members');
+  const role = page.getByLabel(`Role of ${email.split('@')[0]}`);
+  await role.selectOption('viewer');
+  await page.getByRole('alert').waitFor();
+  expect(await page.getByRole('alert').innerText()).toMatch(/admin/);
+  await expect.poll(() => role.inputValue()).toBe('admin');
+});
+
+test('a decision key is shown on demand, rotated and retired, each in the ledger', async () => {
+  const workspace = await newWorkspace();
+  const { page, faults } = await workspace.visit('admin', 'signing');
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await dialog.getByRole('button', { name: 'Show it' }).click();
+  expect(await page.getByRole('group', { name: 'decision key' }).innerText()).toMatch(/^[0-9a-f]{64}$/);
+  await page.getByRole('button', { name: 'Hide it' }).click();
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await dialog.getByRole('button', { name: 'Make a second key' }).click();
+  await page.getByText('waits', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Retire' }).first().click();
+  await dialog.getByRole('button', { name: 'Retire' }).click();
+  await page.getByText('retired', { exact: true }).waitFor();
+  const acts = await workspace.server.database.sql<{ action: string }>(
+    `SELECT action FROM countersign.audit_entries WHERE tenant_id = $1 AND action LIKE 'decision_key.%' ORDER BY seq`,
+    [workspace.id],
+  );
+  expect(acts.map(({ action }) => action)).toEqual(['decision_key.shown', 'decision_key.rotated', 'decision_key.retired']);
+  expect(faults).toEqual([]);
+});
