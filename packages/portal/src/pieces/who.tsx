@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { membersQuery } from '../api/people.ts';
 import { useHere, useMay } from '../api/session.ts';
+import styles from './who.module.css';
 
 /** Who wrote or decided something, from `user:<id>`, `key:<prefix>`, `operator` or `system:…`: a name where there is one. */
 export function Who({ by }: { by: string | null }) {
@@ -14,7 +15,7 @@ export function Who({ by }: { by: string | null }) {
     const name =
       id === person.id ? `${person.name} (you)` : (members?.find(({ person_id }) => person_id === id)?.name ?? 'a former member');
     return (
-      <span className="nowrap" data-hint={by}>
+      <span className={styles.person} data-hint={`${name}, ${by}`}>
         {name}
       </span>
     );

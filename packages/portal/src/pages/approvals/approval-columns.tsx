@@ -12,14 +12,17 @@ type Approval = Item<'approvals.list'>;
 export const approvalColumns = (workspace: string): Column<Approval>[] => [
   {
     title: 'Agent',
-    wide: true,
     cell: ({ evaluation, agent }) => (
-      <Link className={rowLink} to="/w/$workspace/approvals/$evaluation" params={{ workspace, evaluation: evaluation.id }}>
+      <Link
+        className={`${rowLink} nowrap`}
+        to="/w/$workspace/approvals/$evaluation"
+        params={{ workspace, evaluation: evaluation.id }}
+      >
         {agent.name}
       </Link>
     ),
   },
-  { title: 'Evaluation', cell: ({ evaluation }) => <span className="break">{evaluation.name}</span> },
+  { title: 'Evaluation', wide: true, cell: ({ evaluation }) => <span className="break">{evaluation.name}</span> },
   { title: 'Pass rate', numeric: true, cell: ({ evaluation }) => percent(evaluation.pass_rate) },
   { title: 'Submitted by', cell: ({ evaluation }) => <Who by={evaluation.recorded_by} /> },
   { title: 'State', cell: ({ status }) => <ApprovalState status={status} /> },

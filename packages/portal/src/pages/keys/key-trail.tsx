@@ -48,7 +48,7 @@ const COLUMNS: Column<Event>[] = [
     ),
   },
   { title: 'What', cell: ({ action }) => <Badge tone={TONES[action]}>{action.replace('_', ' ')}</Badge> },
-  { title: 'Scopes from then on', cell: ({ scopes }) => <span className="soft">{scopes.join(', ')}</span> },
+  { title: 'Scopes from then on', line: true, cell: ({ scopes }) => <span className="soft">{scopes.join(', ')}</span> },
   { title: 'By', cell: ({ recorded_by }) => <Who by={recorded_by} /> },
   { title: 'No.', numeric: true, cell: ({ seq }) => seq, wideOnly: true },
   {

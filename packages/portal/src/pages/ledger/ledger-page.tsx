@@ -119,8 +119,20 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
       </span>
     ),
   },
-  { title: 'Actor', cell: ({ actor }) => <ActorName actor={actor} short /> },
-  { title: 'Written by', cell: ({ recorded_by }) => <Who by={recorded_by} />, wideOnly: true },
+  {
+    title: 'Actor',
+    cell: ({ actor, recorded_by }) => (
+      <>
+        <ActorName actor={actor} short />
+        {/* Who really wrote is said where the actor is another one than that: a claim of the sender. */}
+        {recorded_by !== actor && recorded_by !== `system:${actor}` && (
+          <div className="faint nowrap">
+            by <Who by={recorded_by} />
+          </div>
+        )}
+      </>
+    ),
+  },
   { title: 'Hash', cell: ({ row_hash }) => <Identifier value={row_hash} what="the entry's hash" short={8} />, wideOnly: true },
   { title: 'Recorded', cell: ({ recorded_at }) => <When at={recorded_at} /> },
 ];

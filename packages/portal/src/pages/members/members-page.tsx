@@ -68,7 +68,7 @@ const columnsOf = (admin: boolean, show: (link: Answer<'invitations.create'>, wh
       </>
     ),
   },
-  { title: 'Role', cell: (member) => (admin ? <RoleChoice member={member} /> : member.role) },
+  { title: 'Role', line: admin, cell: (member) => (admin ? <RoleChoice member={member} /> : member.role) },
   { title: 'Joined', cell: ({ joined_at }) => <When at={joined_at} /> },
   ...(admin ? [{ title: 'Act', cell: (member: Member) => <MemberMenu member={member} onShow={show} /> }] : []),
 ];
