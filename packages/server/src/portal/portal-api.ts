@@ -28,7 +28,7 @@ type AnyHandler = (asked: any) => Promise<unknown>;
 
 /**
  * The portal's own API, made of the table of its routes. The order of the checks is the same for all: session, membership and role,
- * origin (of whatever is no GET), query and body, and then the handler.
+ * origin (of whatever is no GET), query and body, the first ones again where a body was waited for, and then the handler.
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
@@ -48,10 +48,13 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
       void reply.headers(parts.headers.api);
       try {
         const params = readParameters(request.params as Record<string, string>);
-        const who = await whoAsks(parts, route.access, request.headers, params);
+        const ask = () => whoAsks(parts, route.access, request.headers, params);
+        const letIn = await ask();
         if (route.method !== 'GET') parts.sameOrigin.require(request.headers);
-        const { query, body } = await readInput(request, who);
+        const { query, body } = await readInput(request, letIn);
         requireForms(params);
+        // A body may take a minute to come: whoever was let in may have been signed out, demoted or removed since.
+        const who = route.body === undefined ? letIn : await ask();
         return send(reply, await handler({ ...who, params, query, body, caller: callerOf(request, parts), parts }));
       } catch (error) {
         throw asPortalError(error);

@@ -1,0 +1,79 @@
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let admin: Someone;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  admin = await person(server, { [workspace]: 'admin' });
+});
+
+const outcome = ({ status, body }: Pick<Answer, 'status' | 'body'>) => `${status} ${body.error ?? 'ok'}`;
+const MINTED = { kind: 'live', name: 'late', scopes: ['audit'] };
+const keysPath = () => `/workspaces/${workspace}/keys`;
+
+/** Sends all of a request but the end of its body, waits until the session was asked for, and gives back what sends the rest. */
+async function begun({ url, cookie }: Browser, method: string, path: string, body: object) {
+  const text = JSON.stringify(body);
+  const sent = request(`${url}/api/portal${path}`, {
+    method,
+    headers: { origin: url, cookie, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+  });
+  const answered = new Promise<Pick<Answer, 'status' | 'body'>>((resolve, reject) => {
+    sent.on('error', reject).on('response', async (response) => {
+      const chunks = await response.toArray();
+      resolve({ status: response.statusCode!, body: JSON.parse(Buffer.concat(chunks).toString()) });
+    });
+  });
+  const uses = () => server.database.sql<{ at: Date }>(`SELECT max(last_used_at) AS at FROM countersign.sessions`);
+  await server.database.sql(`UPDATE countersign.sessions SET last_used_at = clock_timestamp() - interval '1 hour'`);
+  const before = (await uses())[0]!.at.getTime();
+  sent.write(text.slice(0, 5));
+  while ((await uses())[0]!.at.getTime() === before) await sleep(5);
+  return async () => {
+    sent.end(text.slice(5));
+    return outcome(await answered);
+  };
+}
+
+describe('an act whose body comes late, after it was let through', () => {
+  test('is refused where the admin was removed meanwhile, and nothing is made', async () => {
+    const elsewhere = await server.workspace();
+    const second = await person(server, { [workspace]: 'admin', [elsewhere]: 'viewer' });
+    const rest = await begun(second.browser, 'POST', keysPath(), MINTED);
+    expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/members/${second.id}`))).toBe('200 ok');
+    expect(await rest()).toBe('404 not_found');
+    expect(await server.database.sql('SELECT 1 FROM countersign.ingestion_keys WHERE tenant_id = $1', [workspace])).toEqual([]);
+  });
+
+  test('is refused where the role was taken meanwhile', async () => {
+    const second = await person(server, { [workspace]: 'admin' });
+    const rest = await begun(second.browser, 'POST', keysPath(), MINTED);
+    await admin.browser.call('PATCH', `/workspaces/${workspace}/members/${second.id}`, { role: 'approver' });
+    expect(await rest()).toBe('403 forbidden');
+  });
+
+  test('is refused where the session was ended meanwhile, by signing out or by another password', async () => {
+    const ada = await person(server);
+    const rename = await begun(ada.browser, 'PATCH', '/account', { name: 'Mallory' });
+    await ada.browser.call('DELETE', '/session');
+    expect(await rename()).toBe('401 not_signed_in');
+
+    const grace = await person(server, { [workspace]: 'admin' });
+    const mint = await begun(grace.browser, 'POST', keysPath(), MINTED);
+    const passwords = { current_password: PASSWORD, new_password: 'another good password' };
+    expect(outcome(await grace.browser.call('POST', '/account/password', passwords))).toBe('200 ok');
+    expect(await mint()).toBe('401 not_signed_in');
+  });
+
+  test('is done where nothing has changed', async () => {
+    const rest = await begun(admin.browser, 'POST', keysPath(), MINTED);
+    expect(await rest()).toBe('200 ok');
+  });
+});
