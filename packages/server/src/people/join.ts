@@ -94,8 +94,8 @@ export async function resetPassword(pool: Pool, { token, password }: Typed, call
   const hash = await hashPassword(password);
   const personId = link.personId!;
   return inPersonTransaction(pool, personId, async (tx) => {
+    await lockAccount(tx, personId); // first of all, as whoever ends links does: in another order two would wait for each other
     await link.use(tx);
-    await lockAccount(tx, personId);
     return { token: await replacePassword(tx, personId, hash, caller), workspaceId: link.workspaceId };
   });
 }
@@ -106,6 +106,7 @@ export async function signInByLink(pool: Pool, token: string, caller: Caller): P
   const personId = link.personId!;
   const { token: sessionToken, row } = newSession(personId, caller.userAgent);
   return inPersonTransaction(pool, personId, async (tx) => {
+    await lockAccount(tx, personId);
     await link.use(tx);
     await insertSession(tx, row);
     return { token: sessionToken, workspaceId: link.workspaceId };

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Transaction } from '../database/transaction.ts';
 import { changeRoleOf, countAdmins, deleteMembership, findRole, workspacesOf } from '../storage/memberships.ts';
 import { voidInvitations, voidLinksMadeBy, withdrawInvitation } from '../storage/one-time-links.ts';
-import { accountOf } from '../storage/people.ts';
+import { accountOf, lockAccount } from '../storage/people.ts';
 import { deleteSessionsOf } from '../storage/sessions.ts';
 import { type Act, governanceAct } from '../workspace/governance-act.ts';
 import type { ActingPerson } from '../workspace/ingestion-keys.ts';
@@ -85,5 +85,6 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
 async function admitNoMoreAsAdmin(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
     throw new Refusal('the last admin of a workspace can neither go nor lose the role; make somebody else admin first');
+  await lockAccount(tx, personId); // who makes a reset link in another workspace meanwhile waits, or has made it before this
   await voidLinksMadeBy(tx, `user:${personId}`);
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { inPersonTransaction, type Transaction } from '../database/transaction.ts';
 import { findRole, membershipsOf, workspacesOf } from '../storage/memberships.ts';
-import { findAccount, lockAccount } from '../storage/people.ts';
+import { findAccount, lockAccounts } from '../storage/people.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
 import type { ActingPerson } from '../workspace/ingestion-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
@@ -14,7 +14,8 @@ const entry = (personId: string) => ({ action: 'member.password_reset', subject:
 
 /**
  * Makes a link by which a member sets a new password; undefined when there is no such member. A password opens every workspace that the
- * person belongs to: so an admin may do this only for somebody who belongs nowhere that the admin is not admin of.
+ * person belongs to: so an admin may do this only for somebody who belongs nowhere that the admin is not admin of. Never for the own
+ * account: whoever holds a session alone, and not the password, must not become its owner by that.
  */
 export const resetLink = (
   pool: Pool,
@@ -23,9 +24,15 @@ export const resetLink = (
   by: ActingPerson & `user:${string}`,
 ): Promise<IssuedLink | undefined> =>
   memberAct(pool, tenantId, by, async ({ tx, record }) => {
+    const adminId = by.slice('user:'.length);
     if ((await findRole(tx, personId)) === undefined) return undefined;
-    await lockAccount(tx, personId); // whoever joins another workspace meanwhile waits, and then ends this link
-    await requireAdminOfAll(tx, personId, by.slice('user:'.length));
+    if (personId === adminId)
+      throw new Refusal(
+        'your own password is changed on the page of your account; if it is lost, another admin or the operator makes the link',
+      );
+    // If the person joins another workspace meanwhile, or the admin is one no more in another, that waits, and then ends this link.
+    await lockAccounts(tx, [personId, adminId]);
+    await requireAdminOfAll(tx, personId, adminId);
     const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, by);
     await record(entry(personId));
     return link;

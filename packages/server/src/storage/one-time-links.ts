@@ -112,9 +112,15 @@ const VOID_INVITATIONS = sql(
 export const voidInvitations = (tx: Transaction, email: string): Promise<unknown> =>
   tx.run(VOID_INVITATIONS, [tx.tenantId, email]);
 
-const VOID_MADE_BY = sql('void_links_made_by', `DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND made_by = $2`);
+const VOID_MADE_BY = sql(
+  'void_links_made_by',
+  `DELETE FROM countersign.one_time_links WHERE made_by = $2 AND (tenant_id = $1 OR purpose = 'password_reset')`,
+);
 
-/** Ends what somebody has given out in the tenant: they are admin no more, and shall not come back by it. */
+/**
+ * Ends what somebody has given out in the tenant: they are admin no more, and shall not come back by it. Links that reset a password end
+ * wherever they were made: a password opens this tenant too.
+ */
 export const voidLinksMadeBy = (tx: Transaction, madeBy: string): Promise<unknown> => tx.run(VOID_MADE_BY, [tx.tenantId, madeBy]);
 
 const VOID_OF_PERSON = sql('void_links_of_person', `DELETE FROM countersign.one_time_links WHERE person_id = $1`);

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { uuidArray } from '../database/binary-array.ts';
 import { type Statements, sql } from '../database/transaction.ts';
 
 /** A person, as everything but signing in needs them. */
@@ -41,6 +42,12 @@ const LOCK = sql<Account>('lock_account', `SELECT ${ACCOUNT} FROM countersign.pe
 /** Locks an account: whoever signs in with its password meanwhile waits, and then finds what it has become. */
 export const lockAccount = async (tx: Statements, personId: string): Promise<Account | undefined> =>
   (await tx.run(LOCK, [personId]))[0];
+
+const LOCK_SEVERAL = sql('lock_accounts', `SELECT id FROM countersign.people WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE`);
+
+/** Locks several accounts, in one order, so that nobody waits in a circle. */
+export const lockAccounts = (tx: Statements, personIds: readonly string[]): Promise<unknown> =>
+  tx.run(LOCK_SEVERAL, [uuidArray(personIds)]);
 
 const INSERT = sql<{ id: string }>(
   'insert_person',

@@ -1,7 +1,6 @@
 import type { Role } from '@countersign/core/portal/route';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { operatorsResetLink } from '../../src/people/reset-links.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { Browser, person, type Someone } from '../bed/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
 
 const server: TestServer = await testServer();
@@ -95,74 +94,5 @@ describe('the last admin', () => {
     expect(await admins()).toBeGreaterThan(0);
     expect(outcomes.filter((answer) => answer === '200 ok').length).toBe(3 - (await admins()));
     expect(await recorded()).toHaveLength(3 - (await admins()));
-  });
-});
-
-describe('a password reset by an admin', () => {
-  const ask = (of: Someone) => admin.browser.call('POST', `${member(of.id)}/password-reset`);
-  const use = (path: string, password: string, browser = new Browser(server)) =>
-    browser.call('POST', '/links/reset-password', { token: path.split('#')[1], password });
-
-  test('is a link that works once: the old password is dead, and so is every session', async () => {
-    const grace = await person(server, { [workspace]: 'viewer' });
-    const { body } = await ask(grace);
-    expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(60);
-    const browser = new Browser(server);
-    expect((await use(body.path, 'another good password', browser)).body.person.id).toBe(grace.id);
-    expect(outcome(await browser.call('GET', '/session'))).toBe('200 ok');
-    expect(await look(grace)).toBe('401 not_signed_in');
-    expect(outcome(await use(body.path, 'a third good password'))).toBe('410 link_not_valid');
-    const signIn = (password: string) => new Browser(server).call('POST', '/session', { email: grace.email, password });
-    expect(outcome(await signIn(PASSWORD))).toBe('401 sign_in_failed');
-    expect(outcome(await signIn('another good password'))).toBe('200 ok');
-    expect(await recorded()).toMatchObject([
-      { actor: `user:${admin.id}`, action: 'member.password_reset', subject: `user:${grace.id}` },
-    ]);
-  });
-
-  test('is refused for somebody who belongs to a workspace of others: it would open that one too', async () => {
-    const elsewhere = await server.workspace();
-    const grace = await person(server, { [workspace]: 'viewer', [elsewhere]: 'viewer' });
-    expect(outcome(await ask(grace))).toBe('409 refused');
-    await server.database.sql(`INSERT INTO countersign.memberships (tenant_id, person_id, role) VALUES ($1, $2, 'approver')`, [
-      elsewhere,
-      admin.id,
-    ]);
-    expect(outcome(await ask(grace))).toBe('409 refused');
-    await server.database.sql(`UPDATE countersign.memberships SET role = 'admin' WHERE tenant_id = $1 AND person_id = $2`, [
-      elsewhere,
-      admin.id,
-    ]);
-    expect(outcome(await ask(grace))).toBe('200 ok');
-  });
-
-  test('by the operator is for anybody who has an account, and is in the ledger of each workspace that it opens', async () => {
-    const grace = await person(server, { [workspace]: 'viewer' });
-    const stranger = await person(server);
-    for (const { email, id } of [grace, stranger]) {
-      const { path } = await operatorsResetLink(server.open.pool, email.toUpperCase());
-      expect((await use(path, 'another good password')).body.person.id).toBe(id);
-    }
-    expect(await recorded()).toMatchObject([{ actor: 'operator', action: 'member.password_reset', subject: `user:${grace.id}` }]);
-  });
-
-  test('is void once the person has joined another workspace, or the admin is one no more', async () => {
-    const [grace, second] = [await person(server, { [workspace]: 'viewer' }), await person(server, { [workspace]: 'admin' })];
-    const first = (await ask(grace)).body.path;
-    const elsewhere = await server.workspace();
-    const other = await person(server, { [elsewhere]: 'admin' });
-    const invited = await other.browser.call('POST', `/workspaces/${elsewhere}/invitations`, {
-      email: grace.email,
-      role: 'viewer',
-    });
-    const token = invited.body.path.split('#')[1];
-    expect(outcome(await new Browser(server).call('POST', '/links/accept-invitation', { token, password: PASSWORD }))).toBe(
-      '200 ok',
-    );
-    expect(outcome(await use(first, 'another good password'))).toBe('410 link_not_valid');
-
-    const made = await admin.browser.call('POST', `${member(second.id)}/password-reset`);
-    expect(await setRole(second, admin, 'viewer')).toBe('200 ok');
-    expect(outcome(await use(made.body.path, 'another good password'))).toBe('410 link_not_valid');
   });
 });

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Role } from '@countersign/core/portal/route';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { operatorsResetLink } from '../../src/people/reset-links.ts';
+import { changeRoleOf } from '../../src/storage/memberships.ts';
+import { voidLinksOf } from '../../src/storage/one-time-links.ts';
+import { lockAccount } from '../../src/storage/people.ts';
+import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+
+const server: TestServer = await testServer();
+let workspace: string;
+let admin: Someone;
+
+beforeEach(async () => {
+  workspace = await server.workspace();
+  admin = await person(server, { [workspace]: 'admin' });
+});
+
+const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
+const setRole = async (by: Someone, of: Someone, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
+const look = async (who: Someone) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
+const recorded = () =>
+  server.database.sql(
+    `SELECT actor, action, document::json ->> 'subject' AS subject FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq`,
+    [workspace],
+  );
+
+describe('a password reset by an admin', () => {
+  const ask = (of: Someone) => admin.browser.call('POST', `${member(of.id)}/password-reset`);
+  const use = (path: string, password: string, browser = new Browser(server)) =>
+    browser.call('POST', '/links/reset-password', { token: path.split('#')[1], password });
+
+  test('is a link that works once: the old password is dead, and so is every session', async () => {
+    const grace = await person(server, { [workspace]: 'viewer' });
+    const { body } = await ask(grace);
+    expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(60);
+    const browser = new Browser(server);
+    expect((await use(body.path, 'another good password', browser)).body.person.id).toBe(grace.id);
+    expect(outcome(await browser.call('GET', '/session'))).toBe('200 ok');
+    expect(await look(grace)).toBe('401 not_signed_in');
+    expect(outcome(await use(body.path, 'a third good password'))).toBe('410 link_not_valid');
+    const signIn = (password: string) => new Browser(server).call('POST', '/session', { email: grace.email, password });
+    expect(outcome(await signIn(PASSWORD))).toBe('401 sign_in_failed');
+    expect(outcome(await signIn('another good password'))).toBe('200 ok');
+    expect(await recorded()).toMatchObject([
+      { actor: `user:${admin.id}`, action: 'member.password_reset', subject: `user:${grace.id}` },
+    ]);
+  });
+
+  test('is refused for somebody who belongs to a workspace of others: it would open that one too', async () => {
+    const elsewhere = await server.workspace();
+    const grace = await person(server, { [workspace]: 'viewer', [elsewhere]: 'viewer' });
+    expect(outcome(await ask(grace))).toBe('409 refused');
+    await server.database.sql(`INSERT INTO countersign.memberships (tenant_id, person_id, role) VALUES ($1, $2, 'approver')`, [
+      elsewhere,
+      admin.id,
+    ]);
+    expect(outcome(await ask(grace))).toBe('409 refused');
+    await server.database.sql(`UPDATE countersign.memberships SET role = 'admin' WHERE tenant_id = $1 AND person_id = $2`, [
+      elsewhere,
+      admin.id,
+    ]);
+    expect(outcome(await ask(grace))).toBe('200 ok');
+  });
+
+  test('by the operator is for anybody who has an account, and is in the ledger of each workspace that it opens', async () => {
+    const grace = await person(server, { [workspace]: 'viewer' });
+    const stranger = await person(server);
+    for (const { email, id } of [grace, stranger]) {
+      const { path } = await operatorsResetLink(server.open.pool, email.toUpperCase());
+      expect((await use(path, 'another good password')).body.person.id).toBe(id);
+    }
+    expect(await recorded()).toMatchObject([{ actor: 'operator', action: 'member.password_reset', subject: `user:${grace.id}` }]);
+  });
+
+  test('is void once the person has joined another workspace, or the admin is one no more', async () => {
+    const [grace, second] = [await person(server, { [workspace]: 'viewer' }), await person(server, { [workspace]: 'admin' })];
+    const first = (await ask(grace)).body.path;
+    const elsewhere = await server.workspace();
+    const other = await person(server, { [elsewhere]: 'admin' });
+    const invited = await other.browser.call('POST', `/workspaces/${elsewhere}/invitations`, {
+      email: grace.email,
+      role: 'viewer',
+    });
+    const token = invited.body.path.split('#')[1];
+    expect(outcome(await new Browser(server).call('POST', '/links/accept-invitation', { token, password: PASSWORD }))).toBe(
+      '200 ok',
+    );
+    expect(outcome(await use(first, 'another good password'))).toBe('410 link_not_valid');
+
+    const made = await admin.browser.call('POST', `${member(second.id)}/password-reset`);
+    expect(await setRole(second, admin, 'viewer')).toBe('200 ok');
+    expect(outcome(await use(made.body.path, 'another good password'))).toBe('410 link_not_valid');
+  });
+
+  /** Somebody who is admin of both workspaces, and a member whom they may reset therefore; and who is admin beside them elsewhere. */
+  async function adminOfTwo() {
+    const elsewhere = await server.workspace();
+    const both = await person(server, { [workspace]: 'admin', [elsewhere]: 'admin' });
+    const grace = await person(server, { [workspace]: 'viewer', [elsewhere]: 'admin' });
+    const second = await person(server, { [elsewhere]: 'admin' });
+    const demote = async () =>
+      outcome(await second.browser.call('PATCH', `/workspaces/${elsewhere}/members/${both.id}`, { role: 'viewer' }));
+    return { elsewhere, both, grace, demote, reset: () => both.browser.call('POST', `${member(grace.id)}/password-reset`) };
+  }
+
+  test('made in one workspace is void once the admin is one no more in another that it opens', async () => {
+    const { demote, reset } = await adminOfTwo();
+    const { body } = await reset();
+    expect(await demote()).toBe('200 ok');
+    expect(outcome(await use(body.path, 'another good password'))).toBe('410 link_not_valid');
+  });
+
+  test('is not made while the admin ceases to be one in another workspace that it opens', async () => {
+    const { elsewhere, both, reset } = await adminOfTwo();
+    let answer: Promise<Answer> | undefined;
+    await inTenantTransaction(server.open.pool, elsewhere, async (tx) => {
+      await changeRoleOf(tx, both.id, 'viewer');
+      await lockAccount(tx, both.id);
+      answer = reset();
+      await Promise.race([answer, waitingForALock()]);
+    });
+    expect(outcome(await answer!)).toBe('409 refused');
+  });
+
+  test('used while the person joins another workspace waits for that, and neither fails', async () => {
+    const grace = await person(server, { [workspace]: 'viewer' });
+    const { body } = await ask(grace);
+    let answer: Promise<Answer> | undefined;
+    // What joining does, in its order: the account, then the links.
+    await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
+      await lockAccount(tx, grace.id);
+      answer = use(body.path, 'another good password');
+      await Promise.race([answer, waitingForALock()]);
+      await voidLinksOf(tx, grace.id);
+    });
+    expect(outcome(await answer!)).toBe('410 link_not_valid');
+  });
+
+  test('is none for the own account: a session without the password does not change it', async () => {
+    expect(outcome(await ask(admin))).toBe('409 refused');
+    expect(await recorded()).toEqual([]);
+  });
+});
+
+/** Resolves when some statement waits for a row that another transaction has locked. */
+async function waitingForALock(): Promise<void> {
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await server.database.sql(waiting)).length === 0) await sleep(5);
+}
