@@ -2,11 +2,17 @@ import { isDateTime } from '@countersign/core/domain/instant';
 import { PAGE_ITEMS_DEFAULT } from '@countersign/core/portal/listing';
 import { validationFailed } from '../api-error.ts';
 
+/** The largest number that PostgreSQL's integer holds. */
+const INT4_MAX = 0x7fff_ffff;
+/** Instants as cursors have them (fragments.ts, `instantKey`). Other forms, and the year 0, are no timestamps to PostgreSQL. */
+const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
 /** The forms that the parts of a cursor may have. What comes back need not be what was given out. */
 const FORMS = {
   uuid: (part: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(part),
   whole: (part: string) => /^(0|[1-9]\d{0,14})$/.test(part),
-  instant: isDateTime,
+  place: (part: string) => /^(0|[1-9]\d{0,9})$/.test(part) && Number(part) <= INT4_MAX,
+  instant: (part: string) => INSTANT.test(part) && isDateTime(part),
   label: (part: string) => part.isWellFormed() && !/\p{Cc}/u.test(part),
 } as const;
 

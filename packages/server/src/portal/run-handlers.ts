@@ -28,7 +28,7 @@ const JSON_FILE = 'application/json; charset=utf-8';
 /** Traces and telemetry events: the list, and one of them. */
 export const runHandlers = handlers({
   'runs.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['uuid', 'whole']);
+    const after = readCursor(query.cursor, ['uuid', 'place']);
     const place = after === null ? null : { id: after[0], ordinal: Number(after[1]) };
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const filter = {
@@ -67,7 +67,7 @@ export const runHandlers = handlers({
     }),
 
   'runs.spans': async ({ workspace, params, query, parts }) => {
-    const after = readCursor(query.cursor, ['whole', 'whole', 'whole']);
+    const after = readCursor(query.cursor, ['place', 'place', 'whole']);
     const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
     const first = Number(after?.[2] ?? 0);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {

@@ -106,6 +106,38 @@ describe('a wrong member of a query', () => {
   );
 });
 
+describe('a cursor that was made by hand, in the form of some list', () => {
+  const instants = [
+    '0000-01-01T00:00:00.000000Z',
+    '0001-01-01T00:00:00+23:59',
+    '9999-12-31T23:59:59-23:59',
+    '2016-12-31T23:59:60.000000Z',
+    '2016-12-31T23:59:59+16:30',
+  ];
+  const numbers = ['0', '2147483648', '999999999999999'];
+  const labels = ['%', '\u202e', '\u{10ffff}', '\ud800'];
+  const forged = [
+    ...instants.flatMap((at) => [randomUUID(), ...numbers, ...labels].map((behind) => [at, behind])),
+    ...numbers.flatMap((number) => [
+      [number],
+      [randomUUID(), number],
+      [number, '0', '0'],
+      ['0', number, '0'],
+      ['0', '0', number],
+    ]),
+    ...labels.map((label) => [label]),
+  ].map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url'));
+
+  test.each(inQueries.filter(({ member }) => member === 'cursor'))(
+    '$name: leads to a page or is refused, and is no fault of the server',
+    async ({ name }) => {
+      const statuses = new Set<number>();
+      for (const cursor of forged) statuses.add((await admin.ask(name, { params, query: { cursor } })).status);
+      expect([...statuses].filter((status) => status !== 200 && status !== 422)).toEqual([]);
+    },
+  );
+});
+
 /** Bodies that are good but for what is tried. */
 const GOOD_BODIES: Partial<Record<RouteName, () => Record<string, unknown>>> = {
   'workspace.rename': () => ({ name: 'other' }),
