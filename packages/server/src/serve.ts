@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import pino, { type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { keepCheckpoints } from './checkpoint-keeper.ts';
 import { folderSink } from './checkpoint-sink.ts';
 import type { Config } from './config.ts';
@@ -22,6 +22,7 @@ import { setUpLink } from './people/one-time-links.ts';
 import { PAGES_FOLDER, readBuiltPages } from './portal/built-pages.ts';
 import { registerPages } from './portal/pages.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
+import { serverLog } from './server-log.ts';
 import { welcome } from './welcome.ts';
 
 /** How long requests under way may take to end once the server is told to stop. */
@@ -35,10 +36,7 @@ const STOP_LIMIT_MS = 9_000;
  * (and stops the embedded one) and returns 0. Throws an ExitError when it cannot start.
  */
 export async function serve(config: Config): Promise<number> {
-  const log = pino({
-    level: config.logLevel,
-    redact: ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-service-key"]'],
-  });
+  const log = serverLog(config.logLevel);
   const stop = stopSignal();
   const database = await openDatabase(config, (line) => log.info(line));
   try {

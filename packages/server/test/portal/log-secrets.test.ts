@@ -1,0 +1,66 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { serverLog } from '../../src/server-log.ts';
+import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+const lines: string[] = [];
+let server: TestServer;
+let workspace: string;
+let admin: Someone;
+
+beforeAll(async () => {
+  const log = serverLog('trace', { write: (line) => void lines.push(line) });
+  server = await testServer({ log });
+  workspace = await server.workspace();
+  admin = await person(server, { [workspace]: 'admin' }, 'ada@example.com');
+});
+beforeEach(() => {
+  lines.length = 0;
+});
+
+const NEW = 'another good password';
+
+/** Expects lines to have been written, and none of these texts in any. */
+function expectUnsaid(secrets: readonly (string | undefined)[]): void {
+  const log = lines.join('');
+  expect(lines.length).toBeGreaterThan(0);
+  for (const secret of secrets) {
+    expect(secret!.length).toBeGreaterThan(8);
+    expect(log).not.toContain(secret);
+  }
+}
+
+test('whatever is logged, passwords, cookies, one-time links, keys and e-mail addresses are not, at the most talkative level', async () => {
+  const in_ = `/workspaces/${workspace}`;
+  const secrets: (string | undefined)[] = [PASSWORD, NEW, 'wrong password', 'ada@example.com', 'grace@example.com'];
+  const browser = new Browser(server);
+  await browser.call('POST', '/session', { email: 'ada@example.com', password: 'wrong password' });
+  await browser.call('POST', '/session', { email: 'ada@example.com', password: PASSWORD });
+  const { body: invited } = await browser.call('POST', `${in_}/invitations`, { email: 'grace@example.com', role: 'viewer' });
+  const token = invited.path.split('#')[1];
+  await new Browser(server).call('POST', '/links/show', { token });
+  for (let twice = 0; twice < 2; twice += 1)
+    await new Browser(server).call('POST', '/links/accept-invitation', { token, name: 'Grace', password: NEW });
+  const { body: minted } = await browser.call('POST', `${in_}/keys`, { kind: 'live', name: 'k', scopes: ['audit'] });
+  await server.post(paths.audit, minted.key, { actor: 'a', action: 'b' });
+  await server.post(paths.audit, minted.key.slice(0, -1), { actor: 'a', action: 'b' });
+  const { body: signing } = await browser.call('GET', `${in_}/signing`);
+  const shown = await browser.call('POST', `${in_}/decision-keys/${signing.decision_keys[0].key_id}/show`);
+  secrets.push(token, minted.key, minted.key.split('.')[1], shown.body.decision_key);
+  secrets.push(browser.cookie!.split('=')[1], admin.browser.cookie!.split('=')[1]);
+  expectUnsaid(secrets);
+});
+
+test('a row that breaks a rule of the database is logged by the rule, not by what stands in it', async () => {
+  const { body } = await admin.browser.call('POST', `/workspaces/${workspace}/invitations`, {
+    email: 'eve@example.com',
+    role: 'viewer',
+  });
+  await server.database.sql(`ALTER TABLE countersign.people ADD CONSTRAINT no_eve CHECK (email NOT LIKE 'eve@%')`);
+  const claim = { token: body.path.split('#')[1], name: 'Eve', password: NEW };
+  const { status } = await new Browser(server).call('POST', '/links/accept-invitation', claim);
+  await server.database.sql('ALTER TABLE countersign.people DROP CONSTRAINT no_eve');
+  expect(status).toBe(500);
+  expect(lines.join('')).toContain('no_eve');
+  expectUnsaid(['$argon2id$', 'eve@example.com', NEW]);
+});
