@@ -47,8 +47,18 @@ function checked(schema: TSchema): (value: unknown) => unknown {
 /** What nobody who is signed in has sent counts together. */
 const NOBODY = 'nobody';
 
+/**
+ * Largest body of somebody who is not signed in: the longest names, address, password and link there may be, each character as an escape,
+ * are less. More would be room and work for whoever asks.
+ */
+const NOBODYS_BYTES_MAX = 32 * 1024;
+
 async function jsonOf(request: FastifyRequest, { person }: WhoAsks, { bytesMax, reading }: PortalParts): Promise<unknown> {
-  const { document, leave } = await readBody(request.raw, { bytesMax, admission: reading, tenantId: person?.id ?? NOBODY });
+  const limits =
+    person === undefined
+      ? { bytesMax: Math.min(bytesMax, NOBODYS_BYTES_MAX), tenantId: NOBODY }
+      : { bytesMax, tenantId: person.id };
+  const { document, leave } = await readBody(request.raw, { ...limits, admission: reading });
   try {
     return parseJson(document).value;
   } finally {

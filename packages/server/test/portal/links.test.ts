@@ -185,7 +185,7 @@ describe('what a link cannot be used for', () => {
     expect(outcome(await open(new Browser(server), 'show', { token }))).toBe('200 ok');
   });
 
-  test.each(['', 'x', 'A'.repeat(43), 'A'.repeat(60_000), '\u0000', '%00'])(
+  test.each(['', 'x', 'A'.repeat(43), 'A'.repeat(20_000), '\u0000', '%00'])(
     'an unknown token is one and the same 410 (%#)',
     async (token) => {
       expect(outcome(await open(new Browser(server), 'show', { token }))).toBe(GONE);

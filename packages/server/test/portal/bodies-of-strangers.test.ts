@@ -1,0 +1,40 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { Browser } from '../bed/portal-browser.ts';
+import { type Answer, testServer } from '../bed/test-server.ts';
+
+const server = await testServer();
+const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+
+describe('a body of somebody who is not signed in', () => {
+  const token = 'A'.repeat(43);
+  const escaped = (text: string) =>
+    text
+      .split('')
+      .map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join('');
+  const longest = () => {
+    const [label, email] = [escaped('\u{1f600}'.repeat(512)), escaped(`${'a'.repeat(64)}@${'b'.repeat(181)}.example`)];
+    const typed = { token: escaped(token), password: escaped('x'.repeat(1024)), name: label, email, workspace_name: label };
+    return `{${Object.entries(typed)
+      .map(([member, text]) => `"${member}":"${text}"`)
+      .join(',')}}`;
+  };
+
+  test('may hold the longest that there is to type, however it is written', async () => {
+    expect(outcome(await new Browser(server).call('POST', '/links/set-up', longest()))).toBe('410 link_not_valid');
+  });
+
+  test('may be no larger, packed or not: reading it is work that anybody could ask for', async () => {
+    const body = `{${' '.repeat(32 * 1024)}}`;
+    const gzip = { 'content-encoding': 'gzip', 'content-type': 'application/json', origin: server.url };
+    for (const path of [
+      '/session',
+      ...['show', 'set-up', 'accept-invitation', 'reset-password', 'sign-in'].map((to) => `/links/${to}`),
+    ]) {
+      expect(outcome(await new Browser(server).call('POST', path, body))).toBe('413 payload_too_large');
+      const packed = await fetch(`${server.url}/api/portal${path}`, { method: 'POST', headers: gzip, body: gzipSync(body) });
+      expect(packed.status).toBe(413);
+    }
+  });
+});
