@@ -1,0 +1,69 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { networkOf } from '../../src/people/sign-in-limit.ts';
+import { Browser, PASSWORD, person } from '../bed/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+
+let proxied: TestServer;
+let direct: TestServer;
+
+beforeAll(async () => {
+  proxied = await testServer({ behindProxy: true });
+  direct = await testServer({ database: proxied.database });
+  await person(proxied, {}, 'ada@example.com');
+});
+beforeEach(() => proxied.database.sql('DELETE FROM countersign.sign_in_attempts'));
+
+const WRONG = 'not the password';
+const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+
+/** Tries to sign in through the proxy, which says where it comes from. */
+const attempt = async (email: string, password: string, from = '203.0.113.7') => {
+  const headers = { origin: proxied.url.replace('http:', 'https:'), 'x-forwarded-for': from };
+  return outcome(await new Browser(proxied).call('POST', '/session', { email, password }, headers));
+};
+/** How many of 55 tries, each at another account, have had their password looked at. */
+async function lookedAt(tries: (number: number) => Promise<string>): Promise<number> {
+  const outcomes = await Promise.all(Array.from({ length: 55 }, (_, number) => tries(number)));
+  return outcomes.filter((each) => each === '401 sign_in_failed').length;
+}
+
+describe('the limit of tries by where they come from', () => {
+  test('reached, shuts no accounts, and keeps nothing of them', async () => {
+    const rows = () => proxied.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.sign_in_attempts');
+    expect(await lookedAt((number) => attempt(`person-${number}@example.com`, WRONG))).toBe(50);
+    const before = await rows();
+    for (let number = 0; number < 12; number += 1) {
+      expect(await attempt('ada@example.com', WRONG)).toBe('429 rate_limited');
+      expect(await attempt(`more-${number}@example.com`, WRONG)).toBe('429 rate_limited');
+    }
+    expect(await rows()).toEqual(before);
+    expect(await attempt('ada@example.com', PASSWORD, '203.0.113.8')).toBe('200 ok');
+  });
+
+  test('is not got round without a proxy, by headers that only a proxy may write', async () => {
+    const claim = async (number: number) => {
+      const headers = { 'x-forwarded-for': `203.0.113.${number}`, forwarded: `for=203.0.113.${number}` };
+      const typed = { email: `person-${number}@example.com`, password: WRONG };
+      return outcome(await new Browser(direct).call('POST', '/session', typed, headers));
+    };
+    expect(await lookedAt(claim)).toBe(50);
+  });
+
+  test('is not got round behind a proxy, by what stands before its own word or by other ports', async () => {
+    const from = (number: number) => `203.0.113.${number}, 198.51.100.77:${4000 + number}`;
+    expect(await lookedAt((number) => attempt(`person-${number}@example.com`, WRONG, from(number)))).toBe(50);
+  });
+
+  test.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['2001:0DB8:0000:0001:aaaa:bbbb:cccc:dddd', '2001:db8:0:1'],
+    ['::1', '0:0:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['192.0.2.1:40001', '192.0.2.1'],
+    ['[2001:db8::1]:40001', '2001:db8:0:0'],
+    ['[2001:db8::1]', '2001:db8:0:0'],
+    ['unknown', 'unknown'],
+  ])('%s counts as %s', (address, network) => expect(networkOf(address)).toBe(network));
+});
