@@ -15,6 +15,8 @@ export interface Given<N extends RouteName> {
 /** Somebody who uses a workspace's pages. */
 export interface PortalClient {
   id: string;
+  /** The workspace that they use. */
+  workspace: string;
   browser: Browser;
   /** Calls a route by its name and gives back whatever is answered. */
   ask<N extends RouteName>(name: N, given?: Given<N>): Promise<Answer>;
@@ -47,6 +49,7 @@ export async function portalClient(server: TestServer, workspace: string, role: 
     browser.call(PORTAL_ROUTES[name].method, pathOf(name, given), given.body);
   return {
     id,
+    workspace,
     browser,
     ask,
     get: async (name, given = {}) => {

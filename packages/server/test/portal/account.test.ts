@@ -1,4 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { inPersonTransaction } from '../../src/database/transaction.ts';
+import { hashPassword } from '../../src/people/password-hash.ts';
+import { lockAccount, setPassword } from '../../src/storage/people.ts';
+import { deleteSessionsOf } from '../../src/storage/sessions.ts';
+import { waitingForALock } from '../bed/lock-wait.ts';
 import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
 
@@ -61,6 +66,20 @@ describe('changing the own password', () => {
       expect(alive).toHaveLength(1);
       expect(await look(ada.browser)).toBe('200 ok');
     }
+  });
+
+  test('that is under way makes a sign-in by the old one wait, and then refuses it', async () => {
+    const hash = await hashPassword(NEW);
+    let signingIn: ReturnType<typeof signedIn> | undefined;
+    await inPersonTransaction(server.open.pool, ada.id, async (tx) => {
+      await lockAccount(tx, ada.id);
+      await setPassword(tx, ada.id, hash);
+      await deleteSessionsOf(tx, ada.id);
+      signingIn = signedIn(ada.email);
+      await Promise.race([signingIn, waitingForALock(server.database)]);
+    });
+    expect((await signingIn!).outcome).toBe('401 sign_in_failed');
+    expect(await server.database.sql('SELECT 1 FROM countersign.sessions WHERE person_id = $1', [ada.id])).toEqual([]);
   });
 
   test('done twice at once is done once', async () => {

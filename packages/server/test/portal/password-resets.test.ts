@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '@countersign/core/portal/route';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
@@ -6,6 +5,7 @@ import { operatorsResetLink } from '../../src/people/reset-links.ts';
 import { changeRoleOf } from '../../src/storage/memberships.ts';
 import { voidLinksOf } from '../../src/storage/one-time-links.ts';
 import { lockAccount } from '../../src/storage/people.ts';
+import { waitingForALock } from '../bed/lock-wait.ts';
 import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
 
@@ -121,7 +121,7 @@ describe('a password reset by an admin', () => {
       await changeRoleOf(tx, both.id, 'viewer');
       await lockAccount(tx, both.id);
       answer = reset();
-      await Promise.race([answer, waitingForALock()]);
+      await Promise.race([answer, waitingForALock(server.database)]);
     });
     expect(outcome(await answer!)).toBe('409 refused');
   });
@@ -134,7 +134,7 @@ describe('a password reset by an admin', () => {
     await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
       await lockAccount(tx, grace.id);
       answer = use(body.path, 'another good password');
-      await Promise.race([answer, waitingForALock()]);
+      await Promise.race([answer, waitingForALock(server.database)]);
       await voidLinksOf(tx, grace.id);
     });
     expect(outcome(await answer!)).toBe('410 link_not_valid');
@@ -145,9 +145,3 @@ describe('a password reset by an admin', () => {
     expect(await recorded()).toEqual([]);
   });
 });
-
-/** Resolves when some statement waits for a row that another transaction has locked. */
-async function waitingForALock(): Promise<void> {
-  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  while ((await server.database.sql(waiting)).length === 0) await sleep(5);
-}

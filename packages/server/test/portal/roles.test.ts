@@ -66,15 +66,24 @@ describe('every route of the portal, asked by everybody', () => {
     );
   });
 
-  test('what anybody may ask without a session is this, and no more', () => {
-    expect(routes.filter(([, { access }]) => access === 'anyone').map(([name]) => name)).toEqual([
-      'session.sign_in',
-      'links.show',
-      'links.set_up',
-      'links.accept_invitation',
-      'links.reset_password',
-      'links.sign_in',
-    ]);
+  // Written out, for the table above takes each route's own word for who may call it.
+  test.each<[PortalRoute['access'], RegExp]>([
+    ['anyone', /^(session\.sign_in|links\.\w+)$/],
+    ['person', /^(session|sessions|account)\.(?!sign_in$)\w+$/],
+    ['approver', /^(approvals\.(approve|reject|withdraw)|recertifications\.close)$/],
+    [
+      'admin',
+      /^(keys\.\w+|key_events\.list|decision_keys\.\w+|members\.(change_role|remove|reset_password)|invitations\.\w+|workspace\.rename|agents\.set_risk|incidents\.open|violations\.record)$/,
+    ],
+  ])('%s: what is asked by this rule is this, and no more', (access, names) => {
+    expect(routes.filter(([, route]) => route.access === access).map(([name]) => name)).toEqual(
+      routes.map(([name]) => name).filter((name) => names.test(name)),
+    );
+  });
+
+  test('whoever may read everything changes nothing, but that they may leave', () => {
+    const changing = routes.filter(([, { access, method }]) => access === 'viewer' && method !== 'GET');
+    expect(changing.map(([name]) => name)).toEqual(['members.leave']);
   });
 
   test('a session that has ended, a forged one and one of another name are nobody', async () => {

@@ -1,0 +1,122 @@
+import type { PortalRoute } from '@countersign/core/portal/route';
+import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+/** An admin of a workspace with something in it, and an admin of another one, where there is as much. */
+let admin: PortalClient;
+let other: PortalClient;
+/** Something of the other workspace for each parameter that names something of one workspace alone. */
+let theirs: Record<string, string>;
+/** Texts that stand in answers about the other workspace alone. */
+const MARK = 'of-the-other-workspace';
+
+async function furnish(client: PortalClient, mark: string): Promise<Record<string, string>> {
+  const key = await server.key(client.workspace);
+  const send = async (path: string, body: object) => (await server.post(path, key, body)).body;
+  const agent_name = `agent-${mark}`;
+  const trace = await send(paths.traces, {
+    trace_id: `run-${mark}`,
+    session_id: mark,
+    agent_name,
+    spans: [{ span_id: 's', kind: 'llm', name: mark }],
+  });
+  await send(paths.telemetry, { trace_id: `event-${mark}`, outcome: 'x', agent_name });
+  const evaluation = await send(paths.evaluations, { name: mark, agent_name, status: 'passing', pass_rate: 95 });
+  const decision = await send(paths.promotionCheck, { agent_name });
+  const agent = (await client.get('agents.list')).items[0]!.id;
+  const body = { agent_id: agent, severity: 'low', description: mark, recertify: true };
+  return {
+    agent,
+    trace: trace.id,
+    evaluation: evaluation.id,
+    decision: decision.decision_id,
+    submission: (await client.get('runs.list', { query: { source: 'telemetry' } })).items[0]!.id,
+    incident: (await client.get('incidents.open', { body })).id,
+    prefix: (await client.get('keys.list')).items[0]!.prefix,
+    key: (await client.get('signing.read')).decision_keys[0]!.key_id,
+  };
+}
+
+beforeAll(async () => {
+  server = await testServer();
+  const [own, another] = [await server.workspace(), await server.workspace(MARK)];
+  admin = await portalClient(server, own, 'admin');
+  other = await portalClient(server, another, 'admin');
+  await furnish(admin, 'own');
+  theirs = await furnish(other, MARK);
+});
+
+const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
+const named = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, parameter]) => parameter!);
+/** What stands for parameters that are no names of one workspace's things. */
+const ANYWHERE = { seq: '1', number: '1', ordinal: '0', log: 'audit' };
+const BODIES: Partial<Record<RouteName, object>> = {
+  'agents.set_risk': { risk_level: 'high' },
+  'approvals.approve': { rationale: 'r' },
+  'approvals.reject': { rationale: 'r' },
+  'approvals.withdraw': { rationale: 'r' },
+  'recertifications.close': { rationale: 'r' },
+  'keys.change_scopes': { scopes: ['audit'] },
+};
+const QUERIES: Partial<Record<RouteName, Record<string, string>>> = { 'runs.span': { span_id: 's' } };
+
+/** The whole record of the other workspace. */
+const record = () => server.database.sql('SELECT tenant_id, log, seq FROM countersign.log_heads ORDER BY tenant_id, log');
+
+describe('by the path of the own workspace', () => {
+  const about = routes.filter(([, { path }]) => named(path).some((name) => name !== 'workspace' && !(name in ANYWHERE)));
+
+  test.each(about)('%s: what is of another one is not there, and nothing is done to it', async (name, { body }) => {
+    const before = await record();
+    const given = { params: { ...ANYWHERE, ...theirs }, query: QUERIES[name] ?? {}, ...(body ? { body: BODIES[name] } : {}) };
+    const answer = await admin.ask(name, given);
+    expect([answer.status, answer.body]).toEqual([404, { error: 'not_found', issues: [] }]);
+    expect(await record()).toEqual(before);
+  });
+
+  test.each(['incidents.open', 'violations.record'] as const)('%s: nor in a body', async (name) => {
+    const body = { agent_id: theirs.agent, severity: 'low', description: 'd', policy: 'p', recertify: true };
+    const { policy, recertify, ...both } = body;
+    const answer = await admin.ask(name, { body: name === 'incidents.open' ? { ...both, recertify } : { ...both, policy } });
+    expect(answer.status).toBe(404);
+  });
+
+  const lists = routes.filter(([, { method, query }]) => method === 'GET' && query?.properties.cursor !== undefined);
+  test.each(lists)(
+    '%s: a list has nothing of another one, with its ids as filters and its cursors too',
+    async (name, { query }) => {
+      const members = Object.keys(query!.properties);
+      const filters = {
+        agent_id: theirs.agent!,
+        evaluation_id: theirs.evaluation!,
+        text: `run-${MARK}`,
+        session_id: MARK,
+        search: MARK,
+      };
+      const params = { trace: theirs.trace! };
+      const answers = [await admin.ask(name, { params })];
+      for (const [member, value] of Object.entries(filters))
+        if (members.includes(member)) answers.push(await admin.ask(name, { params, query: { [member]: value } }));
+      const { next } = (await other.ask(name, { params, ...(members.includes('limit') ? { query: { limit: '1' } } : {}) })).body;
+      if (next != null) answers.push(await admin.ask(name, { params, query: { cursor: next } }));
+      for (const { status, body } of answers) {
+        expect([200, 404]).toContain(status);
+        for (const secret of [MARK, ...Object.values(theirs)]) expect(JSON.stringify(body)).not.toContain(secret);
+      }
+    },
+  );
+});
+
+test('by the path of another workspace nothing is there at all', async () => {
+  for (const [name] of routes) expect([name, (await admin.browser.call(...whole(name))).status]).toEqual([name, 404]);
+});
+
+/** A route of the other workspace with all its parameters, which are right. */
+function whole(name: RouteName): [method: string, path: string, body: unknown] {
+  const { method, path, body } = PAGE_ROUTES[name as keyof typeof PAGE_ROUTES] as PortalRoute;
+  const values: Record<string, string> = { ...ANYWHERE, ...theirs, workspace: other.workspace };
+  return [method, path.replace('/api/portal', '').replace(/:(\w+)/g, (_, parameter: string) => values[parameter]!), body && {}];
+}
