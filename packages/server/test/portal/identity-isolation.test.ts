@@ -91,6 +91,10 @@ describe('through the API', () => {
     expect((await browser.call('GET', `${own}/members`)).body.items.map((each: { person_id: string }) => each.person_id)).toEqual(
       [ada.id],
     );
-    expect((await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items).toHaveLength(1);
+    expect((await browser.call('GET', `${own}/invitations`)).body.items).toEqual([]);
+    // Nor by inviting the same person: an invitation takes the place of one's own alone.
+    const same = { email: 'x@example.com', role: 'viewer' };
+    expect((await browser.call('POST', `${own}/invitations`, same)).status).toBe(200);
+    expect((await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items).toMatchObject([{ id }]);
   });
 });

@@ -1,5 +1,9 @@
 import type { Role } from '@countersign/core/portal/route';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { lockLogs } from '../../src/ledger/advance.ts';
+import { changeRoleOf } from '../../src/storage/memberships.ts';
+import { waitingForALock } from '../bed/lock-wait.ts';
 import { Browser, person, type Someone } from '../bed/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
 
@@ -71,6 +75,28 @@ describe('roles and memberships', () => {
     expect(await setRole(admin, second, 'viewer')).toBe('200 ok');
     const token = body.path.split('#')[1];
     expect(outcome(await new Browser(server).call('POST', '/links/show', { token }))).toBe('410 link_not_valid');
+  });
+});
+
+describe('an admin whose role is being taken', () => {
+  test.each([
+    [
+      'invite',
+      (by: Someone) => by.browser.call('POST', `/workspaces/${workspace}/invitations`, { email: 'x@example.com', role: 'admin' }),
+    ],
+    ['take the role of who takes theirs', (by: Someone) => by.browser.call('PATCH', member(admin.id), { role: 'viewer' })],
+    ['remove who takes theirs', (by: Someone) => by.browser.call('DELETE', member(admin.id))],
+  ])('cannot %s: it waits, and is refused', async (_what, act) => {
+    const second = await person(server, { [workspace]: 'admin' });
+    let answer: Promise<Answer> | undefined;
+    await inTenantTransaction(server.open.pool, workspace, async (tx) => {
+      await lockLogs(tx, ['audit']);
+      await changeRoleOf(tx, second.id, 'viewer');
+      answer = act(second);
+      await Promise.race([answer, waitingForALock(server.database)]);
+    });
+    expect(outcome(await answer!)).toBe('409 refused');
+    expect(await recorded()).toEqual([]);
   });
 });
 

@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { inPersonTransaction } from '../../src/database/transaction.ts';
+import { addMember } from '../../src/people/add-member.ts';
+import { setUpLink } from '../../src/people/one-time-links.ts';
+import { hashPassword } from '../../src/people/password-hash.ts';
+import { operatorsResetLink } from '../../src/people/reset-links.ts';
+import { lockAccount, setPassword } from '../../src/storage/people.ts';
+import { waitingForALock } from '../bed/lock-wait.ts';
+import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let admin: Someone;
+
+beforeAll(async () => {
+  server = await testServer();
+});
+
+const NEW = 'another good password';
+const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
+const use = (purpose: string, link: { path: string }, typed: object) =>
+  new Browser(server).call('POST', `/links/${purpose}`, { token: tokenOf(link), ...typed });
+const invite = async (by: Someone, where: string, email: string) =>
+  (await by.browser.call('POST', `/workspaces/${where}/invitations`, { email, role: 'viewer' })).body as { path: string };
+
+describe('the link for the first start', () => {
+  test('is dead once somebody has a password by another way', async () => {
+    const { pool } = server.open;
+    const first = (await setUpLink(pool))!;
+    workspace = await server.workspace();
+    const guest = { email: 'guest@example.com', name: 'Guest', role: 'viewer' } as const;
+    await addMember(pool, workspace, guest, 'operator');
+    expect(outcome(await use('show', first, {}))).toBe('200 ok');
+    expect(outcome(await use('reset-password', await operatorsResetLink(pool, guest.email), { password: NEW }))).toBe('200 ok');
+    expect(outcome(await use('show', first, {}))).toBe('410 link_not_valid');
+    admin = await person(server, { [workspace]: 'admin' });
+  });
+});
+
+describe('a changed password', () => {
+  test('ends every other link that resets it', async () => {
+    const grace = await person(server, { [workspace]: 'viewer' });
+    const make = async () =>
+      (await admin.browser.call('POST', `/workspaces/${workspace}/members/${grace.id}/password-reset`)).body as { path: string };
+    const [one, two, three] = [await make(), await make(), await make()];
+    expect(outcome(await use('reset-password', one, { password: NEW }))).toBe('200 ok');
+    expect(outcome(await use('reset-password', two, { password: PASSWORD }))).toBe('410 link_not_valid');
+    expect(outcome(await use('show', three, {}))).toBe('410 link_not_valid');
+  });
+
+  test('is asked for by an invitation that is being accepted with the one before', async () => {
+    const grace = await person(server);
+    const invitation = await invite(admin, workspace, grace.email);
+    const hash = await hashPassword(NEW);
+    let answer: Promise<Answer> | undefined;
+    await inPersonTransaction(server.open.pool, grace.id, async (tx) => {
+      await lockAccount(tx, grace.id);
+      await setPassword(tx, grace.id, hash);
+      answer = use('accept-invitation', invitation, { password: PASSWORD });
+      await Promise.race([answer, waitingForALock(server.database)]);
+    });
+    expect(outcome(await answer!)).toBe('401 sign_in_failed');
+    expect(outcome(await use('accept-invitation', invitation, { password: NEW }))).toBe('200 ok');
+  });
+});
+
+describe('wrong passwords', () => {
+  test('count wherever one is asked for: at an invitation, and where the own is changed', async () => {
+    const grace = await person(server);
+    const invitation = await invite(admin, workspace, grace.email);
+    const change = { current_password: 'not the password', new_password: NEW };
+    const outcomes: string[] = [];
+    for (let number = 0; number < 6; number += 1) {
+      outcomes.push(outcome(await use('accept-invitation', invitation, { password: 'not the password' })));
+      outcomes.push(outcome(await grace.browser.call('POST', '/account/password', change)));
+    }
+    expect(outcomes).toEqual([...Array(10).fill('401 sign_in_failed'), ...Array(2).fill('429 rate_limited')]);
+    expect(outcome(await use('accept-invitation', invitation, { password: PASSWORD }))).toBe('429 rate_limited');
+  });
+});
+
+describe('a newcomer', () => {
+  test('who joins two workspaces at once is one account, with the password that was first', async () => {
+    const elsewhere = await server.workspace();
+    const other = await person(server, { [elsewhere]: 'admin' });
+    const email = 'newcomer@example.com';
+    const links = [await invite(admin, workspace, email), await invite(other, elsewhere, email)];
+    const answers = await Promise.all(
+      links.map((link, number) => use('accept-invitation', link, { name: 'New', password: `${NEW} ${number}` })),
+    );
+    expect(answers.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
+    const first = answers.findIndex(({ status }) => status === 200);
+    const signIn = (number: number) => new Browser(server).call('POST', '/session', { email, password: `${NEW} ${number}` });
+    expect([outcome(await signIn(first)), outcome(await signIn(1 - first))]).toEqual(['200 ok', '401 sign_in_failed']);
+    expect(outcome(await use('accept-invitation', links[1 - first]!, { password: `${NEW} ${first}` }))).toBe('200 ok');
+  });
+});
