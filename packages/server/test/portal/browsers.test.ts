@@ -43,6 +43,18 @@ describe('a change that another page asks for (cross-site request forgery)', () 
     }
   });
 
+  test('of a host that stands in a header for proxies is refused where there is no proxy', async () => {
+    const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' };
+    expect(outcome(await rename({ origin: 'http://evil.example', ...forwarded }))).toBe('403 cross_origin');
+  });
+
+  test('by another method in disguise is no change', async () => {
+    const disguised = { 'x-http-method-override': 'PATCH', 'x-method-override': 'PATCH', 'x-http-method': 'PATCH' };
+    const answer = await ada.browser.call('POST', '/account?_method=PATCH', { name: 'Mallory' }, disguised);
+    expect(outcome(answer)).toBe('405 method_not_allowed');
+    expect((await ada.browser.call('GET', '/session')).body.person.name).toBe('ada');
+  });
+
   test('an older browser that does not say Sec-Fetch-Site is served by its Origin', async () => {
     expect(outcome(await ada.browser.call('PATCH', '/account', { name: 'ada' }, { 'sec-fetch-site': '' }))).toBe('200 ok');
   });
