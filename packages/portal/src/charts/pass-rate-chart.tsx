@@ -28,7 +28,7 @@ export function PassRateChart({ rates }: { rates: Rates }) {
           <>
             <strong>{percent(read.pass_rate)}</strong>
             <span>
-              {read.name}, {read.status}, {exactTime(read.recorded_at)}
+              <bdi>{read.name}</bdi>, {read.status}, {exactTime(read.recorded_at)}
             </span>
           </>
         )}

@@ -54,7 +54,9 @@ export function MemberMenu({
         submit="Make the link"
         act={reset}
       >
-        <p className="soft">You get a one-time link to pass on. When it is used, all of {member.name}'s sessions end.</p>
+        <p className="soft">
+          You get a one-time link to pass on. When it is used, all of <bdi>{member.name}</bdi>'s sessions end.
+        </p>
       </ConfirmDialog>
       <ConfirmDialog
         opened={asking === 'remove'}

@@ -26,7 +26,7 @@ export function WaitingList({ overview }: { overview: Answer<'overview.read'> })
               Approve {agent.name}
             </Link>
             <span>
-              {evaluation.name}, {percent(evaluation.pass_rate)} · <When at={requested_at} />
+              <bdi>{evaluation.name}</bdi>, {percent(evaluation.pass_rate)} · <When at={requested_at} />
             </span>
           </li>
         ))}

@@ -54,7 +54,7 @@ export function SpanRow(props: {
         )}
         <SpanKind kind={span.kind} />
         <span className={styles.label}>
-          {span.name}
+          <bdi>{span.name}</bdi>
           {span.model !== null && <small> {span.model}</small>}
           {failed && <span className="visually-hidden">, failed</span>}
         </span>
