@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
-import { openWindow } from './chromium.ts';
+import { openWindow } from './window.ts';
 
 /** What would run if a page took it for markup, and what turns all that follows around if nothing holds it. */
 const TURNED = '\u202eturned';
