@@ -1,6 +1,5 @@
 import { NESTING_MAX } from './chain-report.ts';
 import { inexactnessOf } from './exact-json.ts';
-import { deeperThan } from './nesting.ts';
 
 /** The JSON value of an export's line, or what is wrong with the line. Every byte of it is taken as hostile. */
 export function parseLine(line: Uint8Array): { row: unknown } | { fault: string } {
@@ -9,12 +8,18 @@ export function parseLine(line: Uint8Array): { row: unknown } | { fault: string 
   if (bracketsDeeperThan(text, NESTING_MAX)) return { fault: `the line is nested deeper than ${NESTING_MAX}` };
   const parsed = parse(text);
   if ('fault' in parsed) return parsed;
-  if (deeperThan(parsed.row, NESTING_MAX)) return { fault: `the line is nested deeper than ${NESTING_MAX}` };
+  if (isExactly(parsed.row, text)) return parsed;
   // A reader may take the other one of two members, or show the number that was rounded away: one hash, two meanings.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;
   return { fault: inexact.path === '' ? inexact.message : `${inexact.message} (at ${inexact.path})` };
 }
+
+/**
+ * Whether a line says just what was parsed of it: then nothing was lost, and no scan is needed. Lines that we write do. Half a surrogate
+ * pair is escaped alike on both sides, so whatever looks like one is scanned.
+ */
+const isExactly = (row: unknown, text: string): boolean => JSON.stringify(row) === text && !text.includes('\\ud');
 
 /** A byte order mark is kept, and is then no JSON. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -38,6 +43,7 @@ function parse(text: string): { row: unknown } | { fault: string } {
 
 /** Before the text is parsed: a line of brackets alone would become millions of objects. */
 function bracketsDeeperThan(text: string, max: number): boolean {
+  if (!hasMoreOpened(text, max)) return false;
   let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -50,6 +56,18 @@ function bracketsDeeperThan(text: string, max: number): boolean {
       depth += 1;
       if (depth > max) return true;
     } else if (char === 0x7d || char === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+/** Whether more than `max` brackets are opened anywhere, in strings too: fewer cannot be nested deeper, and are found quickly. */
+function hasMoreOpened(text: string, max: number): boolean {
+  let opened = 0;
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      opened += 1;
+      if (opened > max) return true;
+    }
   }
   return false;
 }
