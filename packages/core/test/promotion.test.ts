@@ -46,6 +46,18 @@ describe('the promotion rule', () => {
     expect(decidePromotion(evidence, demand)).toMatchObject({ allowed: false, reason });
   });
 
+  test.each([
+    [0.0002, 'less than a minute old, the limit is 72 hours'],
+    [0.0172, '1 minute old'],
+    [0.9999, '59 minutes old'],
+    [1, '1 hour old'],
+    [1.25, '1.25 hours old'],
+    [72.0001, '72.0001 hours old, the limit is 72 hours'],
+  ])('an age of %d hours is said as a person reads it', (ageHours, words) => {
+    const [recent] = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, demand).checks;
+    expect(recent?.message).toContain(words);
+  });
+
   test('exactly at the limits passes: the age, the threshold', () => {
     expect(decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: 72, pass_rate: 80 } }, demand).allowed).toBe(true);
     expect(decidePromotion({ ...good, agent: highRisk, approval: 'approved' }, demand).allowed).toBe(true);

@@ -133,7 +133,7 @@ const allowed: PromotionDecision = {
       condition: 'recent_passing_evaluation',
       passed: true,
       reason: null,
-      message: 'The latest evaluation is passing and 1.25 hours old, the limit is 24.',
+      message: 'The latest evaluation is passing and 1.25 hours old, the limit is 24 hours.',
     },
     { condition: 'pass_rate', passed: true, reason: null, message: 'The pass rate is 92.5 %, and 90 % is required.' },
     { condition: 'high_risk_approval', passed: true, reason: null, message: 'The agent is not high-risk.' },

@@ -68,7 +68,6 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, maxAgeHour
   if (evaluation === null) {
     return failing(condition, 'no_recent_evaluation', `${agentLabel} has no evaluation; run one and record its result.`);
   }
-  const age = roundedHours(evaluation.ageHours);
   if (!(evaluation.ageHours >= 0)) {
     return failing(
       condition,
@@ -80,7 +79,7 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, maxAgeHour
     return failing(
       condition,
       'no_recent_evaluation',
-      `The latest evaluation of ${agentLabel} is ${age} hours old, the limit is ${maxAgeHours}; run a new one.`,
+      `The latest evaluation of ${agentLabel} is ${ageInWords(evaluation.ageHours)} old, the limit is ${hours(maxAgeHours)}; run a new one.`,
     );
   }
   if (evaluation.status !== 'passing') {
@@ -90,7 +89,10 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, maxAgeHour
       `The latest evaluation of ${agentLabel} is ${evaluation.status}, not passing.`,
     );
   }
-  return passing(condition, `The latest evaluation is passing and ${age} hours old, the limit is ${maxAgeHours}.`);
+  return passing(
+    condition,
+    `The latest evaluation is passing and ${ageInWords(evaluation.ageHours)} old, the limit is ${hours(maxAgeHours)}.`,
+  );
 }
 
 function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Demand): ConditionCheck {
@@ -158,3 +160,13 @@ const failing = (condition: Condition, reason: Reason, message: string): Conditi
 
 /** Hours with at most 4 decimals: our own numbers stay where every JSON printer agrees. */
 export const roundedHours = (hours: number): number => Math.round(hours * 10_000) / 10_000;
+
+const hours = (count: number): string => `${count} ${count === 1 ? 'hour' : 'hours'}`;
+
+/** An age for people; from an hour on as exactly as it is decided by, so that one just above its limit shows as above it. */
+function ageInWords(ageHours: number): string {
+  if (ageHours >= 1) return hours(roundedHours(ageHours));
+  const minutes = Math.floor(ageHours * 60);
+  if (minutes === 0) return 'less than a minute';
+  return `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
+}
