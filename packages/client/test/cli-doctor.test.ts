@@ -54,6 +54,7 @@ describe('doctor', () => {
     expect(await rows()).toBe(before);
     const people = await runCli(['doctor'], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key } });
     expect(people.out).toContain('ok    service');
+    expect(people.out).toContain('note  verify key          none given: signatures are not checked');
     expect(people.out).not.toContain(key.split('.')[1]);
   });
 

@@ -27,6 +27,8 @@ describe('wrong use ends with 2, sends nothing and says what to do', () => {
   test.each<[string, string[], RegExp]>([
     ['no command', [], /a command is missing/],
     ['a command that is none', ['promote'], /there is no command "promote"/],
+    ['half a command', ['evaluate', '--agent', 'a'], /"evaluate" is not a whole command; there is evaluate record/],
+    ['half of two commands', ['verify', 'desicion'], /there is verify decision, verify ledger/],
     ['an option that is none', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
     ['an argument too many', [...agent, 'b'], /takes no argument "b"/],
     ['no agent', ['gate'], /which agent/],

@@ -60,16 +60,16 @@ function withoutCommand(session: Session, args: readonly string[]): Ending {
   if (first === '--version') session.write(`${VERSION}\n`);
   else if (first === '--help' || first === '-h' || first === 'help') session.write(overview(COMMANDS));
   else if (first === undefined) throw wrongUse('a command is missing; countersign --help lists them');
-  else
-    throw wrongUse(
-      `there is no command ${JSON.stringify(
-        args
-          .filter((word) => !word.startsWith('-'))
-          .slice(0, 2)
-          .join(' '),
-      )}; countersign --help lists them`,
-    );
+  else throw wrongUse(unknownCommand(first, args));
   return 'ok';
+}
+
+/** What to type instead, where the first word begins a command. */
+function unknownCommand(first: string, args: readonly string[]): string {
+  const begun = COMMANDS.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  if (begun.length > 0) return `${JSON.stringify(first)} is not a whole command; there is ${begun.join(', ')}`;
+  const words = args.filter((word) => !word.startsWith('-')).slice(0, 2);
+  return `there is no command ${JSON.stringify(words.join(' '))}; countersign --help lists them`;
 }
 
 function report(session: Session, error: unknown): number {

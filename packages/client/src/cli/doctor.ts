@@ -60,6 +60,7 @@ async function examine(session: Session, values: Given, wanted: readonly string[
     async () => readTrusted(session, values['verify-key']),
     (trusted) => (trusted === undefined ? 'none given: signatures are not checked' : 'can be read'),
     found,
+    (trusted) => (trusted === undefined ? null : true),
   );
   if (address === undefined) return found;
   const reached = await diagnoseAddress(session.terminal, address, { timeoutMs, insecureHttp: values['insecure-http'] === true });
@@ -78,10 +79,11 @@ async function tried<T>(
   work: () => Promise<T>,
   words: (value: T) => string,
   found: Diagnosis[],
+  good: (value: T) => true | null = () => true,
 ): Promise<T | undefined> {
   try {
     const value = await work();
-    found.push({ what, ok: true, says: words(value) });
+    found.push({ what, ok: good(value), says: words(value) });
     return value;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
