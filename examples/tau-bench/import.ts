@@ -6,7 +6,7 @@ import { AGENT_NAME, toEvaluations, toTrace } from './convert.ts';
 import { IngestClient, NotTaken } from './ingest-client.ts';
 import { NotPublishedRuns, type PublishedRun, readPublishedRuns } from './published-runs.ts';
 
-const USAGE = `Usage: COUNTERSIGN_KEY=aa_live_... sh scripts/run.sh examples/tau-bench/import.ts --file FILE [--url URL]
+const USAGE = `Usage: COUNTERSIGN_API_KEY=aa_live_... sh scripts/run.sh examples/tau-bench/import.ts --file FILE [--url URL]
 
 Imports the published runs of τ-bench's airline agent as traces and evaluations, and asks the gate about the agent.
 
@@ -14,7 +14,7 @@ Imports the published runs of τ-bench's airline agent as traces and evaluations
   --url URL     the server (default http://127.0.0.1:7300)
   --help        this text
 
-The key comes from the environment variable COUNTERSIGN_KEY and needs the scopes telemetry, evaluations and governance.
+The key comes from the environment variable COUNTERSIGN_API_KEY and needs the scopes telemetry, evaluations and governance.
 The gate's decision goes to standard output as JSON, everything else to standard error.
 
 Exit codes: 0 all is stored and the gate has answered, whatever it answered; 2 wrong use; 3 the file cannot be read or is
@@ -35,10 +35,10 @@ function readArguments(): { file: string; client: IngestClient } | undefined {
     throw new WrongUse('--url must be a URL that begins with http:// or https://');
   const url = new URL(values.url);
   // Never a flag: other users of a machine can read its command lines, and shells keep them.
-  const key = process.env.COUNTERSIGN_KEY?.trim() ?? '';
-  if (key === '') throw new WrongUse('the environment variable COUNTERSIGN_KEY must hold an ingestion key');
+  const key = process.env.COUNTERSIGN_API_KEY?.trim() ?? '';
+  if (key === '') throw new WrongUse('the environment variable COUNTERSIGN_API_KEY must hold an ingestion key');
   if (parseIngestionKey(key) === undefined)
-    throw new WrongUse('COUNTERSIGN_KEY does not hold an ingestion key (aa_live_<12 hex digits>.<secret>)');
+    throw new WrongUse('COUNTERSIGN_API_KEY does not hold an ingestion key (aa_live_<12 hex digits>.<secret>)');
   return { file: values.file, client: new IngestClient(url, key) };
 }
 

@@ -77,7 +77,7 @@ beforeAll(async () => {
   server = await testServer();
   tenantId = await server.workspace();
   key = await server.key(tenantId);
-  first = await runImport({ COUNTERSIGN_KEY: key }, '--file', file, '--url', server.url);
+  first = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', server.url);
 });
 
 describe('the published runs of τ-bench, imported', () => {
@@ -178,7 +178,7 @@ describe('the published runs of τ-bench, imported', () => {
                    (SELECT count(*) FROM countersign.spans WHERE tenant_id = $1) AS spans,
                    (SELECT count(*) FROM countersign.evaluations WHERE tenant_id = $1) AS evaluations`);
     const before = await counts();
-    const second = await runImport({ COUNTERSIGN_KEY: key }, '--file', file, '--url', server.url);
+    const second = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', server.url);
     expect(second.code, second.stderr).toBe(0);
     expect(second.stderr).toContain('200 of the traces were there already');
     expect(await counts()).toEqual(before);
@@ -187,18 +187,21 @@ describe('the published runs of τ-bench, imported', () => {
 
 describe('the importer says what is wrong, with an exit code of its own', () => {
   test('a missing key, and a key given as a flag: 2', async () => {
-    expect(await runImport({}, '--file', file)).toMatchObject({ code: 2, stderr: expect.stringContaining('COUNTERSIGN_KEY') });
-    expect(await runImport({ COUNTERSIGN_KEY: key }, '--file', file, '--key', key)).toMatchObject({ code: 2 });
+    expect(await runImport({}, '--file', file)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('COUNTERSIGN_API_KEY'),
+    });
+    expect(await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--key', key)).toMatchObject({ code: 2 });
   });
 
   test('a file that is not there, and one that is something else: 3', async () => {
-    expect(await runImport({ COUNTERSIGN_KEY: key }, '--file', 'nowhere.json')).toMatchObject({ code: 3 });
-    expect(await runImport({ COUNTERSIGN_KEY: key }, '--file', 'package.json')).toMatchObject({ code: 3 });
+    expect(await runImport({ COUNTERSIGN_API_KEY: key }, '--file', 'nowhere.json')).toMatchObject({ code: 3 });
+    expect(await runImport({ COUNTERSIGN_API_KEY: key }, '--file', 'package.json')).toMatchObject({ code: 3 });
   });
 
   test('a key without the scope, named: 4', async () => {
     const narrow = await server.key(tenantId, ['evaluations']);
-    const ended = await runImport({ COUNTERSIGN_KEY: narrow }, '--file', file, '--url', server.url);
+    const ended = await runImport({ COUNTERSIGN_API_KEY: narrow }, '--file', file, '--url', server.url);
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining('insufficient_scope') });
     expect(ended.stderr).not.toContain(narrow.slice(-43));
   });

@@ -18,15 +18,15 @@ export function FirstCall({ path, body, scope }: { path: string; body: unknown; 
     <>
       <Snippet text={curlLine(path, body)} what={`curl line for ${path}`} />
       <p className="faint">
-        <code>$COUNTERSIGN_KEY</code> is an ingestion key with the scope <code>{scope}</code>; an admin mints one under Ingestion
-        keys.
+        <code>$COUNTERSIGN_API_KEY</code> is an ingestion key with the scope <code>{scope}</code>; an admin mints one under
+        Ingestion keys.
       </p>
     </>
   );
 }
 
 /** A curl line against this server, as it can be pasted into a shell. */
-export function curlLine(path: string, body: unknown, key = '$COUNTERSIGN_KEY'): string {
+export function curlLine(path: string, body: unknown, key = '$COUNTERSIGN_API_KEY'): string {
   const text = JSON.stringify(body).replaceAll("'", "'\\''");
   return `curl -s ${window.location.origin}${path} \\\n  -H "Authorization: Bearer ${key}" \\\n  -H 'Content-Type: application/json' \\\n  -d '${text}'`;
 }

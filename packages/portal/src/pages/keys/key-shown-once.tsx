@@ -31,7 +31,7 @@ export function KeyShownOnce({ shown, onClose }: { shown: ShownKey | undefined; 
             <p>Only its hash is kept. {shown.rotated && 'The old secret is dead already.'}</p>
           </Notice>
           <Snippet text={shown.key} what="key" />
-          <p className="soft">A line that works now, in any shell:</p>
+          <p className="soft">A line that works now:</p>
           <Snippet text={firstLine(shown)} what="curl line" />
           <div className="row" style={{ justifyContent: 'flex-end' }}>
             <Button onClick={onClose}>I have copied it</Button>

@@ -3,9 +3,8 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Answer } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
-import { curlLine } from '../../lists/empty-state.tsx';
+import { FirstCall } from '../../lists/empty-state.tsx';
 import { Panel } from '../../pieces/panel.tsx';
-import { Snippet } from '../../pieces/snippet.tsx';
 import styles from './first-steps.module.css';
 
 /** The workspace's first hour: what to do next, until a decision has been made. */
@@ -28,22 +27,22 @@ export function FirstSteps({ has }: { has: Answer<'overview.read'>['has'] }) {
     {
       title: 'Report what an agent did',
       done: has.runs,
-      how: <Call path="/api/public/traces" body={TRACE} />,
+      how: <FirstCall path="/api/public/traces" scope="telemetry" body={TRACE} />,
     },
     {
       title: 'Record how it was evaluated',
       done: has.evaluations,
-      how: <Call path="/api/public/evaluations" body={EVALUATION} />,
+      how: <FirstCall path="/api/public/evaluations" scope="evaluations" body={EVALUATION} />,
     },
     {
       title: 'Ask whether it may be promoted',
       done: has.decisions,
-      how: <Call path="/api/public/governance/promotion-check" body={QUESTION} />,
+      how: <FirstCall path="/api/public/governance/promotion-check" scope="governance" body={QUESTION} />,
     },
   ];
   const next = steps.findIndex(({ done }) => !done);
   return (
-    <Panel title="First steps" note="Four calls take an agent from its first run to a signed decision.">
+    <Panel title="First steps" note="A key and three calls take an agent from its first run to a signed decision.">
       <ol className={styles.steps}>
         {steps.map(({ title, done, how }, index) => (
           <li key={title} data-done={done || undefined}>
@@ -61,10 +60,6 @@ export function FirstSteps({ has }: { has: Answer<'overview.read'>['has'] }) {
     </Panel>
   );
 }
-
-const Call = ({ path, body }: { path: string; body: unknown }) => (
-  <Snippet text={curlLine(path, body)} what={`curl line for ${path}`} />
-);
 
 const TRACE = {
   trace_id: 'run-1',
