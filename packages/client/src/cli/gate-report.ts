@@ -79,7 +79,8 @@ function tellingOf({ ending, decision, fault }: Finding, { asked, portalUrl }: R
 
 function linesOf({ decision, verifiedBy, checkpoint }: Finding, told: Told): string[] {
   const lines = [`${told.outcome.toUpperCase()}: ${told.message}`];
-  if (decision === undefined) return [...lines, 'Unknown never passes: treat this as blocked.'];
+  if (decision === undefined)
+    return [...lines, 'Unknown never passes: treat this as blocked. `countersign doctor` looks for the cause.'];
   const width = Math.max(...decision.checks.map(({ condition }) => condition.length));
   for (const { passed, condition, message } of decision.checks)
     lines.push(`  ${passed ? 'ok  ' : 'FAIL'}  ${condition.padEnd(width)}  ${shortLine(message)}`);
