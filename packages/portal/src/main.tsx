@@ -16,7 +16,7 @@ import { colorSchemeManager, theme } from './theme/theme.ts';
 whenSignedOut(() => {
   const { pathname, href } = router.state.location;
   if (pathname === '/sign-in' || pathname === '/link') return;
-  void router.navigate({ to: '/sign-in', search: { to: href }, replace: true });
+  void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { to: href }, replace: true });
 });
 
 const place = document.getElementById('root');

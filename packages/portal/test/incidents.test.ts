@@ -30,7 +30,7 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await send(paths.evaluations, { name: 'after', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
   await dialog.getByLabel('Rationale').fill('Evaluated anew with the case of the incident.');
   await dialog.getByRole('button', { name: 'Close it' }).click();
-  await page.getByText('The re-certification is closed.').waitFor();
+  await page.getByText('The re-certification is closed. It no longer holds the agent back.').waitFor();
   await page.getByText('Evaluated anew with the case of the incident.').waitFor();
   expect(await ask()).toBe('all_conditions_met');
   expect(faults).toEqual([]);

@@ -39,6 +39,9 @@ test('the link that a first start prints sets up a workspace and its admin, and 
 test('the password signs in, a wrong one does not; whoever was sent away comes back to where they were', async () => {
   const server = await testServer();
   const { page } = await openWindow({ baseURL: server.url });
+  await page.goto('/');
+  await page.getByText('A server that is new prints a link when it starts').waitFor();
+  expect(await page.getByText('Sign in to go on where you were.').count()).toBe(0);
   await page.goto((await setUpLink(server.open.pool))?.path ?? '');
   await page.getByLabel('Workspace').fill('acme');
   await page.getByLabel('Your name').fill('Ada');

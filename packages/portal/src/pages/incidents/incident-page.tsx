@@ -121,7 +121,7 @@ function Closing({ incident }: { incident: Incident }) {
   const others = closing.incident_ids.length - 1;
   const act = async (rationale: string) => {
     await call('recertifications.close', { params: { workspace: workspace.id, agent: agent.id }, body: { rationale } });
-    toast.done('The re-certification is closed. The agent may be promoted again.');
+    toast.done('The re-certification is closed. It no longer holds the agent back.');
     await queries.invalidateQueries();
   };
   return (

@@ -55,6 +55,7 @@ export function SignInPage() {
         />
       </Form>
       <p className="faint">Lost your password? An admin of your workspace can give you a one-time link to set a new one.</p>
+      <p className="faint">No account yet? An admin invites you by a link. A server that is new prints a link when it starts.</p>
     </EntrancePage>
   );
 }
