@@ -103,6 +103,7 @@ describe('the key', () => {
 describe('help', () => {
   test('the overview names every command and every exit code', async () => {
     const { status, out } = await run(['--help'], {});
+    expect(out).toContain('countersign --version');
     expect(status).toBe(0);
     for (const { name } of COMMANDS) expect(out).toContain(`\n  ${name}`);
     for (const { status: code } of Object.values(EXIT_CODES)) expect(out).toMatch(new RegExp(`^  ${code} `, 'm'));

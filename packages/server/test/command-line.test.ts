@@ -355,6 +355,12 @@ describe('the command line itself', () => {
     expect(JSON.parse(machine.err)).toEqual({ error: 'wrong_use', message: expect.stringMatching(message) });
   });
 
+  test('--version prints the version of the package, alone', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+    expect(await run('--version')).toMatchObject({ status: 0, out: `${version}\n`, err: '' });
+    expect((await run('--help')).out).toContain('--version');
+  });
+
   test('a group without a command shows its help on stderr, with 2', async () => {
     for (const args of [[], ['keys'], ['ledger']]) {
       const { status, out, err } = await run(...args);

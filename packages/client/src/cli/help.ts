@@ -14,7 +14,7 @@ Usage: countersign <command> [options]
 Commands:
 ${names.join('\n')}
 
-countersign <command> --help says more.
+countersign <command> --help says more; countersign --version prints the version.
 
 Environment:
 ${row('COUNTERSIGN_API_KEY', 'the ingestion key; or on standard input with --key-stdin, never as an option', 28)}

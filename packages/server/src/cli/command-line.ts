@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { VERSION } from '../version.ts';
 import { addAgents } from './agents.ts';
 import { addApprovals } from './approvals.ts';
 import { addDecisionKey } from './decision-key.ts';
@@ -38,6 +39,7 @@ function asksForJson(args: readonly string[]): boolean {
 function commandLine(session: Session, { out, err }: Terminal): Command {
   const program = new Command('countersign-server')
     .description('Countersign, the governance ledger for AI agents: the server and what its operator does.')
+    .version(VERSION, '--version', 'print the version')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => out.write(text),
