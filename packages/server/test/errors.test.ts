@@ -53,7 +53,8 @@ describe('the table of errors', () => {
   });
 
   test('is in the OpenAPI document: every endpoint names every code that it can answer', () => {
-    for (const { post } of Object.values(openApiDocument().paths as Record<string, { post: { responses: object } }>)) {
+    for (const { post } of Object.values(openApiDocument().paths as Record<string, { post?: { responses: object } }>)) {
+      if (post === undefined) continue; // the read access: openapi.test.ts
       const said = JSON.stringify(post.responses);
       for (const code of Object.keys(ERRORS)) {
         const never =
