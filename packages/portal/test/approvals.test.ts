@@ -22,6 +22,7 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
 
   const { page, faults } = await workspace.visit('approver');
   await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
+  await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText(/submitted by key/).waitFor();
   await page.getByText('No evaluation of this agent was approved before').waitFor();
@@ -45,6 +46,7 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
     .getByRole('navigation', { name: 'Workspace' })
     .getByRole('link', { name: /Approvals/ })
     .click();
+  await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByRole('heading', { name: 'What changed since the last approved evaluation' }).waitFor();
   expect(await page.getByRole('table', { name: 'Changes' }).innerText()).toContain('-4');
