@@ -13,7 +13,7 @@ export interface DayFigure {
 
 const HEIGHT = 132;
 
-/** A figure by day: its sum above, a bar for each day, what went wrong in red at its foot. Pointing at a day reads it out. */
+/** A figure by day: its sum above, a bar for each day, what went wrong in red at its foot, and said in the same colour. Pointing at a day reads it out. */
 export function DayBars(props: {
   title: string;
   total: string;
@@ -29,16 +29,14 @@ export function DayBars(props: {
   );
   const options = useMemo(() => optionsOf(days, show, setPointed), [days, show]);
   const read = pointed === null ? undefined : days[pointed];
-  const bad = read?.bad ?? 0;
+  const bad = (read === undefined ? days : [read]).reduce((sum, each) => sum + (each.bad ?? 0), 0);
   return (
     <section className={styles.bars}>
       <h3>{title}</h3>
       <p className={styles.figure}>
         <strong>{read === undefined ? total : show(read.value)}</strong>
-        <span>
-          {read === undefined ? `in ${days.length} days` : shortDay(read.day)}
-          {bad > 0 && badWord !== undefined && `, ${bad} ${badWord}`}
-        </span>
+        <span>{read === undefined ? `in ${days.length} days` : shortDay(read.day)}</span>
+        {bad > 0 && badWord !== undefined && <span className={styles.bad}>{`${show(bad)} ${badWord}`}</span>}
       </p>
       <Plot
         label={`${title} by day: ${total} in ${days.length} days`}
