@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
@@ -196,6 +199,9 @@ describe('gate, against a server that lies', () => {
       return forward((text) => text)(request, ...call);
     };
     await expectDisbelief(without, /bears no attestation/, ['--agent', 'good'], world);
+    const never = join(tmpdir(), `countersign-never-${process.pid}.json`);
+    await expectDisbelief(without, /which --attestation is to write/, ['--agent', 'good', '--attestation', never]);
+    expect(existsSync(never)).toBe(false);
     const stale: Lie = async (request, body, response) => {
       const head = response.writeHead.bind(response);
       const headers = { 'content-type': 'application/json', 'countersign-attestation': kept };

@@ -64,6 +64,21 @@ describe('gate, against the real server', () => {
     expect(JSON.parse(json.out)).toMatchObject({ exit_code: status, decision: { allowed: status === 0 }, verified_by: null });
   });
 
+  test('the attestation that it writes is checked later with the public key alone, and is of the decision that was written', async () => {
+    const vkey = inFile('instance.vkey', await operate('signing-key', 'show', '--vkey'));
+    const [decision, attestation] = [join(folder, 'kept.json'), join(folder, 'attestation.json')];
+    for (const withKey of [['--verify-key', vkey], []]) {
+      const asked = await gate(['--agent', 'good', '--output', decision, '--attestation', attestation, ...withKey]);
+      expect([asked.status, asked.err]).toEqual([0, '']);
+      const checked = await runCli(['verify', 'decision', attestation, '--verify-key', vkey, '--json'], { environment });
+      expect(checked.status).toBe(0);
+      expect(JSON.parse(checked.out).decision).toEqual(JSON.parse(readFileSync(decision, 'utf8')));
+    }
+    const [wrote] = readFileSync(attestation, 'utf8').split('\n');
+    writeFileSync(attestation, wrote!.replace('"payload":"ey', '"payload":"eX'));
+    expect((await runCli(['verify', 'decision', attestation, '--verify-key', vkey], { environment })).status).toBe(1);
+  });
+
   test('the decision key of the workspace verifies; another key makes it undecided', async () => {
     const right = inFile('right.key', await operate('decision-key', 'show', '--workspace', 'acme'));
     const wrong = inFile('wrong.key', 'ab'.repeat(32));

@@ -1,3 +1,4 @@
+import type { Envelope } from '@countersign/core/domain/attestation';
 import type { PromotionDecision } from '../index.ts';
 import { type Asked, evaluationOf } from './believe-decision.ts';
 import { type Ending, EXIT_CODES } from './exit-codes.ts';
@@ -14,6 +15,8 @@ export interface Finding {
   decision: PromotionDecision | undefined;
   /** The decision as it came. */
   text: string | undefined;
+  /** Its attestation, where that is to be kept. */
+  attestation: Envelope | undefined;
   /** By which key its signature was checked; undefined when none was given. */
   verifiedBy: string | undefined;
   /** The answer's Countersign-Checkpoint: whoever keeps it is a witness. */

@@ -1,3 +1,4 @@
+import { envelopeOfHeader } from '@countersign/core/domain/attestation';
 import { harnessIdOf } from '../importers/harness-id.ts';
 import { type Countersign, CountersignError, type PromotionDecision, receiptOf } from '../index.ts';
 import { type Asked, disbelief, onlyApprovalMissing } from './believe-decision.ts';
@@ -30,6 +31,11 @@ const OPTIONS = {
   wait: { type: 'string', value: 'TIME', help: 'while an approval is all that is missing, ask again for this long' },
   'portal-url': { type: 'string', value: 'ADDRESS', help: 'where approvers sign in (COUNTERSIGN_PORTAL_URL, or --url)' },
   output: { type: 'string', value: 'FILE', help: 'write the signed decision there, byte for byte as it came' },
+  attestation: {
+    type: 'string',
+    value: 'FILE',
+    help: 'write its attestation (DSSE) there, which anybody can check later with the public key',
+  },
   junit: { type: 'string', value: 'FILE', help: 'write the conditions there as JUnit XML, for GitLab' },
   ...CONNECTION,
 } as const satisfies Options;
@@ -42,6 +48,7 @@ export const gate = command({
   examples: [
     'countersign gate --agent support-bot --min-pass-rate 90 --max-age-hours 24',
     'countersign gate --agent support-bot --verify-key instance.vkey --wait 30m --output decision.json',
+    'countersign gate --agent support-bot --verify-key instance.vkey --attestation attestation.json',
   ],
   notes: `A decision is believed only if it is about this agent, threshold, age and moment, bears itself out, and, with --verify-key, is signed
 by that key. The public key (countersign-server signing-key show --vkey) needs no secret in CI; fetch it once and keep it in the repository.`,
@@ -56,9 +63,12 @@ by that key. The public key (countersign-server signing-key show --vkey) needs n
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
     const client = await session.client(values);
-    const ask = () => askOnce(session, client, asked, trusted, skewMs);
+    const demand = { asked, trusted, skewMs, attested: values.attestation !== undefined };
+    const ask = () => askOnce(session, client, demand);
     const finding = await waitForApproval(session, ask, { waitMs, portalUrl });
     if (values.output !== undefined && finding.text !== undefined) writeFile(values.output, finding.text);
+    if (values.attestation !== undefined && finding.attestation !== undefined)
+      writeFile(values.attestation, `${JSON.stringify(finding.attestation)}\n`);
     gateReport(session, finding, { asked, portalUrl, junit: values.junit, output: values.output });
     return finding.ending;
   },
@@ -77,14 +87,18 @@ function readAsked(values: Partial<Record<keyof typeof OPTIONS, unknown>>): Aske
   };
 }
 
+/** What is asked, and what the answer must bring to be believed. */
+interface Demand {
+  asked: Asked;
+  trusted: Trusted | undefined;
+  skewMs: number;
+  /** Whether the attestation is to be kept. */
+  attested: boolean;
+}
+
 /** Asks once. Whatever happens becomes a finding: nothing but a decision that is believed allows. */
-async function askOnce(
-  session: Session,
-  client: Countersign,
-  asked: Asked,
-  trusted: Trusted | undefined,
-  skewMs: number,
-): Promise<Finding> {
+async function askOnce(session: Session, client: Countersign, demand: Demand): Promise<Finding> {
+  const { asked, trusted, attested, skewMs } = demand;
   let sentAt = session.terminal.now();
   try {
     const decision = await client.governance.checkPromotion(
@@ -95,12 +109,12 @@ async function askOnce(
         min_pass_rate: asked.minPassRate,
         max_age_hours: asked.maxAgeHours,
       },
-      { attestation: (trusted?.publicKeys.length ?? 0) > 0 },
+      { attestation: attested || (trusted?.publicKeys.length ?? 0) > 0 },
     );
     const receivedAt = session.terminal.now();
     // A clock that was set back meanwhile says nothing of the order of the two.
     sentAt = Math.min(sentAt, receivedAt);
-    return judged(decision, asked, trusted, { sentAt, receivedAt, skewMs });
+    return judged(decision, demand, { sentAt, receivedAt, skewMs });
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
     return undecided(shortLine(error.message, 1000));
@@ -109,8 +123,7 @@ async function askOnce(
 
 function judged(
   decision: PromotionDecision,
-  asked: Asked,
-  trusted: Trusted | undefined,
+  { asked, trusted, attested }: Demand,
   moment: Parameters<typeof disbelief>[3],
 ): Finding {
   const { text, headers } = receiptOf(decision)!;
@@ -118,10 +131,15 @@ function judged(
   if (fault !== undefined) return undecided(`the answer is not believed: ${fault}`);
   const trust = trusted === undefined ? undefined : checkSignature(text, headers['countersign-attestation'], trusted);
   if (trust !== undefined && 'fault' in trust) return undecided(`the signature is not believed: ${trust.fault}`);
+  const header = headers['countersign-attestation'];
+  const attestation = attested && header !== undefined ? envelopeOfHeader(decision, header) : undefined;
+  if (attested && attestation === undefined)
+    return undecided('the answer bears no attestation (Countersign-Attestation), which --attestation is to write');
   return {
     ending: endingOf(decision),
     decision,
     text,
+    attestation,
     verifiedBy: trust?.by,
     checkpoint: headers['countersign-checkpoint'],
     fault: undefined,
@@ -137,6 +155,7 @@ const undecided = (fault: string): Finding => ({
   ending: 'undecided',
   decision: undefined,
   text: undefined,
+  attestation: undefined,
   verifiedBy: undefined,
   checkpoint: undefined,
   fault,

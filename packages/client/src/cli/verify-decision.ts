@@ -69,7 +69,7 @@ function open(path: string, text: string, trusted: Trusted): Opened {
 function openSigned(text: string, value: unknown, { decisionKeys }: Trusted): Opened {
   if (decisionKeys.length === 0)
     throw wrongUse(
-      'a decision by itself is checked with the decision key; a public key checks its attestation (/api/ledger/decisions/ID/attestation)',
+      'a decision by itself is checked with the decision key; a public key checks its attestation (`gate --attestation FILE` writes it, /api/ledger/decisions/ID/attestation has it)',
     );
   const verdict = verifyByKey(text, { decisionKey: decisionKeys });
   if (!verdict.ok) return { fault: verdict.fault };
