@@ -4,30 +4,32 @@ export const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * The lines of a stream of bytes, without their ends. A line beyond the bound comes as 'too long', and is the last one: keeping it
- * would let a file that is no export fill the memory.
+ * The lines of a stream of bytes, without their ends, as many at a time as a chunk completes: waiting for each by itself would cost as much
+ * as parsing it. A line beyond the bound comes as 'too long', and is the last one: keeping it would let a file that is no export fill the memory.
  */
 export async function* boundedLines(
   bytes: AsyncIterable<Uint8Array>,
   max: number = LINE_BYTES_MAX,
-): AsyncGenerator<Uint8Array | 'too long'> {
+): AsyncGenerator<(Uint8Array | 'too long')[]> {
   let pieces: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of bytes) {
+    const lines: (Uint8Array | 'too long')[] = [];
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      if (length + end + 1 - start > max) return yield 'too long';
+      if (length + end + 1 - start > max) return yield [...lines, 'too long'];
       pieces.push(chunk.subarray(start, end));
-      yield joined(pieces);
+      lines.push(joined(pieces));
       pieces = [];
       length = 0;
       start = end + 1;
     }
+    if (lines.length > 0) yield lines;
     length += chunk.length - start;
-    if (length > max) return yield 'too long';
+    if (length > max) return yield ['too long'];
     if (start < chunk.length) pieces.push(chunk.subarray(start));
   }
-  if (length > 0) yield joined(pieces);
+  if (length > 0) yield [joined(pieces)];
 }
 
 const joined = (pieces: readonly Uint8Array[]): Uint8Array => (pieces.length === 1 ? pieces[0]! : concatenated(pieces));

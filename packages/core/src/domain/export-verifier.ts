@@ -42,14 +42,16 @@ export async function verifyExport(
   const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
     return { tenantId: lines.tenantId, entries, head: lines.head, ...more };
   };
-  for await (const line of boundedLines(bytes)) {
-    const seq = entries + 1;
-    const reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, lines, seq);
-    if (reason !== undefined) return report({ firstBad: { seq, reason } });
-    // Two more hashes a row, which nobody needs who kept nothing.
-    if (kept.length > 0) tree.append(bytesOfHex(lines.head!));
-    entries = seq;
-    progress?.(seq);
+  for await (const arrived of boundedLines(bytes)) {
+    for (const line of arrived) {
+      const seq = entries + 1;
+      const reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, lines, seq);
+      if (reason !== undefined) return report({ firstBad: { seq, reason } });
+      // Two more hashes a row, which nobody needs who kept nothing.
+      if (kept.length > 0) tree.append(bytesOfHex(lines.head!));
+      entries = seq;
+      progress?.(seq);
+    }
   }
   return report({ firstBad: undefined, contradiction: tree.end(log, lines.tenantId) });
 }
