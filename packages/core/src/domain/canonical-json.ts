@@ -22,6 +22,12 @@ function quickText(value: unknown): string | undefined {
   return text.includes('\\ud') ? undefined : text;
 }
 
+/**
+ * Whether JSON.stringify writes the canonical text of an object but for its escapes of half surrogate pairs: it is plain, holds nothing
+ * but JSON, and all members stand in canonical order.
+ */
+export const isInCanonicalOrder = (object: object): boolean => isInOrder(object);
+
 /** Whether a plain object or array holds nothing but JSON, all members in canonical order. `for in` reads integer-like names first: then it is not. */
 function isInOrder(container: object): boolean {
   if (Array.isArray(container)) {

@@ -1,5 +1,5 @@
 import { type ChainedEntry, type ChainHead, ENTRY_MEMBERS, rowHashOf } from './audit-chain.ts';
-import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
+import { canonicalJson, isInCanonicalOrder, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 
 /** The first row that is wrong, and why. */
@@ -47,13 +47,14 @@ export class ChainVerifier {
   /**
    * Takes the next row: all members of the entry and `row_hash`. Returns what is wrong with it, or undefined.
    * @param text the entry as it is stored, where that must be its canonical text.
+   * @param line the row's own JSON, where it is known to be just what JSON.stringify makes of the row, without half surrogate pairs.
    */
-  next(row: unknown, text?: string): ChainFault | undefined {
+  next(row: unknown, text?: string, line?: string): ChainFault | undefined {
     const seq = this.head.seq + 1;
     if (typeof row !== 'object' || row === null || Array.isArray(row)) return { seq, reason: 'the row is not an object' };
     const { row_hash: rowHash, ...entry } = row as Record<string, unknown>;
     const reason =
-      this.#shapeFault(entry, rowHash) ?? this.#placeFault(entry, seq) ?? this.#hashFault(entry, rowHash as string, text);
+      this.#shapeFault(entry, rowHash) ?? this.#placeFault(entry, seq) ?? this.#hashFault(entry, rowHash as string, text, line);
     if (reason !== undefined) return { seq, reason };
     this.head = { seq, rowHash: rowHash as string };
     this.tenantId ??= entry.tenant_id as string;
@@ -88,9 +89,9 @@ export class ChainVerifier {
     return undefined;
   }
 
-  #hashFault(entry: Record<string, unknown>, rowHash: string, text: string | undefined): string | undefined {
+  #hashFault(entry: Record<string, unknown>, rowHash: string, text?: string, line?: string): string | undefined {
     try {
-      const canonical = canonicalJson(entry);
+      const canonical = (line === undefined ? undefined : entryOfLine(line, entry, rowHash)) ?? canonicalJson(entry);
       const computed = rowHashOf(canonical, this.#digests);
       if (computed !== rowHash) return `row_hash is ${rowHash}, but the content hashes to ${computed}: the row was altered`;
       return text === undefined || text === canonical ? undefined : 'the stored text is not in canonical form: it was altered';
@@ -100,4 +101,10 @@ export class ChainVerifier {
       throw error;
     }
   }
+}
+
+/** The entry's canonical text as it stands in an exact line before its row_hash; undefined where the line has another order. */
+function entryOfLine(line: string, entry: Record<string, unknown>, rowHash: string): string | undefined {
+  const end = `,"row_hash":"${rowHash}"}`;
+  return line.endsWith(end) && isInCanonicalOrder(entry) ? `${line.slice(0, -end.length)}}` : undefined;
 }

@@ -1,14 +1,17 @@
 import { NESTING_MAX } from './chain-report.ts';
 import { inexactnessOf } from './exact-json.ts';
 
-/** The JSON value of an export's line, or what is wrong with the line. Every byte of it is taken as hostile. */
-export function parseLine(line: Uint8Array): { row: unknown } | { fault: string } {
+/**
+ * The JSON value of an export's line, or what is wrong with the line. Every byte of it is taken as hostile.
+ * `exact` is the line's text where it says just what JSON.stringify makes of the row.
+ */
+export function parseLine(line: Uint8Array): { row: unknown; exact?: string } | { fault: string } {
   const text = decoded(line);
   if (text === undefined) return { fault: 'the line is not UTF-8' };
   if (bracketsDeeperThan(text, NESTING_MAX)) return { fault: `the line is nested deeper than ${NESTING_MAX}` };
   const parsed = parse(text);
   if ('fault' in parsed) return parsed;
-  if (isExactly(parsed.row, text)) return parsed;
+  if (isExactly(parsed.row, text)) return { ...parsed, exact: text };
   // A reader may take the other one of two members, or show the number that was rounded away: one hash, two meanings.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;

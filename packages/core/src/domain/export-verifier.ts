@@ -27,7 +27,7 @@ interface Lines {
   /** The last whole row's hash. */
   head: string | null;
   /** Takes the next row; what is wrong with it, or undefined. */
-  next(row: unknown, seq: number): string | undefined;
+  next(row: unknown, seq: number, exact: string | undefined): string | undefined;
 }
 
 /** Walks an export, a line at a time, and holds it against what was kept. Every byte of it is taken as hostile. */
@@ -58,7 +58,7 @@ export async function verifyExport(
 
 function faultOf(line: Uint8Array, lines: Lines, seq: number): string | undefined {
   const parsed = parseLine(line);
-  return 'fault' in parsed ? parsed.fault : lines.next(parsed.row, seq);
+  return 'fault' in parsed ? parsed.fault : lines.next(parsed.row, seq, parsed.exact);
 }
 
 function auditLines(digests: Hashing['digests']): Lines {
@@ -70,7 +70,7 @@ function auditLines(digests: Hashing['digests']): Lines {
     get head() {
       return verifier.head.rowHash;
     },
-    next: (row) => verifier.next(row)?.reason,
+    next: (row, _seq, exact) => verifier.next(row, undefined, exact)?.reason,
   };
 }
 
