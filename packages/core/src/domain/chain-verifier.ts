@@ -63,9 +63,8 @@ export class ChainVerifier {
   }
 
   #shapeFault(entry: Record<string, unknown>, rowHash: unknown): string | undefined {
-    for (const member of ENTRY_MEMBERS) if (!Object.hasOwn(entry, member)) return `${member} is missing`;
-    const extra = Object.keys(entry).find((name) => !MEMBERS.has(name));
-    if (extra !== undefined) return `${JSON.stringify(extra)} is not a member of an entry`;
+    const names = Object.keys(entry);
+    if (names.length !== MEMBERS.size || !names.every((name) => MEMBERS.has(name))) return membersFault(entry, names);
     if (typeof rowHash !== 'string' || !/^[0-9a-f]{64}$/.test(rowHash)) return 'row_hash is not 64 lower-case hex digits';
     if (entry.version !== 1) return `version ${JSON.stringify(entry.version)} is not known to this verifier`;
     for (const name of TEXTS) if (typeof entry[name] !== 'string') return `${name} is not a string`;
@@ -101,6 +100,13 @@ export class ChainVerifier {
       throw error;
     }
   }
+}
+
+/** Which member is missing, or one too many. */
+function membersFault(entry: Record<string, unknown>, names: readonly string[]): string {
+  const missing = ENTRY_MEMBERS.find((member) => !Object.hasOwn(entry, member));
+  if (missing !== undefined) return `${missing} is missing`;
+  return `${JSON.stringify(names.find((name) => !MEMBERS.has(name)))} is not a member of an entry`;
 }
 
 /** The entry's canonical text as it stands in an exact line before its row_hash; undefined where the line has another order. */
