@@ -57,6 +57,17 @@ describe('a remembered head', () => {
   });
 });
 
+test('a head whose reading was forgotten meanwhile is not remembered: its clock would be that of the reading', () => {
+  let now = START;
+  const heads = new RememberedHeads(() => now);
+  heads.remember('t', head(1));
+  const { guessed } = heads.take('t')!;
+  for (let other = 0; other < 10_000; other += 1) heads.remember(`other-${other}`, head(1));
+  now += 30_000;
+  heads.remember('t', head(2, { guessed: guessed! }));
+  expect(heads.take('t')).toBeUndefined();
+});
+
 describe('appending behind a remembered head', () => {
   let server: TestServer;
   let tenantId: string;

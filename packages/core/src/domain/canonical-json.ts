@@ -16,20 +16,14 @@ export function canonicalJson(value: unknown): string {
 
 /** The canonical text, if JSON.stringify gives just that; undefined where it would drop, sort or escape something otherwise. */
 function quickText(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || !isInOrder(value)) return undefined;
+  if (typeof value !== 'object' || value === null || !isInCanonicalOrder(value)) return undefined;
   const text = JSON.stringify(value);
   // A lone surrogate is escaped so; a backslash before the letters ud looks the same, and goes the long way.
   return text.includes('\\ud') ? undefined : text;
 }
 
-/**
- * Whether JSON.stringify writes the canonical text of an object but for its escapes of half surrogate pairs: it is plain, holds nothing
- * but JSON, and all members stand in canonical order.
- */
-export const isInCanonicalOrder = (object: object): boolean => isInOrder(object);
-
 /** Whether a plain object or array holds nothing but JSON, all members in canonical order. `for in` reads integer-like names first: then it is not. */
-function isInOrder(container: object): boolean {
+export function isInCanonicalOrder(container: object): boolean {
   if (Array.isArray(container)) {
     for (let index = 0; index < container.length; index += 1) if (!isJsonInOrder(container[index])) return false;
     return true;
@@ -51,7 +45,7 @@ const isJsonInOrder = (value: unknown): boolean => {
     case 'number':
       return Number.isFinite(value);
     case 'object':
-      return value === null || isInOrder(value);
+      return value === null || isInCanonicalOrder(value);
     default:
       return false;
   }

@@ -54,7 +54,9 @@ export class RememberedHeads {
   remember(tenantId: string, { guessed, ...head }: LockedHead): void {
     const now = this.#clock();
     const known = this.#memories.get(tenantId);
-    if (guessed !== undefined && known !== undefined) {
+    if (guessed !== undefined) {
+      // Forgotten meanwhile with all others: what the head says of the clock is as old as its reading.
+      if (known === undefined) return;
       known.head = head;
       known.taken = false;
       return;
