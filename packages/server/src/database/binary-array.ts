@@ -1,3 +1,5 @@
+import { Pieces } from './frontend-messages.ts';
+
 /**
  * PostgreSQL's binary array encoding, one function per element type: the driver sends a Buffer as a binary parameter.
  * 1.7 times as fast as the driver's text arrays on the ingest path (docs/performance.md). Format: src/backend/utils/adt/arrayfuncs.c,
@@ -90,17 +92,19 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return buffer;
 }
 
-/** `text[]` from UTF-8 bytes: documents as they came, never decoded and encoded again. */
-export function documentArray(documents: readonly Buffer[]): Buffer {
-  const buffer = open(
-    OID.text,
-    documents.length,
-    documents.reduce((bytes, document) => bytes + 4 + document.length, 0),
-  );
+/** `text[]` from UTF-8 bytes: documents as they came, never decoded and encoded again, and sent from where they stand. */
+export function documentArray(documents: readonly Buffer[]): Pieces {
+  const heads = open(OID.text, documents.length, 4 * documents.length);
+  const pieces: Buffer[] = [];
+  let bytes = heads.length;
+  let sentTo = 0;
   let at = HEADER_BYTES;
   for (const document of documents) {
-    at = buffer.writeInt32BE(document.length, at);
-    at += document.copy(buffer, at);
+    at = heads.writeInt32BE(document.length, at);
+    pieces.push(heads.subarray(sentTo, at), document);
+    sentTo = at;
+    bytes += document.length;
   }
-  return buffer;
+  if (documents.length === 0) pieces.push(heads);
+  return new Pieces(pieces, bytes);
 }

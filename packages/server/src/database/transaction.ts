@@ -1,22 +1,14 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 import { keepPlansFresh } from './fresh-plans.ts';
 import { OutcomeUnknownError } from './pool.ts';
-import { sendTogether } from './send-together.ts';
-
-/** A statement with a name: prepared once per connection, and found by its name in pg_stat_statements. */
-export interface Statement<Row> {
-  readonly name: string;
-  readonly text: string;
-  /** Phantom: what a row looks like. */
-  readonly row?: Row;
-}
+import { type Result, type Statement, StatementGroup } from './statement-group.ts';
 
 /** Names a statement. One function of `storage/` per statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
 
 /** What statements are sent on: a transaction, whoever it belongs to. */
 export interface Statements {
-  /** Sends a statement. Statements of one transaction travel in a pipeline: send those that do not need each other's rows together. */
+  /** Sends a statement. What is sent without waiting in between travels together: one round trip for all of it. */
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
   /** Sends COMMIT right behind what was sent last, waits for all of it, and gives back what `last` gives. */
   commit<T>(last: Promise<T>): Promise<T>;
@@ -47,6 +39,13 @@ export class NotCommittedError extends Error {
 }
 
 const IN_FAILED_TRANSACTION = '25P02';
+
+const BEGIN = sql('BEGIN', 'BEGIN');
+const BEGIN_READING = sql('BEGIN READ ONLY', 'BEGIN READ ONLY');
+const PLAN_FOR_VALUES = sql('plan_for_values', 'SET LOCAL plan_cache_mode = force_custom_plan');
+const BE_TENANT = sql('be_tenant', `SELECT set_config('countersign.tenant_id', $1, true)`);
+const BE_PERSON = sql('be_person', `SELECT set_config('countersign.person_id', $1, true)`);
+const COMMIT = sql('COMMIT', 'COMMIT');
 
 /**
  * The one way to run a transaction: it belongs to one tenant, row-level security included, and is committed when `work` returns.
@@ -96,9 +95,10 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly personId: string;
   readonly #reading: boolean;
   readonly #client: PoolClient;
+  /** What is said until all that runs now has run: it is sent then, in one write. */
+  #group: StatementGroup | undefined;
   #committed: Promise<void> | undefined;
   #firstFailure: unknown;
-  #opening: Promise<unknown> = Promise.resolve();
 
   constructor(client: PoolClient, { tenantId, personId, reading = false }: Scope) {
     this.#client = client;
@@ -109,21 +109,20 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
 
   /** BEGIN and whom it belongs to go out without waiting; if they fail, whatever follows fails with them. */
   begin(): void {
-    sendTogether(this.#client);
-    keepPlansFresh(this.#client);
-    const [setting, value] = this.personId === '' ? ['tenant_id', this.tenantId] : ['person_id', this.personId];
-    const begin = this.#reading ? 'BEGIN READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan' : 'BEGIN';
-    this.#opening = this.#client.query(`${begin}; SET LOCAL countersign.${setting} = ${pg.escapeLiteral(value)}`);
-    this.#opening.catch(() => undefined); // reported by commit(), or by the statement that follows
+    this.run(this.#reading ? BEGIN_READING : BEGIN, []);
+    keepPlansFresh(this.#client, (statement) => this.run(statement, []));
+    if (this.#reading) this.run(PLAN_FOR_VALUES, []);
+    if (this.personId === '') this.run(BE_TENANT, [this.tenantId]);
+    else this.run(BE_PERSON, [this.personId]);
   }
 
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    return underWay(this.#send(statement, values));
+    return underWay(this.#send(statement, values).then(({ rows }) => rows));
   }
 
   async commit<T>(last: Promise<T>): Promise<T> {
     this.#committed ??= this.#sendCommit();
-    const [result] = await Promise.all([last, this.#opening, this.#committed]);
+    const [result] = await Promise.all([last, this.#committed]);
     return result;
   }
 
@@ -135,27 +134,33 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   async rollback(): Promise<void> {
-    await this.#opening;
     await this.#client.query('ROLLBACK');
   }
 
-  /** A COMMIT in a pipeline whose transaction failed answers ROLLBACK, without an error. */
+  /** A COMMIT of a transaction that failed answers ROLLBACK, without an error. */
   async #sendCommit(): Promise<void> {
-    sendTogether(this.#client);
-    const { command } = await this.#client.query('COMMIT');
+    const { command } = await this.#send(COMMIT, []);
     if (command !== 'COMMIT') throw this.#firstFailure ?? new NotCommittedError(`COMMIT was answered with ${command}`);
   }
 
-  async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    sendTogether(this.#client);
+  async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Result<Row>> {
+    this.#group ??= this.#nextGroup();
     try {
-      const { rows } = await this.#client.query({ name: statement.name, text: statement.text, values: values as unknown[] });
-      return rows as Row[];
+      return await this.#group.add(statement, values);
     } catch (error) {
       this.#firstFailure ??= error;
-      // What stands behind a failed statement in the pipeline fails with "current transaction is aborted": not the reason, so
-      // that a batch which only needs another try would not get it.
+      // What is sent after a failed statement fails with "current transaction is aborted": not the reason, so that a batch which
+      // only needs another try would not get it.
       throw (error as { code?: unknown }).code === IN_FAILED_TRANSACTION ? this.#firstFailure : error;
     }
+  }
+
+  #nextGroup(): StatementGroup {
+    const group = new StatementGroup();
+    process.nextTick(() => {
+      this.#group = undefined;
+      this.#client.query(group);
+    });
+    return group;
   }
 }
