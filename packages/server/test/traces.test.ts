@@ -1,5 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction, sql } from '../src/database/transaction.ts';
+import { lockTraces } from '../src/storage/traces.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -167,4 +170,24 @@ describe('a trace sent again', () => {
       kept.map(({ received_at }) => +received_at).toSorted((a, b) => a - b),
     );
   });
+});
+
+test('what is known of a batch of traces is found by their keys, and not by walking a workspace that was just filled', async () => {
+  const tenant = await server.workspace();
+  await server.database.sql(
+    `INSERT INTO countersign.traces (tenant_id, id, trace_id, outcome, has_error, span_count, submission_count, received_at)
+     SELECT $1, gen_random_uuid(), 'run-' || n, 'success', false, 0, 1, clock_timestamp() FROM generate_series(1, 5000) AS n`,
+    [tenant],
+  );
+  await delay(2_000); // by then no connection has a plan any more that was made for an empty table
+  const fetched = sql<{ n: number }>(
+    'fetched',
+    `SELECT idx_tup_fetch::int + seq_tup_read::int AS n FROM pg_stat_xact_user_tables WHERE relname = 'traces'`,
+  );
+  const [known, before, after] = await inTenantTransaction(server.open.pool, tenant, async (tx) => {
+    const before = await tx.run(fetched, []);
+    return [await lockTraces(tx, ['run-7', 'run-4000', 'run-0', 'run-12']), before[0]!.n, (await tx.run(fetched, []))[0]!.n];
+  });
+  expect(known.map(({ traceId }) => traceId)).toEqual(['run-12', 'run-4000', 'run-7']);
+  expect(after - before).toBeLessThan(20);
 });

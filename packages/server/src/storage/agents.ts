@@ -9,10 +9,14 @@ export interface Agent {
   highRisk: boolean;
 }
 
+// A look-up for each id and name, kept apart by OFFSET 0, and no `= ANY`: see lockTraces.
 const FIND = sql<Agent>(
   'find_agents',
-  `SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents
-    WHERE tenant_id = $1 AND (id = ANY ($2::uuid[]) OR name = ANY ($3::text[]))`,
+  `SELECT found.* FROM unnest($2::uuid[]) AS asked (id) CROSS JOIN LATERAL (
+     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = asked.id OFFSET 0) AS found
+   UNION
+   SELECT found.* FROM unnest($3::text[]) AS asked (name) CROSS JOIN LATERAL (
+     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = asked.name OFFSET 0) AS found`,
 );
 
 /** The agents that have one of these ids or names. */

@@ -30,14 +30,17 @@ const LOCK = sql<{
   supplied_cost_usd: string | null;
 }>(
   'lock_traces',
-  `SELECT id, trace_id, agent_id, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
-          trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
-     FROM countersign.traces WHERE tenant_id = $1 AND trace_id = ANY ($2::text[]) ORDER BY trace_id FOR UPDATE`,
+  // A look-up for each id, and no `= ANY`: on a table without statistics yet (just filled) the planner takes that for the same work as
+  // walking all traces of the tenant, in every batch (docs/performance.md).
+  `SELECT known.* FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
+     SELECT id, trace_id, agent_id, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
+            trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
+       FROM countersign.traces AS kept WHERE kept.tenant_id = $1 AND kept.trace_id = asked.trace_id FOR UPDATE) AS known`,
 );
 
 /** Locks and returns those of these traces that exist, in one order everywhere. Must come before anything is written to them. */
 export async function lockTraces(tx: Transaction, traceIds: readonly string[]): Promise<KnownTrace[]> {
-  const rows = await tx.run(LOCK, [tx.tenantId, textArray(traceIds)]);
+  const rows = await tx.run(LOCK, [tx.tenantId, textArray([...traceIds].sort())]);
   return rows.map((row) => ({
     id: row.id,
     traceId: row.trace_id,
