@@ -79,9 +79,29 @@ export function linkEntries(
   let { seq, rowHash } = head;
   return entries.map((unlinked) => {
     seq += 1;
-    const entry: ChainedEntry = { version: 1, ...unlinked, seq, prev_hash: rowHash };
+    const entry = placed(unlinked, seq, rowHash);
     const canonical = canonicalJson(entry);
     rowHash = rowHashOf(canonical, digests);
     return { entry, canonical, rowHash };
   });
 }
+
+/** An entry in its place, its members in canonical order: so its canonical text is written in one go. */
+const placed = (entry: UnlinkedEntry, seq: number, prevHash: string | null): ChainedEntry => ({
+  action: entry.action,
+  actor: entry.actor,
+  agent_id: entry.agent_id,
+  framework: entry.framework,
+  id: entry.id,
+  metadata: entry.metadata,
+  prev_hash: prevHash,
+  rationale: entry.rationale,
+  recorded_at: entry.recorded_at,
+  recorded_by: entry.recorded_by,
+  retention_until: entry.retention_until,
+  seq,
+  subject: entry.subject,
+  tenant_id: entry.tenant_id,
+  trace_id: entry.trace_id,
+  version: 1,
+});

@@ -73,8 +73,14 @@ function write(value: unknown, member: (value: unknown) => string = write): stri
   }
 }
 
+/** Printable ASCII without the two characters that are escaped: it needs no more than its quotes. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+/** Longer texts are faster looked at by JSON.stringify. */
+const PLAIN_LENGTH_MAX = 100;
+
 /** JSON.stringify escapes exactly what RFC 8785, section 3.2.2.2 asks for; it would also escape lone surrogates. */
 function canonicalString(text: string): string {
+  if (text.length <= PLAIN_LENGTH_MAX && PLAIN.test(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new NotCanonicalError('a lone surrogate has no UTF-8 form');
   return JSON.stringify(text);
 }
@@ -95,27 +101,34 @@ function canonicalArray(items: unknown[], member: (value: unknown) => string): s
   return text + ']';
 }
 
-/** Members sorted by UTF-16 code units (RFC 8785, section 3.2.3), which is what sort() does with strings. */
+/** Members sorted by UTF-16 code units (RFC 8785, section 3.2.3), which is what sort() does with strings, and `>=` compares by. */
 function canonicalObject(object: Record<string, unknown>, member: (value: unknown) => string): string {
   if (!isPlain(object)) throw new NotCanonicalError('only plain objects have a canonical form');
+  const names = Object.keys(object);
+  if (!isSorted(names)) names.sort();
   let text = '{';
-  for (const name of Object.keys(object).sort()) {
+  for (const name of names) {
     if (text.length > 1) text += ',';
     text += canonicalName(name) + member(object[name]);
   }
   return text + '}';
 }
 
+function isSorted(names: readonly string[]): boolean {
+  for (let index = 1; index < names.length; index += 1) if (names[index - 1]! >= names[index]!) return false;
+  return true;
+}
+
 /** What comes before a member's value. Most names come again and again, in every entry of a ledger; those of senders are bounded. */
 function canonicalName(name: string): string {
-  let text = names.get(name);
+  let text = knownNames.get(name);
   if (text === undefined) {
     text = canonicalString(name) + ':';
-    if (names.size < NAMES_MAX && name.length <= NAME_LENGTH_MAX) names.set(name, text);
+    if (knownNames.size < NAMES_MAX && name.length <= NAME_LENGTH_MAX) knownNames.set(name, text);
   }
   return text;
 }
 
-const names = new Map<string, string>();
+const knownNames = new Map<string, string>();
 const NAMES_MAX = 1000;
 const NAME_LENGTH_MAX = 64;
