@@ -1,7 +1,20 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createSecureContext } from 'node:tls';
-import { ExitError } from './exit-codes.ts';
+import {
+  blankIsUnset,
+  checkedTls,
+  databaseUrl,
+  type Environment,
+  file,
+  flag,
+  oneOf,
+  optionally,
+  origin,
+  type Reader,
+  text,
+  valueOrFile,
+  whole,
+  wrong,
+} from './config-values.ts';
 
 /** Everything that can be configured. This file is the only reader of the environment; README "Configuration" lists the same table. */
 export interface Config {
@@ -36,15 +49,15 @@ export interface Config {
   checkpointSeconds: number | undefined;
   /** Folder that every checkpoint is written to as well. */
   checkpointDir: string | undefined;
+  /** Variables that are named like ours and are none: most likely misspelt. */
+  unknownVariables: string[];
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Variable<T> {
   name: string;
   default: string | undefined;
   meaning: string;
-  read: (text: string | undefined, name: string) => T;
+  read: Reader<T>;
 }
 
 const MIB = 1024 * 1024;
@@ -176,6 +189,18 @@ export const VARIABLES = {
   ),
 } as const;
 
+/** Variables of the client and its command, which may stand in the same environment (packages/client). */
+const CLIENT_NAMES = ['URL', 'API_KEY', 'VERIFY_KEY', 'VERIFY_KEY_FILE', 'PORTAL_URL'].map((name) => `COUNTERSIGN_${name}`);
+
+/** Those that are given by value or by a file. */
+const SECRETS = [VARIABLES.masterSecret, VARIABLES.signingKey, VARIABLES.previousSigningKey];
+
+const KNOWN_NAMES: ReadonlySet<string> = new Set([
+  ...Object.values(VARIABLES).map(({ name }) => name),
+  ...SECRETS.map(({ name }) => `${name}_FILE`),
+  ...CLIENT_NAMES,
+]);
+
 /** Reads and validates the environment. Throws an ExitError that names the variable. */
 export function readConfig(environment: Environment = process.env): Config {
   const get = <T>(variable: Variable<T>): T =>
@@ -209,6 +234,7 @@ export function readConfig(environment: Environment = process.env): Config {
     previousSigningKey: valueOrFile(environment, VARIABLES.previousSigningKey.name),
     checkpointSeconds: get(VARIABLES.checkpointSeconds) || undefined,
     checkpointDir: get(VARIABLES.checkpointDir),
+    unknownVariables: Object.keys(environment).filter((name) => name.startsWith('COUNTERSIGN_') && !KNOWN_NAMES.has(name)),
   };
   if (!isLoopback(config.host) && config.tls === undefined && !config.behindProxy) {
     throw wrong(
@@ -227,82 +253,6 @@ export function readConfig(environment: Environment = process.env): Config {
     );
   }
   return config;
-}
-
-const wrong = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
-
-const blankIsUnset = (given: string | undefined): string | undefined =>
-  given === undefined || given.trim() === '' ? undefined : given.trim();
-
-/** A secret by value, or by the file that `<NAME>_FILE` names. */
-function valueOrFile(environment: Environment, name: string): string | undefined {
-  const value = blankIsUnset(environment[name]);
-  const path = blankIsUnset(environment[`${name}_FILE`]);
-  if (value !== undefined && path !== undefined) throw wrong(name, `and ${name}_FILE are both set; set one of them`);
-  return path === undefined ? value : file(path, `${name}_FILE`);
-}
-
-function text(given: string | undefined): string | undefined {
-  return given;
-}
-
-function whole(minimum: number, maximum: number) {
-  return (given: string | undefined, name: string): number => {
-    const number = Number(given);
-    if (given === undefined || !/^\d+$/.test(given) || number < minimum || number > maximum) {
-      throw wrong(name, `must be a whole number from ${minimum} to ${maximum}, got ${JSON.stringify(given)}`);
-    }
-    return number;
-  };
-}
-
-function optionally<T>(read: Variable<T>['read']) {
-  return (given: string | undefined, name: string): T | undefined => (given === undefined ? undefined : read(given, name));
-}
-
-function oneOf(values: readonly string[]) {
-  return (given: string | undefined, name: string): string => {
-    if (given === undefined || !values.includes(given))
-      throw wrong(name, `must be one of ${values.join(', ')}, got ${JSON.stringify(given)}`);
-    return given;
-  };
-}
-
-function flag(given: string | undefined, name: string): boolean {
-  if (given !== 'true' && given !== 'false') throw wrong(name, `must be true or false, got ${JSON.stringify(given)}`);
-  return given === 'true';
-}
-
-function origin(given: string | undefined, name: string): string {
-  const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined;
-  const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
-  if (!isOrigin) throw wrong(name, `must be an origin such as https://countersign.example.com, got ${JSON.stringify(given)}`);
-  return url.origin;
-}
-
-function databaseUrl(given: string | undefined, name: string): string | undefined {
-  // The value is not repeated in the message: it may hold a password.
-  if (given !== undefined && !/^postgres(ql)?:\/\/./.test(given)) throw wrong(name, 'must be a URL that begins with postgres://');
-  return given;
-}
-
-function file(path: string | undefined, name: string): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw wrong(name, `names a file that cannot be read: ${(error as Error).message}`);
-  }
-}
-
-function checkedTls(cert: string, key: string): { cert: string; key: string } {
-  try {
-    createSecureContext({ cert, key });
-    return { cert, key };
-  } catch (error) {
-    const reason = (error as Error).message;
-    throw wrong('COUNTERSIGN_TLS_CERT_FILE', `and COUNTERSIGN_TLS_KEY_FILE do not hold a certificate and its key: ${reason}`);
-  }
 }
 
 /** Whether an address stays on this machine. */

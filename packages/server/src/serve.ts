@@ -38,6 +38,7 @@ const STOP_LIMIT_MS = 9_000;
 export async function serve(config: Config): Promise<number> {
   const log = serverLog(config.logLevel);
   const stop = stopSignal();
+  for (const variable of config.unknownVariables) log.warn({ variable }, 'no such variable; --help names those there are');
   const database = await openDatabase(config, (line) => log.info(line));
   try {
     const running = await start(config, database, log);

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../src/cli/command-line.ts';
-import { VARIABLES } from '../src/config.ts';
+import { readConfig, VARIABLES } from '../src/config.ts';
 import { EXIT_CODES, type ExitReason } from '../src/exit-codes.ts';
 import { freePort, OutsidePostgres, PASSWORD } from './fixtures/outside-postgres.ts';
 import { CommandProcess, DataFolder, type Environment, ServerProcess } from './fixtures/server-process.ts';
@@ -193,6 +193,20 @@ describe('bad configuration', () => {
       }
     },
   );
+});
+
+test('a variable that is named like ours and is none is told at the start; those of secrets, files and the client are known', () => {
+  const known = Object.fromEntries(
+    Object.values(VARIABLES)
+      .map(({ name }) => name)
+      .concat('COUNTERSIGN_URL', 'COUNTERSIGN_API_KEY', 'COUNTERSIGN_VERIFY_KEY', 'COUNTERSIGN_MASTER_SECRET_FILE', 'PATH')
+      .map((name) => [name, '']),
+  );
+  expect(readConfig(known).unknownVariables).toEqual([]);
+  expect(readConfig({ ...known, COUNTERSIGN_PROT: '80', COUNTERSIGN_HOST_FILE: 'x' }).unknownVariables).toEqual([
+    'COUNTERSIGN_PROT',
+    'COUNTERSIGN_HOST_FILE',
+  ]);
 });
 
 /** Runs a command line in this process: what it refuses before it opens anything needs no process of its own. */

@@ -16,7 +16,8 @@ test('a first start that is killed at any moment, with or without its database, 
       killAll(server, ...others);
       expect(await server.ended).toBe('SIGKILL');
     }
-    const server = await ServerProcess.start(folder.environment);
+    const server = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_PROT: '80' });
+    expect(server.output).toMatch(/COUNTERSIGN_PROT.*no such variable/);
     const { tenantId } = await newKey(folder.environment, 'first');
     expect(await run(['workspace', 'list'], folder.environment)).toContain(tenantId);
     expect(await server.end('SIGTERM')).toBe(0);

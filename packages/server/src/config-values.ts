@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { ExitError } from './exit-codes.ts';
+
+/** What the environment holds, by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Makes a value of a variable's text, which is undefined where nothing is set. Throws an ExitError that names the variable. */
+export type Reader<T> = (text: string | undefined, name: string) => T;
+
+/** The error of a variable: its name, and what is wrong or to be done. */
+export const wrong = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
+
+/** A variable set to nothing is not set. */
+export const blankIsUnset = (given: string | undefined): string | undefined =>
+  given === undefined || given.trim() === '' ? undefined : given.trim();
+
+/** A secret by value, or by the file that `<NAME>_FILE` names. */
+export function valueOrFile(environment: Environment, name: string): string | undefined {
+  const value = blankIsUnset(environment[name]);
+  const path = blankIsUnset(environment[`${name}_FILE`]);
+  if (value !== undefined && path !== undefined) throw wrong(name, `and ${name}_FILE are both set; set one of them`);
+  return path === undefined ? value : file(path, `${name}_FILE`);
+}
+
+/** As it is. */
+export function text(given: string | undefined): string | undefined {
+  return given;
+}
+
+/** A whole number within bounds. */
+export function whole(minimum: number, maximum: number) {
+  return (given: string | undefined, name: string): number => {
+    const number = Number(given);
+    if (given === undefined || !/^\d+$/.test(given) || number < minimum || number > maximum) {
+      throw wrong(name, `must be a whole number from ${minimum} to ${maximum}, got ${JSON.stringify(given)}`);
+    }
+    return number;
+  };
+}
+
+/** Nothing where nothing is set. */
+export function optionally<T>(read: Reader<T>) {
+  return (given: string | undefined, name: string): T | undefined => (given === undefined ? undefined : read(given, name));
+}
+
+/** One of a few words. */
+export function oneOf(values: readonly string[]) {
+  return (given: string | undefined, name: string): string => {
+    if (given === undefined || !values.includes(given))
+      throw wrong(name, `must be one of ${values.join(', ')}, got ${JSON.stringify(given)}`);
+    return given;
+  };
+}
+
+/** true or false. */
+export function flag(given: string | undefined, name: string): boolean {
+  if (given !== 'true' && given !== 'false') throw wrong(name, `must be true or false, got ${JSON.stringify(given)}`);
+  return given === 'true';
+}
+
+/** Scheme, host and port of a web address, and nothing behind them. */
+export function origin(given: string | undefined, name: string): string {
+  const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined;
+  const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+  if (!isOrigin) throw wrong(name, `must be an origin such as https://countersign.example.com, got ${JSON.stringify(given)}`);
+  return url.origin;
+}
+
+/** A URL of PostgreSQL. */
+export function databaseUrl(given: string | undefined, name: string): string | undefined {
+  // The value is not repeated in the message: it may hold a password.
+  if (given !== undefined && !/^postgres(ql)?:\/\/./.test(given)) throw wrong(name, 'must be a URL that begins with postgres://');
+  return given;
+}
+
+/** What a file holds. */
+export function file(path: string | undefined, name: string): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw wrong(name, `names a file that cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** A certificate and its key, if they are that. */
+export function checkedTls(cert: string, key: string): { cert: string; key: string } {
+  try {
+    createSecureContext({ cert, key });
+    return { cert, key };
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw wrong('COUNTERSIGN_TLS_CERT_FILE', `and COUNTERSIGN_TLS_KEY_FILE do not hold a certificate and its key: ${reason}`);
+  }
+}
