@@ -46,11 +46,15 @@ interface Waiting<I, Answer> {
 interface Lane<I, Answer> {
   queue: Waiting<I, Answer>[];
   inFlight: number;
+  /** Items of the batch before. */
+  lastItems: number;
 }
 
 /** A batch this many bytes long is full: larger parameters only cost memory. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const TRIES = 5;
+/** Fewer than these are not parted: a batch has a price of its own. */
+const PARTED_FROM = 16;
 
 /**
  * Group commit: what arrives for a tenant while its last batch is being committed goes together in the next one.
@@ -77,7 +81,7 @@ export class BatchWriter<I extends Item, Answer> {
   #lane(tenantId: string): Lane<I, Answer> {
     let lane = this.#lanes.get(tenantId);
     if (lane === undefined) {
-      lane = { queue: [], inFlight: 0 };
+      lane = { queue: [], inFlight: 0, lastItems: 0 };
       this.#lanes.set(tenantId, lane);
     }
     return lane;
@@ -109,14 +113,19 @@ export class BatchWriter<I extends Item, Answer> {
     }
   }
 
-  /** The next items in order, leaving those whose fold key is in the batch already. */
+  /**
+   * The next items in order, leaving those whose fold key is in the batch already; and no more than half of them and those of the batch
+   * before. Callers that wait for their answers come back together: with all in one batch the database and this process would work
+   * in turn, and with two halves they work at once.
+   */
   #take(lane: Lane<I, Answer>): Waiting<I, Answer>[] {
     const batch: Waiting<I, Answer>[] = [];
     const left: Waiting<I, Answer>[] = [];
     const keys = new Set<string>();
+    const itemsMax = Math.min(this.#options.itemsMax, Math.max(PARTED_FROM, Math.ceil((lane.queue.length + lane.lastItems) / 2)));
     let bytes = 0;
     for (const waiting of lane.queue) {
-      const full = batch.length >= this.#options.itemsMax || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
+      const full = batch.length >= itemsMax || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
       // What is left behind also keeps its keys: a later item of the same key must not overtake it.
       const repeated = waiting.item.foldKeys.some((key) => keys.has(key));
       for (const key of waiting.item.foldKeys) keys.add(key);
@@ -127,6 +136,7 @@ export class BatchWriter<I extends Item, Answer> {
       }
     }
     lane.queue = left;
+    lane.lastItems = batch.length;
     return batch;
   }
 
