@@ -130,6 +130,15 @@ describe('a transaction', () => {
     expect(isWorthRetrying(error)).toBe(true);
   });
 
+  test('whose work fails before anything was sent leaves none open behind it', async () => {
+    const failing = inTenantTransaction(pool, TENANT, () => Promise.reject(new Error('at once')));
+    await expect(failing).rejects.toThrow('at once');
+    const [{ rows }] = [
+      await pool.query(`SELECT current_setting('countersign.tenant_id', true) AS tenant, now() = statement_timestamp() AS begun`),
+    ];
+    expect(rows).toEqual([{ tenant: '', begun: true }]);
+  });
+
   test('that went on after a failure is not committed, and says the failure', async () => {
     const failing = inTenantTransaction(pool, TENANT, async (tx) => {
       await tx.run(FAIL, [0]).catch(() => undefined);

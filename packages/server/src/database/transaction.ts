@@ -134,6 +134,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   async rollback(): Promise<void> {
+    this.#sendGroup(); // what was said and not yet sent, BEGIN perhaps, must not go out behind it
     await this.#client.query('ROLLBACK');
   }
 
@@ -156,11 +157,14 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   #nextGroup(): StatementGroup {
-    const group = new StatementGroup();
-    process.nextTick(() => {
-      this.#group = undefined;
-      this.#client.query(group);
-    });
-    return group;
+    process.nextTick(() => this.#sendGroup());
+    return new StatementGroup();
+  }
+
+  #sendGroup(): void {
+    if (this.#group === undefined) return;
+    const group = this.#group;
+    this.#group = undefined;
+    this.#client.query(group);
   }
 }
