@@ -23,7 +23,7 @@ function quickText(value: unknown): string | undefined {
 }
 
 /** Whether a plain object or array holds nothing but JSON, all members in canonical order. `for in` reads integer-like names first: then it is not. */
-export function isInCanonicalOrder(container: object): boolean {
+function isInCanonicalOrder(container: object): boolean {
   if (Array.isArray(container)) {
     for (let index = 0; index < container.length; index += 1) if (!isJsonInOrder(container[index])) return false;
     return true;

@@ -1,6 +1,8 @@
 import { type ChainedEntry, type ChainHead, ENTRY_MEMBERS, rowHashOf } from './audit-chain.ts';
-import { canonicalJson, isInCanonicalOrder, NotCanonicalError } from './canonical-json.ts';
+import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
+import { NO_END } from './canonical-text.ts';
 import type { Digests } from './digests.ts';
+import { EntryText } from './entry-text.ts';
 
 /** The first row that is wrong, and why. */
 export interface ChainFault {
@@ -9,6 +11,8 @@ export interface ChainFault {
   reason: string;
 }
 
+/** UTC with milliseconds. */
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const MEMBERS: ReadonlySet<string> = new Set(ENTRY_MEMBERS);
 const TEXTS = [
   'tenant_id',
@@ -35,6 +39,8 @@ const TEXTS_OR_NULL = [
 export class ChainVerifier {
   head: ChainHead = { seq: 0, rowHash: null };
   tenantId: string | undefined;
+  /** What the row says that was taken by its text last. */
+  readonly entryText = new EntryText();
   #lastRecordedAt = '';
   readonly #digests: Pick<Digests, 'sha256Hex'>;
 
@@ -47,19 +53,55 @@ export class ChainVerifier {
   /**
    * Takes the next row: all members of the entry and `row_hash`. Returns what is wrong with it, or undefined.
    * @param text the entry as it is stored, where that must be its canonical text.
-   * @param line the row's own JSON, where it is known to be just what JSON.stringify makes of the row, without half surrogate pairs.
    */
-  next(row: unknown, text?: string, line?: string): ChainFault | undefined {
+  next(row: unknown, text?: string): ChainFault | undefined {
     const seq = this.head.seq + 1;
     if (typeof row !== 'object' || row === null || Array.isArray(row)) return { seq, reason: 'the row is not an object' };
     const { row_hash: rowHash, ...entry } = row as Record<string, unknown>;
     const reason =
-      this.#shapeFault(entry, rowHash) ?? this.#placeFault(entry, seq) ?? this.#hashFault(entry, rowHash as string, text, line);
+      this.#shapeFault(entry, rowHash) ?? this.#placeFault(entry, seq) ?? this.#hashFault(entry, rowHash as string, text);
     if (reason !== undefined) return { seq, reason };
     this.head = { seq, rowHash: rowHash as string };
     this.tenantId ??= entry.tenant_id as string;
     this.#lastRecordedAt = entry.recorded_at as string;
     return undefined;
+  }
+
+  /**
+   * Takes the next row by its line of an export: the entry's canonical text, with `row_hash` as its last member. That takes a third of the
+   * time of parsing it and next(). False, and nothing taken, where the text does not show a whole row: then next() says what is wrong, or
+   * that nothing is.
+   */
+  takesLine(line: string): boolean {
+    const end = this.#endOfNext(line, 0);
+    if (end === NO_END) return false;
+    const computed = rowHashOf(`${line.slice(0, end)}}`, this.#digests);
+    if (line.slice(end) !== `,"row_hash":"${computed}"}`) return false;
+    this.#taken(computed);
+    return true;
+  }
+
+  /** The same by the entry's canonical text alone, which begins at a place of a text: where it ends. NO_END, and nothing taken, as above. */
+  takesEntry(text: string, from: number, rowHash: string): number {
+    const end = this.#endOfNext(text, from);
+    if (end === NO_END || text[end] !== '}' || rowHashOf(text.slice(from, end + 1), this.#digests) !== rowHash) return NO_END;
+    this.#taken(rowHash);
+    return end + 1;
+  }
+
+  /** Where the next row's last member ends. The first row of a chain of whomever is left to next(): it says whose it is. */
+  #endOfNext(text: string, from: number): number {
+    const { head, tenantId, entryText } = this;
+    if (tenantId === undefined) return NO_END;
+    const end = entryText.read(text, from, { seq: head.seq + 1, prevHash: head.rowHash, tenantId });
+    if (end === NO_END) return NO_END;
+    const at = entryText.value('recorded_at')!;
+    return at === this.#lastRecordedAt || (INSTANT.test(at) && at > this.#lastRecordedAt) ? end : NO_END;
+  }
+
+  #taken(rowHash: string): void {
+    this.head = { seq: this.head.seq + 1, rowHash };
+    this.#lastRecordedAt = this.entryText.value('recorded_at')!;
   }
 
   #shapeFault(entry: Record<string, unknown>, rowHash: unknown): string | undefined {
@@ -82,15 +124,14 @@ export class ChainVerifier {
       return `prev_hash is ${entry.prev_hash}, but the row before has row_hash ${this.head.rowHash}: the chain is cut here`;
     }
     const at = entry.recorded_at;
-    if (typeof at !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at))
-      return 'recorded_at is not UTC with milliseconds';
+    if (typeof at !== 'string' || !INSTANT.test(at)) return 'recorded_at is not UTC with milliseconds';
     if (at < this.#lastRecordedAt) return `recorded_at ${at} is before that of the row before, ${this.#lastRecordedAt}`;
     return undefined;
   }
 
-  #hashFault(entry: Record<string, unknown>, rowHash: string, text?: string, line?: string): string | undefined {
+  #hashFault(entry: Record<string, unknown>, rowHash: string, text?: string): string | undefined {
     try {
-      const canonical = (line === undefined ? undefined : entryOfLine(line, entry, rowHash)) ?? canonicalJson(entry);
+      const canonical = canonicalJson(entry);
       const computed = rowHashOf(canonical, this.#digests);
       if (computed !== rowHash) return `row_hash is ${rowHash}, but the content hashes to ${computed}: the row was altered`;
       return text === undefined || text === canonical ? undefined : 'the stored text is not in canonical form: it was altered';
@@ -107,10 +148,4 @@ function membersFault(entry: Record<string, unknown>, names: readonly string[]):
   const missing = ENTRY_MEMBERS.find((member) => !Object.hasOwn(entry, member));
   if (missing !== undefined) return `${missing} is missing`;
   return `${JSON.stringify(names.find((name) => !MEMBERS.has(name)))} is not a member of an entry`;
-}
-
-/** The entry's canonical text as it stands in an exact line before its row_hash; undefined where the line has another order. */
-function entryOfLine(line: string, entry: Record<string, unknown>, rowHash: string): string | undefined {
-  const end = `,"row_hash":"${rowHash}"}`;
-  return line.endsWith(end) && isInCanonicalOrder(entry) ? `${line.slice(0, -end.length)}}` : undefined;
 }

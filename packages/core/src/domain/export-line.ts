@@ -1,17 +1,12 @@
 import { NESTING_MAX } from './chain-report.ts';
 import { inexactnessOf } from './exact-json.ts';
 
-/**
- * The JSON value of an export's line, or what is wrong with the line. Every byte of it is taken as hostile.
- * `exact` is the line's text where it says just what JSON.stringify makes of the row.
- */
-export function parseLine(line: Uint8Array): { row: unknown; exact?: string } | { fault: string } {
-  const text = decoded(line);
-  if (text === undefined) return { fault: 'the line is not UTF-8' };
+/** The JSON value of an export's line, or what is wrong with the line. Every byte of it is taken as hostile. */
+export function parseLine(text: string): { row: unknown } | { fault: string } {
   if (bracketsDeeperThan(text, NESTING_MAX)) return { fault: `the line is nested deeper than ${NESTING_MAX}` };
   const parsed = parse(text);
   if ('fault' in parsed) return parsed;
-  if (isExactly(parsed.row, text)) return { ...parsed, exact: text };
+  if (isExactly(parsed.row, text)) return parsed;
   // A reader may take the other one of two members, or show the number that was rounded away: one hash, two meanings.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;
@@ -27,7 +22,8 @@ const isExactly = (row: unknown, text: string): boolean => JSON.stringify(row) =
 /** A byte order mark is kept, and is then no JSON. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function decoded(line: Uint8Array): string | undefined {
+/** The text of a line; undefined when it is not UTF-8. */
+export function decoded(line: Uint8Array): string | undefined {
   try {
     return UTF8.decode(line);
   } catch {

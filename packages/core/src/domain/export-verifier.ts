@@ -3,7 +3,7 @@ import type { ChainReport } from './chain-report.ts';
 import { ChainVerifier } from './chain-verifier.ts';
 import { decisionDigest } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
-import { parseLine } from './export-line.ts';
+import { decoded, parseLine } from './export-line.ts';
 import { HeldTree, type KeptHead } from './held-tree.ts';
 import type { Sha256 } from './merkle-tree.ts';
 
@@ -26,8 +26,10 @@ interface Lines {
   tenantId: string | undefined;
   /** The last whole row's hash. */
   head: string | null;
+  /** Takes the next row by its line, where that is enough to see that it is whole. */
+  takes(line: string): boolean;
   /** Takes the next row; what is wrong with it, or undefined. */
-  next(row: unknown, seq: number, exact: string | undefined): string | undefined;
+  next(row: unknown, seq: number): string | undefined;
 }
 
 /** Walks an export, a line at a time, and holds it against what was kept. Every byte of it is taken as hostile. */
@@ -57,8 +59,11 @@ export async function verifyExport(
 }
 
 function faultOf(line: Uint8Array, lines: Lines, seq: number): string | undefined {
-  const parsed = parseLine(line);
-  return 'fault' in parsed ? parsed.fault : lines.next(parsed.row, seq, parsed.exact);
+  const text = decoded(line);
+  if (text === undefined) return 'the line is not UTF-8';
+  if (lines.takes(text)) return undefined;
+  const parsed = parseLine(text);
+  return 'fault' in parsed ? parsed.fault : lines.next(parsed.row, seq);
 }
 
 function auditLines(digests: Hashing['digests']): Lines {
@@ -70,7 +75,8 @@ function auditLines(digests: Hashing['digests']): Lines {
     get head() {
       return verifier.head.rowHash;
     },
-    next: (row, _seq, exact) => verifier.next(row, undefined, exact)?.reason,
+    takes: (line) => verifier.takesLine(line),
+    next: (row) => verifier.next(row)?.reason,
   };
 }
 
@@ -79,6 +85,7 @@ function decisionLines(digests: Hashing['digests']): Lines {
   const lines: Lines = {
     tenantId: undefined,
     head: null,
+    takes: () => false,
     next: (row, expected) => {
       const { seq, decision, ...more } = (isObject(row) ? row : {}) as Record<string, unknown>;
       if (!isObject(decision) || seq === undefined || Object.keys(more).length > 0)
@@ -97,7 +104,11 @@ function decisionLines(digests: Hashing['digests']): Lines {
   return lines;
 }
 
-const bytesOfHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
+function bytesOfHex(hex: string): Uint8Array {
+  const bytes = new Uint8Array(hex.length / 2);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = Number.parseInt(hex.slice(2 * at, 2 * at + 2), 16);
+  return bytes;
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
