@@ -102,6 +102,13 @@ describe('a ledger in the database', () => {
     ['actor', row(`actor = 'somebody else'`), 3, /the column actor says "somebody else", but the hashed document says "ci"/],
     ['action', row(`action = 'agent.blocked'`), 3, /the column action says/],
     ['trace_id', row(`trace_id = 'run-9'`), 3, /the column trace_id says "run-9"/],
+    [
+      'actor, run together with action as they are read',
+      row(`actor = actor || E'\\x1f' || action, action = ''`),
+      3,
+      /the column actor/,
+    ],
+    ['trace_id, to what stands for null', row(`trace_id = E'\\x1e'`), 3, /the column trace_id says/],
     ['trace_id, set to null', row('trace_id = NULL'), 3, /the column trace_id says null/],
     ['agent_id', row('agent_id = gen_random_uuid()'), 3, /the column agent_id says/],
     ['prev_hash', row(`prev_hash = sha256('x')`), 3, /the column prev_hash says/],
@@ -161,6 +168,17 @@ describe('a ledger in the database', () => {
     await tamper(statement, tenantId);
     const { firstBad } = await verifyDatabase(server.open.pool, tenantId);
     expect(firstBad).toEqual({ seq, reason: expect.stringMatching(reason) });
+  });
+
+  test('with quotes, backslashes and the marks that stand between columns in its texts is whole', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const metadata = { 'a "name"': 'of \\ this', marks: '\u001e\u001f\n' };
+    const labels = { actor: 'the "boss"', action: 'a\\b', trace_id: '"' };
+    for (let place = 1; place <= 3; place += 1)
+      await server.post(paths.audit, key, { ...labels, rationale: '\u001f"\n', metadata });
+    await server.post(paths.audit, key, labels);
+    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 4, firstBad: undefined });
   });
 
   test('with a row rewritten and hashed anew is broken at the row behind it', async () => {

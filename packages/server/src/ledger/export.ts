@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
+import { readAuditPage, type StoredEntry } from '../storage/audit-pages.ts';
 import { readDecisionsPage } from '../storage/decisions.ts';
-import { readAuditPage, readHead, readLogExtent, type StoredEntry } from '../storage/ledger.ts';
+import { readHead, readLogExtent } from '../storage/ledger.ts';
 import { storedPages } from './stored-pages.ts';
 
 /** Some rows of an export, in order. */

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ChainReport, FirstBad } from '@countersign/core/domain/chain-report';
 import { HeldTree, type KeptHead } from '@countersign/core/domain/held-tree';
-import type { TreeNode } from '@countersign/core/domain/merkle-tree';
+import { HASH_BYTES, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
@@ -20,15 +21,20 @@ export interface WalkDemand {
   progress?: ((rows: number) => void) | undefined;
 }
 
+/** What is wrong with a row; or its hash, which is its leaf data. */
+export type Checked = { fault: string } | { hash: string };
+
 /** How the rows of one log are read and checked. */
 export interface LogRows<Row> {
   log: LogName;
   /** Whether the head names the last row's hash: that of a log whose rows are chained to each other. */
   chained: boolean;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
-  /** What is wrong with the row that should be number `seq`; or its hash, which is its leaf data. */
-  check(row: Row, seq: number): { fault: string } | { hash: string };
+  /** Checks the row that should be number `seq`. A promise only where more must be read of it: to wait costs more than to check. */
+  check(row: Row, seq: number): Checked | Promise<Checked>;
 }
+
+const ROWS_BETWEEN_READS = 64;
 
 /**
  * Walks a log as the database holds it: each row, the head, the tree over the rows against the stored one, every stored checkpoint and
@@ -44,17 +50,23 @@ export async function walkLog<Row extends { seq: number }>(
   const extent = await inTenantTransaction(pool, tenantId, (tx) => readLogExtent(tx, log));
   const tree = new HeldTree(sha256, kept);
   addFrontier(tree, extent);
+  const leaf = Buffer.alloc(HASH_BYTES);
   const walked = { seq: 0, hash: null as string | null };
   const found = (firstBad?: FirstBad): ChainReport => ({ tenantId, entries: walked.seq, head: walked.hash, firstBad });
   for await (const page of storedPages(pool, tenantId, { log, read, ...extent })) {
     await addStored(tree, stored, page.at(-1)!.seq);
     const nodes: TreeNode[] = [];
+    const completed = (node: TreeNode) => nodes.push(node);
     for (const row of page) {
-      const checked = check(row, walked.seq + 1);
+      const looking = check(row, walked.seq + 1);
+      const checked = looking instanceof Promise ? await looking : looking;
       if ('fault' in checked) return found({ seq: walked.seq + 1, reason: checked.fault });
       walked.seq += 1;
       walked.hash = checked.hash;
-      tree.append(Buffer.from(checked.hash, 'hex'), (node) => nodes.push(node));
+      leaf.write(checked.hash, 'hex');
+      tree.append(leaf, completed);
+      // The next page is coming meanwhile, and PostgreSQL stands still while nobody takes what it has sent.
+      if (walked.seq % ROWS_BETWEEN_READS === 0) await setImmediate();
     }
     await compareNodes(pool, tenantId, { log, tree, nodes, size: extent.head?.tree.size ?? 0 });
     progress?.(walked.seq);

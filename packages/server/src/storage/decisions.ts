@@ -130,7 +130,7 @@ export interface DecisionColumns {
   document: string;
 }
 
-// The range of seq bounds the rows, and no LIMIT: see READ_PAGE in ledger.ts.
+// The range of seq bounds the rows, and no LIMIT: see PAGE in audit-pages.ts.
 const READ_COLUMNS = sql<DecisionColumns>(
   'read_decision_columns_page',
   `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, agent_id, evaluation_id, allowed,

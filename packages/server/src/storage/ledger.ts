@@ -120,41 +120,8 @@ export async function insertAuditEntries(tx: Transaction, rows: readonly Chained
   ]);
 }
 
-/** A stored row with the columns that repeat what its document says. */
-export interface StoredEntry {
-  seq: number;
-  id: string;
-  /** With microseconds, which are always zero unless somebody changed the column. */
-  recorded_at: string;
-  recorded_by: string;
-  actor: string;
-  action: string;
-  trace_id: string | null;
-  agent_id: string | null;
-  prev_hash: string | null;
-  row_hash: string;
-  document: string;
-}
-
 /** Most rows of a page. */
 export const PAGE_ROWS = 1000;
-
-// The range of seq bounds the rows, and no LIMIT: on a table without statistics yet (just filled) the planner would fetch and sort
-// all rows behind for each page, 50 s to verify 300,000 rows instead of 6. Cut by bytes before the documents are fetched (octet_length
-// reads the size that stands beside a long text, not the text): a thousand rows of a megabyte must not come at once.
-const READ_PAGE = sql<StoredEntry>(
-  'read_audit_page',
-  `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, recorded_by, actor, action, trace_id,
-          agent_id, encode(prev_hash, 'hex') AS prev_hash, encode(row_hash, 'hex') AS row_hash, document
-     FROM (SELECT *, sum(octet_length(document)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) - octet_length(document) AS bytes_before
-             FROM countersign.audit_entries
-            WHERE tenant_id = $1 AND seq > $2::bigint AND seq <= least($3::bigint, $2::bigint + ${PAGE_ROWS})) AS page
-    WHERE bytes_before < 4194304 ORDER BY seq`,
-);
-
-/** The rows with the next PAGE_ROWS numbers behind `after`, up to `last`, in order; no more once they hold 4 MiB. */
-export const readAuditPage = (tx: Transaction, after: number, last: number): Promise<StoredEntry[]> =>
-  tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
 const nextSeqOf = (log: LogName, table: string) =>
   sql<{ seq: number | null }>(
