@@ -80,13 +80,37 @@ export async function storedRoot(tx: Transaction, log: LogName, size: number): P
 /** Reads what the ranges need, at most 255 hashes a level and edge, all in one round trip, and computes their hashes. */
 async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
   const places = ranges.flatMap(completeSubtrees);
-  const hashes = await Promise.all(places.map((place) => nodeAt(tx, log, place)));
-  const known = new Map(places.map((place, index) => [`${place.level}/${place.index}`, hashes[index]!]));
+  const runs = await Promise.all(runsBelow(places).map((run) => readRun(tx, log, run)));
+  const nodeAt = (place: NodePlace) => {
+    const below = storedBelow(place);
+    const { first, hashes } = runs.find((run) => holds(run, below))!;
+    return pairUp(hashes.slice(below.first - first, below.end - first), sha256);
+  };
+  const known = new Map(places.map((place) => [`${place.level}/${place.index}`, nodeAt(place)]));
   return ranges.map((range) => rangeHash(range, ({ level, index }) => known.get(`${level}/${index}`)!, sha256));
 }
 
-async function nodeAt(tx: Transaction, log: LogName, place: NodePlace): Promise<Uint8Array> {
-  const { level, first, end } = storedBelow(place);
+/** Neighbouring hashes of one stored level. */
+type Run = ReturnType<typeof storedBelow>;
+
+const holds = (run: Run, { level, first, end }: Run): boolean => run.level === level && run.first <= first && end <= run.end;
+
+/** Hashes that are read though nothing needs them, so that what stands on both sides of them is one statement: about twenty become five. */
+const GAP_MAX = 2 ** STORED_LEVEL_STEP;
+
+/** What must be read for some places, in as few runs as their neighbourhood allows. */
+function runsBelow(places: readonly NodePlace[]): Run[] {
+  const runs: Run[] = [];
+  for (const next of places.map(storedBelow).sort((one, other) => one.level - other.level || one.first - other.first)) {
+    const last = runs.at(-1);
+    if (last?.level === next.level && next.first - last.end <= GAP_MAX) last.end = Math.max(last.end, next.end);
+    else runs.push({ ...next });
+  }
+  return runs;
+}
+
+async function readRun(tx: Transaction, log: LogName, run: Run): Promise<Run & { hashes: readonly Uint8Array[] }> {
+  const { level, first, end } = run;
   const stored =
     level === 0
       ? (await readLeafData(tx, log, first, end)).map((data) => leafHash(data, sha256))
@@ -95,7 +119,7 @@ async function nodeAt(tx: Transaction, log: LogName, place: NodePlace): Promise<
     throw new LogRewrittenError(
       `the tree of log ${log} of tenant ${tx.tenantId} lacks nodes ${first} to ${end} of level ${level}`,
     );
-  return pairUp(stored, sha256);
+  return { ...run, hashes: stored };
 }
 
 /** The root over a power of two of hashes. */

@@ -1,5 +1,5 @@
 import type { NodePlace } from '@countersign/core/domain/merkle-proof';
-import type { TreeNode } from '@countersign/core/domain/merkle-tree';
+import { HASH_BYTES, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { LogName } from './ledger.ts';
@@ -25,10 +25,23 @@ export async function insertTreeNodes(tx: Transaction, log: LogName, nodes: read
   ]);
 }
 
-const READ_NODES = sql<{ hash: Buffer }>(
+// All hashes in one value: as a row each they cost the driver more than everything else about a proof.
+const READ_NODES = sql<HashesRow>(
   'read_tree_nodes',
-  `SELECT hash FROM countersign.tree_nodes WHERE tenant_id = $1 AND log = $2 AND level = $3 AND index >= $4 AND index < $5 ORDER BY index`,
+  `SELECT string_agg(hash, ''::bytea ORDER BY index) AS hashes FROM countersign.tree_nodes
+    WHERE tenant_id = $1 AND log = $2 AND level = $3 AND index >= $4 AND index < $5`,
 );
+
+/** Hashes one behind the other; null when there are none. */
+interface HashesRow {
+  hashes: Buffer | null;
+}
+
+/** What is left over at the end, where one is not as long as a hash, is none: then one is missing. */
+const split = ([row]: HashesRow[]): Uint8Array[] =>
+  Array.from({ length: Math.floor((row?.hashes?.length ?? 0) / HASH_BYTES) }, (_, place) =>
+    row!.hashes!.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES),
+  );
 
 /** The stored nodes of one level from `first` (included) to `end` (excluded), in order. */
 export async function readTreeNodes(
@@ -38,13 +51,13 @@ export async function readTreeNodes(
   first: number,
   end: number,
 ): Promise<Uint8Array[]> {
-  return (await tx.run(READ_NODES, [tx.tenantId, log, level, first, end])).map(({ hash }) => hash);
+  return split(await tx.run(READ_NODES, [tx.tenantId, log, level, first, end]));
 }
 
 const readLeavesOf = (log: LogName, column: string, table: string) =>
-  sql<{ data: Buffer }>(
+  sql<HashesRow>(
     `read_leaves_of_${log}`,
-    `SELECT ${column} AS data FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq`,
+    `SELECT string_agg(${column}, ''::bytea ORDER BY seq) AS hashes FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2 AND seq <= $3`,
   );
 
 /**
@@ -62,7 +75,7 @@ const READ_LEAVES = {
 
 /** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order. */
 export async function readLeafData(tx: Transaction, log: LogName, first: number, end: number): Promise<Uint8Array[]> {
-  return (await tx.run(READ_LEAVES[log], [tx.tenantId, first, end])).map(({ data }) => data);
+  return split(await tx.run(READ_LEAVES[log], [tx.tenantId, first, end]));
 }
 
 /** One stored checkpoint. */
