@@ -10,7 +10,7 @@ import {
   rootOfInclusion,
   rootsOfConsistency,
 } from '../src/domain/merkle-proof.ts';
-import { Frontier, leafHash, nodeHash, type TreeNode } from '../src/domain/merkle-tree.ts';
+import { completeRoot, Frontier, leafHash, leafHashes, nodeHash, type TreeNode } from '../src/domain/merkle-tree.ts';
 import { sha256 } from './node-digests.ts';
 import { vectors } from './vectors.ts';
 
@@ -40,6 +40,17 @@ function tree(size: number) {
 }
 
 describe('the Merkle tree (RFC 6962)', () => {
+  test('over hashes that stand one behind the other has the same root, and leaves them as they are', () => {
+    for (const count of [1, 2, 4, 64]) {
+      const rows = Array.from({ length: count }, (_, place) => sha256(data(place)));
+      const leaves = rows.map((row) => leafHash(row, sha256));
+      const together = leafHashes(Buffer.concat(rows), sha256);
+      expect(hex(together)).toBe(hex(Buffer.concat(leaves)));
+      expect(hex(completeRoot(together, sha256))).toBe(hex(naiveRoot(leaves)));
+      expect(hex(together)).toBe(hex(Buffer.concat(leaves)));
+    }
+  });
+
   test('the published roots come out for every size', () => {
     const frontier = new Frontier(sha256);
     for (const [size, root] of published.roots.entries()) {

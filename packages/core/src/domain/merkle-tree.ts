@@ -30,6 +30,27 @@ export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): U
   return sha256(bytes);
 }
 
+/** The leaf hashes of data of HASH_BYTES each, one behind the other as the data is. */
+export function leafHashes(data: Uint8Array, sha256: Sha256): Uint8Array {
+  const hashes = new Uint8Array(data.length);
+  for (let at = 0; at < data.length; at += HASH_BYTES) hashes.set(leafHash(data.subarray(at, at + HASH_BYTES), sha256), at);
+  return hashes;
+}
+
+/** The root over a power of two of hashes that stand one behind the other. */
+export function completeRoot(hashes: Uint8Array, sha256: Sha256): Uint8Array {
+  const level = hashes.slice();
+  // Each level is written over the one below: a pair's hash stands where its left one stood, or before.
+  for (let length = level.length; length > HASH_BYTES; length /= 2) {
+    for (let at = 0; at < length; at += 2 * HASH_BYTES) {
+      nodeBytes[0] = 1;
+      nodeBytes.set(level.subarray(at, at + 2 * HASH_BYTES), 1);
+      level.set(sha256(nodeBytes), at / 2);
+    }
+  }
+  return level.subarray(0, HASH_BYTES);
+}
+
 /** A complete subtree: the node at `index` from the left on `level`; level 0 are the leaves. */
 export interface TreeNode {
   level: number;

@@ -6,7 +6,7 @@ import {
   type NodePlace,
   rangeHash,
 } from '@countersign/core/domain/merkle-proof';
-import { Frontier, foldRight, HASH_BYTES, leafHash, type Sha256, type TreeNode } from '@countersign/core/domain/merkle-tree';
+import { completeRoot, Frontier, HASH_BYTES, leafHashes, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import type { Transaction } from '../database/transaction.ts';
 import { sha256 } from '../digests.ts';
 import type { LogName, StoredTree } from '../storage/ledger.ts';
@@ -26,11 +26,12 @@ export interface GrownTree extends StoredTree {
 
 /** Opens a stored frontier. */
 export function openFrontier({ size, frontier }: StoredTree): Frontier {
-  const roots = Array.from({ length: frontier.length / HASH_BYTES }, (_, place) =>
-    frontier.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES),
-  );
-  return new Frontier(sha256, size, roots);
+  return new Frontier(sha256, size, hashesIn(frontier));
 }
+
+/** Hashes, or leaf data, that stand one behind the other. What is left over at the end is none. */
+export const hashesIn = (bytes: Uint8Array): Uint8Array[] =>
+  Array.from({ length: bytes.length / HASH_BYTES }, (_, place) => bytes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES));
 
 /** Appends the leaf data of rows to a tree: O(1) hashes a row on average, whatever the size. */
 export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTree {
@@ -51,7 +52,7 @@ const CATCH_UP_ROWS = 10_000;
 export async function catchUp(tx: Transaction, log: LogName, tree: StoredTree, seq: number): Promise<GrownTree> {
   let grown: GrownTree = { ...tree, nodes: [], root: () => openFrontier(tree).root() };
   while (grown.size < seq) {
-    const rows = await readLeafData(tx, log, grown.size, Math.min(seq, grown.size + CATCH_UP_ROWS));
+    const rows = hashesIn(await readLeafData(tx, log, grown.size, Math.min(seq, grown.size + CATCH_UP_ROWS)));
     if (rows.length === 0)
       throw new LogRewrittenError(
         `log ${log} of tenant ${tx.tenantId} has no row ${grown.size + 1}, though its head says ${seq}`,
@@ -84,7 +85,7 @@ async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRang
   const nodeAt = (place: NodePlace) => {
     const below = storedBelow(place);
     const { first, hashes } = runs.find((run) => holds(run, below))!;
-    return pairUp(hashes.slice(below.first - first, below.end - first), sha256);
+    return completeRoot(hashes.subarray((below.first - first) * HASH_BYTES, (below.end - first) * HASH_BYTES), sha256);
   };
   const known = new Map(places.map((place) => [`${place.level}/${place.index}`, nodeAt(place)]));
   return ranges.map((range) => rangeHash(range, ({ level, index }) => known.get(`${level}/${index}`)!, sha256));
@@ -109,24 +110,12 @@ function runsBelow(places: readonly NodePlace[]): Run[] {
   return runs;
 }
 
-async function readRun(tx: Transaction, log: LogName, run: Run): Promise<Run & { hashes: readonly Uint8Array[] }> {
+async function readRun(tx: Transaction, log: LogName, run: Run): Promise<Run & { hashes: Uint8Array }> {
   const { level, first, end } = run;
-  const stored =
-    level === 0
-      ? (await readLeafData(tx, log, first, end)).map((data) => leafHash(data, sha256))
-      : await readTreeNodes(tx, log, level, first, end);
-  if (stored.length !== end - first)
+  const stored = await (level === 0 ? readLeafData(tx, log, first, end) : readTreeNodes(tx, log, level, first, end));
+  if (stored.length !== (end - first) * HASH_BYTES)
     throw new LogRewrittenError(
       `the tree of log ${log} of tenant ${tx.tenantId} lacks nodes ${first} to ${end} of level ${level}`,
     );
-  return { ...run, hashes: stored };
-}
-
-/** The root over a power of two of hashes. */
-function pairUp(hashes: readonly Uint8Array[], digest: Sha256): Uint8Array {
-  let level = hashes;
-  while (level.length > 1) {
-    level = Array.from({ length: level.length / 2 }, (_, pair) => foldRight([level[2 * pair]!, level[2 * pair + 1]!], digest));
-  }
-  return level[0]!;
+  return { ...run, hashes: level === 0 ? leafHashes(stored, sha256) : stored };
 }

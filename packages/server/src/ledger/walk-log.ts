@@ -108,10 +108,10 @@ async function compareNodes(
     Promise.all(due.map(({ level, index }) => readTreeNodes(tx, log, level, index, index + 1))),
   );
   for (const [place, { level, index, hash }] of due.entries()) {
-    const [stored] = kept[place]!;
-    if (stored !== undefined && sameBytes(stored, hash)) continue;
+    const stored = kept[place]!;
+    if (sameBytes(stored, hash)) continue;
     const [first, last] = [index * 2 ** level + 1, (index + 1) * 2 ** level];
-    const reason = `${stored === undefined ? 'it is gone' : 'it is not that of the rows'}: proofs made from it do not hold`;
+    const reason = `${stored.length === 0 ? 'it is gone' : 'it is not that of the rows'}: proofs made from it do not hold`;
     tree.contradict({ source: `the stored subtree of rows ${first} to ${last}`, size: last, reason });
   }
 }

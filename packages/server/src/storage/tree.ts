@@ -1,5 +1,5 @@
 import type { NodePlace } from '@countersign/core/domain/merkle-proof';
-import { HASH_BYTES, type TreeNode } from '@countersign/core/domain/merkle-tree';
+import type { TreeNode } from '@countersign/core/domain/merkle-tree';
 import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { LogName } from './ledger.ts';
@@ -37,21 +37,11 @@ interface HashesRow {
   hashes: Buffer | null;
 }
 
-/** What is left over at the end, where one is not as long as a hash, is none: then one is missing. */
-const split = ([row]: HashesRow[]): Uint8Array[] =>
-  Array.from({ length: Math.floor((row?.hashes?.length ?? 0) / HASH_BYTES) }, (_, place) =>
-    row!.hashes!.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES),
-  );
+const NONE = Buffer.alloc(0);
 
-/** The stored nodes of one level from `first` (included) to `end` (excluded), in order. */
-export async function readTreeNodes(
-  tx: Transaction,
-  log: LogName,
-  level: number,
-  first: number,
-  end: number,
-): Promise<Uint8Array[]> {
-  return split(await tx.run(READ_NODES, [tx.tenantId, log, level, first, end]));
+/** The hashes of stored nodes of one level from `first` (included) to `end` (excluded), in order and one behind the other. */
+export async function readTreeNodes(tx: Transaction, log: LogName, level: number, first: number, end: number): Promise<Buffer> {
+  return (await tx.run(READ_NODES, [tx.tenantId, log, level, first, end]))[0]?.hashes ?? NONE;
 }
 
 const readLeavesOf = (log: LogName, column: string, table: string) =>
@@ -73,9 +63,9 @@ const READ_LEAVES = {
   keys: readLeavesOf('keys', EVENT_HASH, 'key_events'),
 } as const;
 
-/** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order. */
-export async function readLeafData(tx: Transaction, log: LogName, first: number, end: number): Promise<Uint8Array[]> {
-  return split(await tx.run(READ_LEAVES[log], [tx.tenantId, first, end]));
+/** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order and one behind the other. */
+export async function readLeafData(tx: Transaction, log: LogName, first: number, end: number): Promise<Buffer> {
+  return (await tx.run(READ_LEAVES[log], [tx.tenantId, first, end]))[0]?.hashes ?? NONE;
 }
 
 /** One stored checkpoint. */

@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import { openPool } from '../../src/database/pool.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { digests } from '../../src/digests.ts';
-import { growTree } from '../../src/ledger/log-tree.ts';
+import { growTree, hashesIn } from '../../src/ledger/log-tree.ts';
 import { insertAuditEntries, type LogName, lockHeads, moveHead } from '../../src/storage/ledger.ts';
 import { insertTreeNodes, readLeafData } from '../../src/storage/tree.ts';
 import type { TestDatabase } from '../bed/test-database.ts';
@@ -84,7 +84,7 @@ export class Insider {
     await this.sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = '${log}'`, tenantId);
     await inTenantTransaction(this.pool, tenantId, async (tx) => {
       const head = (await lockHeads(tx, [log])).get(log)!;
-      const leaves = await readLeafData(tx, log, 0, Number.MAX_SAFE_INTEGER);
+      const leaves = hashesIn(await readLeafData(tx, log, 0, Number.MAX_SAFE_INTEGER));
       const tree = growTree({ size: 0, frontier: new Uint8Array() }, leaves);
       await insertTreeNodes(tx, log, tree.nodes);
       await moveHead(tx, log, { ...head, seq: tree.size, tree: { size: tree.size, frontier: tree.frontier } });
