@@ -6,4 +6,7 @@ export const LIMIT_PATHS = {
   tiny: '/bench/tiny',
   /** Appends to the ledger, one entry a transaction. */
   auditSingly: '/bench/audit-singly',
+  /** Appends to the ledger as the product does, and likewise without growing its tree. */
+  auditWithTree: '/bench/audit-with-tree',
+  auditWithoutTree: '/bench/audit-without-tree',
 } as const;

@@ -20,6 +20,12 @@ export function shot(path: string, key: string, body: string): Shot {
   return { request, idAt };
 }
 
+/** A GET. */
+export const getting = (path: string, key: string): Shot => ({
+  request: Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n\r\n`),
+  idAt: [],
+});
+
 /** Requests fired for a while from a number of connections, each sending the next as soon as the last is answered. */
 export interface Load {
   port: number;

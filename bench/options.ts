@@ -9,6 +9,8 @@ export const PARTS = [
   'latency',
   'client',
   'gate',
+  'trees',
+  'proof',
   'verify',
   'stored',
   'memory',
@@ -34,7 +36,7 @@ export const HELP = `npm run bench -- [options]
   --rounds N            rounds of each pair, work and limit in turn (5)
   --seconds N           seconds of each side of a round (4)
   --rows N              rows stored beforehand for "stored" (1000000)
-  --verify-rows N       rows of the chain for "verify" (1000000)
+  --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
   --profile             write CPU profiles of the server into bench/results
 `;

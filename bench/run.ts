@@ -8,9 +8,11 @@ import { client } from './rows/client.ts';
 import { gate } from './rows/gate.ts';
 import { latency } from './rows/latency.ts';
 import { memory } from './rows/memory.ts';
+import { proof } from './rows/proof.ts';
 import { stored } from './rows/stored.ts';
 import { telemetry } from './rows/telemetry.ts';
 import { audit, promotion, traces } from './rows/throughput.ts';
+import { trees } from './rows/trees.ts';
 import { verify } from './rows/verify.ts';
 import { table } from './table.ts';
 import { makeWorld, type World } from './world.ts';
@@ -29,13 +31,19 @@ const parts: Record<Part, Measurement> = {
   latency: (pace, world) => latency(world, pace),
   client: (pace, world) => client(world, pace),
   gate: (_pace, world) => gate(world),
+  trees: (pace, on) => inWorld(pace, (off) => trees(on, off, pace), { COUNTERSIGN_CHECKPOINT_SECONDS: '0' }),
+  proof: (pace, world) => proof(world, pace.verifyRows, pace),
   verify: ({ verifyRows }, world) => verify(world, verifyRows),
   stored: (pace, few) => inWorld(pace, (many) => stored(few, many, pace.rows, pace)),
   memory: ({ memorySeconds }, world) => memory(world, memorySeconds),
 };
 
-async function inWorld<T>(options: Options, measure: (world: World) => Promise<T>): Promise<T> {
-  const world = await makeWorld(options.profile ? RESULTS : undefined);
+async function inWorld<T>(
+  options: Options,
+  measure: (world: World) => Promise<T>,
+  settings?: Record<string, string>,
+): Promise<T> {
+  const world = await makeWorld(options.profile ? RESULTS : undefined, settings);
   try {
     return await Promise.race([measure(world), stopped]);
   } finally {

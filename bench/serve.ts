@@ -6,16 +6,19 @@ import { readConfig } from '../packages/server/src/config.ts';
 import { Admission } from '../packages/server/src/database/admission.ts';
 import { BatchWriter } from '../packages/server/src/database/batch-writer.ts';
 import { Slots } from '../packages/server/src/database/slots.ts';
-import { inTenantTransaction } from '../packages/server/src/database/transaction.ts';
+import { inTenantTransaction, type Transaction } from '../packages/server/src/database/transaction.ts';
 import type { PublicApi } from '../packages/server/src/http/public-api.ts';
 import { readBody } from '../packages/server/src/http/read-body.ts';
 import { bodyReader } from '../packages/server/src/http/validate-body.ts';
 import { appendAuditEntry } from '../packages/server/src/ingest/audit.ts';
 import type { Answered } from '../packages/server/src/ingest/endpoint.ts';
+import type { Outcome } from '../packages/server/src/ingest/replays.ts';
 import { type PreparedAudit, writeAudit } from '../packages/server/src/ingest/write-audit.ts';
+import { appendEntries } from '../packages/server/src/ledger/append.ts';
 import { RememberedHeads } from '../packages/server/src/ledger/remembered-heads.ts';
 import { type OpenDatabase, openDatabase } from '../packages/server/src/open-database.ts';
 import { start } from '../packages/server/src/serve.ts';
+import { appendWithoutTree, auditWriter } from './append-without-tree.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
 
 /** The server that is measured: the product's own, with the routes it is measured against. Started by world.ts, ends with it. */
@@ -46,33 +49,49 @@ function peakBytes(): number {
   return process.memoryUsage().rss;
 }
 
-/** The limits of the table that need the same server: authenticate, read, and store nothing, or one entry a transaction. */
+/** The limits of the table that need the same server: authenticate, read, and store nothing, or one entry a transaction, or no tree. */
 function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenDatabase): void {
   const heads = new RememberedHeads();
   const slots = new Slots(config.databaseConnections);
-  const oneByOne = new BatchWriter<PreparedAudit, Answered>({
-    name: 'audit-singly',
-    itemsMax: 1,
-    inFlightMax: 1,
-    admission: new Admission(config.queueBytesMax),
-    slots,
-    write: (tenantId, items) => inTenantTransaction(pool, tenantId, (tx) => writeAudit(tx, items, heads)),
-  });
+  const writer = (
+    name: string,
+    itemsMax: number,
+    write: (tx: Transaction, items: readonly PreparedAudit[]) => Promise<Outcome[]>,
+  ) =>
+    new BatchWriter<PreparedAudit, Answered>({
+      name,
+      itemsMax,
+      inFlightMax: 1,
+      admission: new Admission(config.queueBytesMax),
+      slots,
+      write: (tenantId, items) => inTenantTransaction(pool, tenantId, (tx) => write(tx, items)),
+    });
+  const writers = {
+    [LIMIT_PATHS.auditSingly]: writer('audit-singly', 1, (tx, items) => writeAudit(tx, items, heads)),
+    [LIMIT_PATHS.auditWithTree]: writer('audit-with-tree', 128, auditWriter(appendEntries, heads)),
+    [LIMIT_PATHS.auditWithoutTree]: writer('audit-without-tree', 128, auditWriter(appendWithoutTree, heads)),
+  };
   const readTrace = bodyReader(operations.ingestTrace);
   const readEntry = bodyReader(operations.appendAuditEntry);
-  const limits = {
-    [LIMIT_PATHS.traceReadOnly]: async (document: Buffer) => {
+  type Answer = (
+    document: Buffer,
+    principal: Awaited<ReturnType<typeof api.authenticator.authenticate>>,
+  ) => Promise<{ json: string }>;
+  const limits: Record<string, Answer> = {
+    [LIMIT_PATHS.traceReadOnly]: async (document) => {
       readTrace(document);
       return { json: '{"ok":true}' };
     },
     [LIMIT_PATHS.tiny]: async () => ({ json: '{"ok":true}' }),
-    [LIMIT_PATHS.auditSingly]: async (document: Buffer, principal: Awaited<ReturnType<typeof api.authenticator.authenticate>>) =>
+  };
+  for (const [path, audit] of Object.entries(writers)) {
+    limits[path] = async (document, principal) =>
       appendAuditEntry(
-        { ...api.house, audit: oneByOne },
+        { ...api.house, audit },
         { principal, document, idempotencyKey: undefined, prefersAttestation: false },
         readEntry(document),
-      ),
-  };
+      );
+  }
   for (const [path, answer] of Object.entries(limits)) {
     app.post(path, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, 'audit');

@@ -28,11 +28,15 @@ export interface World {
   end(): Promise<void>;
 }
 
-/** Makes a world. @param profileFolder where the server writes its CPU profile, if it is to. */
-export async function makeWorld(profileFolder?: string): Promise<World> {
+/**
+ * Makes a world.
+ * @param profileFolder where the server writes its CPU profile, if it is to.
+ * @param settings of the server, besides those of every world.
+ */
+export async function makeWorld(profileFolder?: string, settings: Record<string, string> = {}): Promise<World> {
   const made = new AsyncDisposableStack();
   try {
-    return await build(made, profileFolder);
+    return await build(made, profileFolder, settings);
   } catch (error) {
     await made.disposeAsync();
     throw error;
@@ -40,7 +44,11 @@ export async function makeWorld(profileFolder?: string): Promise<World> {
 }
 
 /** @param made takes how to undo each step: the last first. */
-async function build(made: AsyncDisposableStack, profileFolder: string | undefined): Promise<World> {
+async function build(
+  made: AsyncDisposableStack,
+  profileFolder: string | undefined,
+  settings: Record<string, string>,
+): Promise<World> {
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-'));
   made.defer(() => rm(folder, { recursive: true, force: true }));
@@ -56,7 +64,7 @@ async function build(made: AsyncDisposableStack, profileFolder: string | undefin
   made.defer(() => superuser.end());
   const tenantId = await createWorkspace(database.pool, 'bench');
   const key = await mintKey(database.pool, tenantId, { name: 'bench', scopes: SCOPES, expiresAt: null }, 'operator');
-  const server = startServer(environment, profileFolder);
+  const server = startServer({ ...environment, ...settings }, profileFolder);
   made.defer(() => stop(server));
   const { ready: port } = await message<{ ready: number }>(server);
   const evaluations = evaluationBodies().map((body) => shot('/api/public/evaluations', key, body));

@@ -6,18 +6,12 @@ import type { ChainedRow } from '@countersign/core/domain/audit-chain';
 import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
-import { inTenantTransaction } from '../../packages/server/src/database/transaction.ts';
 import { digests, sha256 } from '../../packages/server/src/digests.ts';
-import { appendEntries, entryOf } from '../../packages/server/src/ledger/append.ts';
 import { verifyDatabase } from '../../packages/server/src/ledger/verify-database.ts';
-import { lockHeads } from '../../packages/server/src/storage/ledger.ts';
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
-import { auditBody } from '../bodies.ts';
+import { filledLedger } from '../chain.ts';
 import { type Measure, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
-
-/** Rows appended at once while the chain is made, and hashed at once where the limit is measured. */
-const SLICE = 10_000;
 
 /**
  * Walking a chain (in memory, from an export's file, from the database) against SHA-256 over its rows' canonical bytes, row by row,
@@ -30,17 +24,9 @@ export async function verify({ database: { pool } }: World, rows: number): Promi
     const path = join(folder, 'ledger.ndjson');
     const file = await open(path, 'w');
     let last: ChainedRow[] = [];
-    for (let made = 0; made < rows; made += SLICE) {
-      last = await inTenantTransaction(pool, tenantId, async (tx) => {
-        const head = (await lockHeads(tx, ['audit'])).get('audit')!;
-        const { rows: appended, sent } = appendEntries(
-          tx,
-          head,
-          Array.from({ length: SLICE }, (_, index) => entryNumber(made + index)),
-        );
-        return tx.commit(sent.then(() => appended));
-      });
-      await file.write(last.map(({ canonical, rowHash }) => `${canonical.slice(0, -1)},"row_hash":"${rowHash}"}\n`).join(''));
+    for await (const slice of filledLedger(pool, tenantId, rows)) {
+      await file.write(slice.map(({ canonical, rowHash }) => `${canonical.slice(0, -1)},"row_hash":"${rowHash}"}\n`).join(''));
+      last = slice;
     }
     await file.close();
     const hashing = hashingOf(last);
@@ -60,11 +46,6 @@ export async function verify({ database: { pool } }: World, rows: number): Promi
   } finally {
     await rm(folder, { recursive: true });
   }
-}
-
-function entryNumber(number: number) {
-  const body = JSON.parse(auditBody().replaceAll('@@@@@@@@@@@@', String(number).padStart(12, '0')));
-  return entryOf({ recorded_by: 'key:000000000000', ...body });
 }
 
 async function beside(hashing: Measure, work: string, walk: () => Promise<number>): Promise<Row> {

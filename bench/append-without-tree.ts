@@ -1,0 +1,60 @@
+import { operations } from '../packages/core/src/contract/operations.ts';
+import { linkEntries } from '../packages/core/src/domain/audit-chain.ts';
+import type { Transaction } from '../packages/server/src/database/transaction.ts';
+import { digests } from '../packages/server/src/digests.ts';
+import { answered } from '../packages/server/src/ingest/endpoint.ts';
+import { commitWithReplays, type Outcome } from '../packages/server/src/ingest/replays.ts';
+import type { PreparedAudit } from '../packages/server/src/ingest/write-audit.ts';
+import type { appendEntries, NewEntry } from '../packages/server/src/ledger/append.ts';
+import type { RememberedHeads } from '../packages/server/src/ledger/remembered-heads.ts';
+import { newId } from '../packages/server/src/new-id.ts';
+import {
+  insertAuditEntries,
+  type LockedHead,
+  lockHeads,
+  moveGuessedHead,
+  moveHead,
+} from '../packages/server/src/storage/ledger.ts';
+
+/** What appends entries behind a head. */
+type Append = (
+  tx: Transaction,
+  head: LockedHead,
+  entries: readonly NewEntry[],
+) => Pick<ReturnType<typeof appendEntries>, 'rows' | 'moved' | 'sent'>;
+
+/**
+ * Writes a batch of entries that name no agent, as the product does, with the tree or without it: the only difference is what appends.
+ * The product has no such switch. A ledger that was written without its tree gets it as soon as the product touches it, so it needs a
+ * workspace that nothing else writes to, and a server that makes no checkpoints.
+ */
+export const auditWriter =
+  (append: Append, heads: RememberedHeads) =>
+  async (tx: Transaction, items: readonly PreparedAudit[]): Promise<Outcome[]> => {
+    const head = heads.take(tx.tenantId) ?? (await lockHeads(tx, ['audit'])).get('audit')!;
+    let left: LockedHead | undefined;
+    const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
+      const { rows, moved, sent } = append(
+        tx,
+        head,
+        fresh.map(({ entry }) => entry),
+      );
+      left = moved;
+      const answers = rows.map(({ entry: { id, prev_hash, seq }, rowHash }) =>
+        answered({ ok: true, id, row_hash: rowHash, prev_hash }, { 'Countersign-Ledger-Seq': String(seq) }),
+      );
+      return { outcomes: answers, sent };
+    });
+    if (left !== undefined) heads.remember(tx.tenantId, left);
+    return outcomes;
+  };
+
+/** appendEntries without the tree: what a ledger that keeps none would do. */
+export const appendWithoutTree: Append = (tx, head, entries) => {
+  const unlinked = entries.map((entry) => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }));
+  const rows = linkEntries(head, unlinked, digests);
+  const { seq } = rows.at(-1)!.entry;
+  const moved: LockedHead = { ...head, seq, rowHash: rows.at(-1)!.rowHash };
+  const movedIt = head.guessed === undefined ? moveHead(tx, 'audit', moved) : moveGuessedHead(tx, 'audit', head.guessed, moved);
+  return { rows, moved, sent: Promise.all([movedIt, insertAuditEntries(tx, rows)]) };
+};

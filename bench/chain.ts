@@ -1,0 +1,26 @@
+import type { ChainedRow } from '@countersign/core/domain/audit-chain';
+import type { Pool } from 'pg';
+import { inTenantTransaction } from '../packages/server/src/database/transaction.ts';
+import { appendEntries, entryOf } from '../packages/server/src/ledger/append.ts';
+import { lockHeads } from '../packages/server/src/storage/ledger.ts';
+import { auditBody } from './bodies.ts';
+
+/** Rows appended at once. */
+const SLICE = 10_000;
+
+/** Fills an empty ledger with so many rows (to the next 10,000), and gives them out as they are committed. */
+export async function* filledLedger(pool: Pool, tenantId: string, rows: number): AsyncGenerator<ChainedRow[]> {
+  for (let made = 0; made < rows; made += SLICE) {
+    yield await inTenantTransaction(pool, tenantId, async (tx) => {
+      const head = (await lockHeads(tx, ['audit'])).get('audit')!;
+      const entries = Array.from({ length: SLICE }, (_, index) => entryNumber(made + index));
+      const { rows: appended, sent } = appendEntries(tx, head, entries);
+      return tx.commit(sent.then(() => appended));
+    });
+  }
+}
+
+function entryNumber(number: number) {
+  const body = JSON.parse(auditBody().replaceAll('@@@@@@@@@@@@', String(number).padStart(12, '0')));
+  return entryOf({ recorded_by: 'key:000000000000', ...body });
+}
