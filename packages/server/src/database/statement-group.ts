@@ -67,6 +67,11 @@ export class StatementGroup extends pg.Query {
     super({ text: '' });
   }
 
+  /** What it carries, in order, for whoever watches a connection. */
+  get carried(): readonly { statement: Statement<unknown>; values: readonly unknown[] }[] {
+    return this.#asked;
+  }
+
   /** Adds a statement; its promise settles when it was answered. */
   add<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Result<Row>> {
     return new Promise((resolve, reject) => {
