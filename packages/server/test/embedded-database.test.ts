@@ -29,7 +29,7 @@ import { countProcesses, HolderProcess, killAll, processesOf, until } from './fi
 const isRoot = process.geteuid?.() === 0;
 
 /** Each in a world of its own, most of the time waiting for PostgreSQL. */
-const alongside = { timeout: 60_000, concurrent: true };
+const alongside = { timeout: 120_000, concurrent: true };
 const room = fileURLToPath(new URL('../src/database/embedded', import.meta.url));
 const silent = () => {};
 
