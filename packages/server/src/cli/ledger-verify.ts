@@ -16,6 +16,7 @@ import { examples } from './help.ts';
 import { collected, type KeptOptions, keptHeads, keysGiven } from './kept.ts';
 import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
+import { keepHeapSmall } from './small-heap.ts';
 import { shortLine } from './table.ts';
 
 interface Asked extends KeptOptions {
@@ -43,6 +44,7 @@ export function addVerify(group: Command, session: Session): void {
       if (asked.workspace === undefined && asked.file === undefined) command.error('give --workspace NAME or --file FILE');
       if (asked.file !== undefined && asked.log === 'keys')
         command.error('the key audit trail has no export; check it with --workspace NAME --log keys');
+      keepHeapSmall();
       const progress = progressOn(session, asked.progress === true);
       const report = await reportOn(session, asked, progress).finally(progress.done);
       // Set first: a reader who has gone away must not turn a broken chain into a good one.
