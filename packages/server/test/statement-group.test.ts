@@ -108,14 +108,15 @@ describe('a group of statements', () => {
   });
 
   test('fails whole, with nothing sent, when a value is no parameter; the connection goes on', async () => {
+    const unsent = sql<{ n: number }>('unsent', 'SELECT 7 AS n');
     const group = new StatementGroup();
-    const all = settled([group.add(ECHO, ['a']), group.add(ECHO, [() => 'b'])]);
+    const all = settled([group.add(unsent, []), group.add(ECHO, [() => 'b'])]);
     await send(group);
     expect(await all).toEqual(Array(2).fill('a function is no parameter of a statement'));
     const next = new StatementGroup();
-    const again = settled([next.add(ECHO, ['c'])]);
+    const again = settled([next.add(ECHO, ['c']), next.add(unsent, [])]);
     await send(next);
-    expect(await again).toEqual([[{ text: 'c' }]]);
+    expect(await again).toEqual([[{ text: 'c' }], [{ n: 7 }]]);
   });
 });
 

@@ -87,7 +87,7 @@ export class StatementGroup extends pg.Query {
       for (const [place, asked] of this.#asked.entries()) pieces.push(...this.#messagesOf(asked, place));
     } catch (error) {
       // Nothing was sent, but the driver waits for an answer to this query: an empty one.
-      this.#fail(error);
+      this.handleError(error);
       pieces.length = 0;
     }
     pieces.push(SYNC);
