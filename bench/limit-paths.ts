@@ -4,6 +4,9 @@ export const LIMIT_PATHS = {
   traceReadOnly: '/bench/trace-read-only',
   /** Authenticates and answers. */
   tiny: '/bench/tiny',
+  /** Keeps the body and nothing else, and the same after the evidence of a check was read (bare-storage.ts). */
+  bare: '/bench/bare',
+  bareCheck: '/bench/bare-check',
   /** Appends to the ledger, one entry a transaction. */
   auditSingly: '/bench/audit-singly',
   /** Appends to the ledger as the product does, and likewise without growing its tree. */

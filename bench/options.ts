@@ -7,6 +7,7 @@ export const PARTS = [
   'audit',
   'promotion',
   'latency',
+  'bare',
   'client',
   'gate',
   'trees',

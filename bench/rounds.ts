@@ -8,7 +8,8 @@ export interface Row {
   limitRate: number;
   /** Median of the rounds' own ratios: both sides of one are neighbours in time, so a drifting machine cancels out. */
   ratio: number;
-  goal: Goal;
+  /** Absent for a row that only explains others. */
+  goal?: Goal;
   rounds: { rate: number; limitRate: number }[];
   /** What else is worth knowing. */
   note?: string;
@@ -60,8 +61,10 @@ export const rowOf = (title: Title, rounds: Row['rounds'], note?: string): Row =
   ...(note === undefined ? {} : { note }),
 });
 
-/** Whether a row is where it is to be: the moonshot, at least, or neither. */
-export function standing({ ratio, goal: { atLeast, moonshot, lessIsBetter = false } }: Row): 'moonshot' | 'reached' | 'missed' {
+/** Whether a row is where it is to be: the moonshot, at least, or neither; empty for a row without a goal. */
+export function standing({ ratio, goal }: Row): 'moonshot' | 'reached' | 'missed' | '' {
+  if (goal === undefined) return '';
+  const { atLeast, moonshot, lessIsBetter = false } = goal;
   const reaches = (mark: number) => (lessIsBetter ? ratio <= mark : ratio >= mark);
   return reaches(moonshot) ? 'moonshot' : reaches(atLeast) ? 'reached' : 'missed';
 }

@@ -4,6 +4,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { HELP, type Options, type Part, readOptions } from './options.ts';
 import { type Row, standing } from './rounds.ts';
+import { bare } from './rows/bare.ts';
 import { client } from './rows/client.ts';
 import { gate } from './rows/gate.ts';
 import { latency } from './rows/latency.ts';
@@ -29,6 +30,7 @@ const parts: Record<Part, Measurement> = {
   audit: (pace, world) => audit(world, pace),
   promotion: (pace, world) => promotion(world, pace),
   latency: (pace, world) => latency(world, pace),
+  bare: (pace, world) => bare(world, pace),
   client: (pace, world) => client(world, pace),
   gate: (_pace, world) => gate(world),
   trees: (pace, on) => inWorld(pace, (off) => trees(on, off, pace), { COUNTERSIGN_CHECKPOINT_SECONDS: '0' }),

@@ -19,6 +19,7 @@ import { RememberedHeads } from '../packages/server/src/ledger/remembered-heads.
 import { type OpenDatabase, openDatabase } from '../packages/server/src/open-database.ts';
 import { start } from '../packages/server/src/serve.ts';
 import { appendWithoutTree, auditWriter } from './append-without-tree.ts';
+import { bareStorage } from './bare-storage.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
 
 /** The server that is measured: the product's own, with the routes it is measured against. Started by world.ts, ends with it. */
@@ -73,6 +74,8 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
   };
   const readTrace = bodyReader(operations.ingestTrace);
   const readEntry = bodyReader(operations.appendAuditEntry);
+  const readCheck = bodyReader(operations.checkPromotion);
+  const bare = bareStorage(pool, slots, config.queueBytesMax);
   type Answer = (
     document: Buffer,
     principal: Awaited<ReturnType<typeof api.authenticator.authenticate>>,
@@ -83,6 +86,8 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
       return { json: '{"ok":true}' };
     },
     [LIMIT_PATHS.tiny]: async () => ({ json: '{"ok":true}' }),
+    [LIMIT_PATHS.bare]: (document, { tenantId }) => bare.keep(tenantId, document),
+    [LIMIT_PATHS.bareCheck]: (document, { tenantId }) => bare.keepCheck(tenantId, document, readCheck(document)),
   };
   for (const [path, audit] of Object.entries(writers)) {
     limits[path] = async (document, principal) =>

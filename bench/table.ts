@@ -5,15 +5,15 @@ export function table(rows: readonly Row[]): string {
   const head = ['work', 'rate', 'limit', "limit's rate", 'ratio', 'to reach', 'moonshot', ''];
   const lines = rows.map((row) => {
     const { work, limit, unit, rate, limitRate, ratio, goal } = row;
-    const mark = (value: number) => `${goal.lessIsBetter === true ? '≤ ' : ''}${value}`;
+    const mark = (value?: number) => (value === undefined ? '' : `${goal?.lessIsBetter === true ? '≤ ' : ''}${value}`);
     return [
       work,
       `${figure(rate)} ${unit}`,
       limit,
       figure(limitRate),
       figure(ratio),
-      mark(goal.atLeast),
-      mark(goal.moonshot),
+      mark(goal?.atLeast),
+      mark(goal?.moonshot),
       standing(row),
     ];
   });

@@ -13,6 +13,8 @@ export const shotsOf = ({ key }: World) => ({
   audit: [shot(operations.appendAuditEntry.path, key, auditBody())],
   auditSingly: [shot(LIMIT_PATHS.auditSingly, key, auditBody())],
   promotion: checkBodies().map((body) => shot(operations.checkPromotion.path, key, body)),
+  bare: [shot(LIMIT_PATHS.bare, key, auditBody())],
+  bareChecks: checkBodies().map((body) => shot(LIMIT_PATHS.bareCheck, key, body)),
   tiny: [shot(LIMIT_PATHS.tiny, key, '{"ok":true}')],
 });
 

@@ -1,0 +1,61 @@
+import type { PromotionCheck } from '@countersign/core/contract/promotion-check';
+import type { Pool } from 'pg';
+import { Admission } from '../packages/server/src/database/admission.ts';
+import { BatchWriter, type Item } from '../packages/server/src/database/batch-writer.ts';
+import { int8Array, textArray } from '../packages/server/src/database/binary-array.ts';
+import type { Slots } from '../packages/server/src/database/slots.ts';
+import { inTenantTransaction, sql, type Transaction } from '../packages/server/src/database/transaction.ts';
+import type { Answered } from '../packages/server/src/ingest/endpoint.ts';
+import { type EvidenceQuestion, findEvidence } from '../packages/server/src/storage/evidence.ts';
+
+/**
+ * The least that an acknowledged POST can cost here: bodies go by group commit into a table that has nothing but its key. No chain, no
+ * hash, no tree, no signature, no row-level security, no index to search by. What the product can reach of the tiny POST, at the very most.
+ */
+export const MAKE_BARE_TABLE = `
+  CREATE TABLE IF NOT EXISTS public.bare (tenant_id uuid NOT NULL, seq bigint NOT NULL, document text NOT NULL, PRIMARY KEY (tenant_id, seq));
+  GRANT USAGE ON SCHEMA public TO PUBLIC;
+  GRANT INSERT ON public.bare TO PUBLIC;`;
+
+const INSERT = sql(
+  'insert_bare',
+  `INSERT INTO public.bare (tenant_id, seq, document) SELECT $1, seq, document FROM unnest($2::bigint[], $3::text[]) AS sent (seq, document)`,
+);
+
+/** A body to be kept, and for the body of a promotion check what its evidence would be read by. */
+interface Body extends Item {
+  text: string;
+  question?: EvidenceQuestion;
+}
+
+const ANSWER: Answered = { json: '{"ok":true}', headers: {} };
+let lastSeq = 0;
+
+async function write(tx: Transaction, bodies: readonly Body[]): Promise<Answered[]> {
+  const questions = bodies.flatMap(({ question }) => question ?? []);
+  if (questions.length > 0) await findEvidence(tx, questions);
+  const seqs = bodies.map(() => ++lastSeq);
+  await tx.commit(tx.run(INSERT, [tx.tenantId, int8Array(seqs), textArray(bodies.map(({ text }) => text))]));
+  return bodies.map(() => ANSWER);
+}
+
+/** Keeps bodies of promotion checks after their evidence was read, and any other at once. */
+export function bareStorage(pool: Pool, slots: Slots, queueBytesMax: number) {
+  const writer = new BatchWriter<Body, Answered>({
+    name: 'bare',
+    itemsMax: 128,
+    inFlightMax: 1,
+    admission: new Admission(queueBytesMax),
+    slots,
+    write: (tenantId, bodies) => inTenantTransaction(pool, tenantId, (tx) => write(tx, bodies)),
+  });
+  const body = (document: Buffer): Body => ({ bytes: document.length, foldKeys: [], text: document.toString() });
+  return {
+    keep: (tenantId: string, document: Buffer) => writer.submit(tenantId, body(document)),
+    keepCheck: (tenantId: string, document: Buffer, { agent_id, agent_name, harness_id }: PromotionCheck) =>
+      writer.submit(tenantId, {
+        ...body(document),
+        question: { agentId: agent_id ?? null, agentName: agent_name ?? null, harnessId: harness_id ?? null },
+      }),
+  };
+}

@@ -1,0 +1,26 @@
+import { MAKE_BARE_TABLE } from '../bare-storage.ts';
+import { alternate, type Pace, type Row } from '../rounds.ts';
+import type { World } from '../world.ts';
+import { requests, shotsOf, works } from './requests.ts';
+
+/** What any durable POST reaches of the tiny one here, and what the product reaches of that. No goals: rows that explain others. */
+export async function bare(world: World, pace: Pace): Promise<Row[]> {
+  await world.superuser.query(MAKE_BARE_TABLE);
+  const shots = shotsOf(world);
+  const nothing = requests(world, shots.tiny);
+  const body = requests(world, shots.bare);
+  const check = requests(world, shots.bareChecks);
+  const { audit, promotion } = works(world);
+  const titles = {
+    body: { work: 'a body stored bare', limit: 'tiny POST, nothing stored', unit: 'bodies/s' },
+    audit: { work: 'audit, one hot tenant', limit: 'a body stored bare', unit: 'entries/s' },
+    check: { work: 'evidence read, a body stored bare', limit: 'tiny POST, nothing stored', unit: 'bodies/s' },
+    promotion: { work: 'promotion checks', limit: 'evidence read, a body stored bare', unit: 'checks/s' },
+  };
+  return [
+    await alternate(titles.body, pace, body, nothing),
+    await alternate(titles.audit, pace, audit, body),
+    await alternate(titles.check, pace, check, nothing),
+    await alternate(titles.promotion, pace, promotion, check),
+  ];
+}
