@@ -105,6 +105,27 @@ describe('promotion check', () => {
     });
   });
 
+  test('checks that travel together are each answered about what they ask: the same question twice, its name or id alone, or one harness', async () => {
+    const harness_id = randomUUID();
+    await evaluate({ agent_name: 'together', pass_rate: 90, harness_id });
+    await evaluate({ agent_name: 'together', pass_rate: 95 });
+    await evaluate({ agent_name: 'null', pass_rate: 70 });
+    const { agent_id } = (await check({ agent_name: 'together' })).body;
+    const asked: [body: object, rate: number | null][] = [
+      [{ agent_name: 'together' }, 95],
+      [{ agent_name: 'together', harness_id }, 90],
+      [{ agent_name: 'together', harness_id: randomUUID() }, null],
+      [{ agent_id }, 95],
+      [{ agent_id, agent_name: 'together' }, 95],
+      [{ agent_name: 'null' }, 70],
+      [{ agent_name: `${agent_id} null` }, null],
+    ];
+    const bodies = [...asked, ...asked, ...asked];
+    const answers = await Promise.all(bodies.map(([body]) => check(body)));
+    expect(answers.map(({ body }) => body.actual_threshold)).toEqual(bodies.map(([, rate]) => rate));
+    expect(new Set(answers.map(({ body }) => body.decision_id)).size).toBe(bodies.length);
+  });
+
   test('id and name that are not of one agent are refused, and neither given is refused', async () => {
     await evaluate({ agent_name: 'one', pass_rate: 90 });
     await evaluate({ agent_name: 'two', pass_rate: 90 });

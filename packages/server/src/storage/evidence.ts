@@ -62,14 +62,28 @@ const FIND = sql<EvidenceRow>(
     ORDER BY asked.place`,
 );
 
+/** What is held about one question's agent. `mismatch` says that id and name are not of one agent. */
+export interface Found {
+  evidence: Evidence;
+  mismatch: boolean;
+}
+
 /**
- * What the service holds about each agent asked for, all read in one moment; in the order of the questions.
- * `mismatch` says that id and name are not of one agent.
+ * What the service holds about each agent asked for, all read in one moment; in the order of the questions. The same question asked
+ * more than once, as by the jobs of one pipeline, is looked up once.
  */
-export async function findEvidence(
-  tx: Transaction,
-  questions: readonly EvidenceQuestion[],
-): Promise<{ evidence: Evidence; mismatch: boolean }[]> {
+export async function findEvidence(tx: Transaction, questions: readonly EvidenceQuestion[]): Promise<Found[]> {
+  const asked = new Map(questions.map((question) => [identity(question), question]));
+  const found = await lookUp(tx, [...asked.values()]);
+  const byIdentity = new Map([...asked.keys()].map((key, index) => [key, found[index]!]));
+  return questions.map((question) => byIdentity.get(identity(question))!);
+}
+
+/** The ids are of one length or null, so that a name with spaces is no other question. */
+const identity = ({ agentId, harnessId, agentName }: EvidenceQuestion): string =>
+  `${agentId} ${harnessId} ${agentName === null} ${agentName}`;
+
+async function lookUp(tx: Transaction, questions: readonly EvidenceQuestion[]): Promise<Found[]> {
   const rows = await tx.run(FIND, [
     tx.tenantId,
     int4Array(questions.map((_, place) => place)),
