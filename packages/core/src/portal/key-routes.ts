@@ -30,6 +30,9 @@ export const Key = Type.Object({
 });
 export type Key = Static<typeof Key>;
 
+/** What a key is called, for whoever meets its prefix in the record. */
+export const KeyName = Type.Object({ name: label({ description: 'What the key is for, as its admins call it now.' }) });
+
 /** A key's text. It is in this answer and nowhere else. */
 export const KeyShownOnce = Type.Object({
   key: unboundedText({ description: 'The whole key, shown this once.' }),
@@ -98,6 +101,13 @@ export const keyRoutes = {
     summary: 'Ingestion keys and read tokens, newest first, revoked ones too.',
     query: pageQuery({ kind: filter.oneOf(KEY_KINDS, 'Of this kind alone.') }),
     answer: page(Key),
+  },
+  'keys.name': {
+    method: 'GET',
+    path: `${WORKSPACE}/keys/:prefix/name`,
+    access: 'viewer',
+    summary: 'What the key of a prefix is called, a revoked one too: who stands behind `key:<prefix>`.',
+    answer: KeyName,
   },
   'keys.mint': {
     method: 'POST',

@@ -8,3 +8,11 @@ export const membersQuery = (workspace: string) =>
     queryFn: ({ signal }) => call('members.list', { params: { workspace }, signal }),
     staleTime: 60_000,
   });
+
+/** What a key is called: who stands behind `key:<prefix>`. */
+export const keyNameQuery = (workspace: string, prefix: string) =>
+  queryOptions({
+    queryKey: ['key name', workspace, prefix],
+    queryFn: ({ signal }) => call('keys.name', { params: { workspace, prefix }, signal }),
+    staleTime: 60_000,
+  });

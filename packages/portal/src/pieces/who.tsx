@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { membersQuery } from '../api/people.ts';
+import { keyNameQuery, membersQuery } from '../api/people.ts';
 import { useHere, useMay } from '../api/session.ts';
 import styles from './who.module.css';
 
 /** Who wrote or decided something, from `user:<id>`, `key:<prefix>`, `operator` or `system:…`: a name where there is one. */
 export function Who({ by }: { by: string | null }) {
   const { workspace, person } = useHere();
-  const admin = useMay('admin');
   const id = by?.startsWith('user:') ? by.slice(5) : undefined;
   const members = useQuery({ ...membersQuery(workspace.id), enabled: id !== undefined }).data?.items;
   if (by === null) return <span className="faint">–</span>;
@@ -20,21 +19,7 @@ export function Who({ by }: { by: string | null }) {
       </span>
     );
   }
-  if (by.startsWith('key:')) {
-    const prefix = <code>{by.slice(4)}</code>;
-    return (
-      <span className="nowrap">
-        key{' '}
-        {admin ? (
-          <Link to="/w/$workspace/keys" params={{ workspace: workspace.id }}>
-            {prefix}
-          </Link>
-        ) : (
-          prefix
-        )}
-      </span>
-    );
-  }
+  if (by.startsWith('key:')) return <KeyBehind prefix={by.slice(4)} />;
   if (by === 'operator')
     return (
       <span className="nowrap" data-hint="By the command line of the server">
@@ -42,4 +27,31 @@ export function Who({ by }: { by: string | null }) {
       </span>
     );
   return <span className="nowrap">{by.replace('system:', '').replaceAll('-', ' ')}</span>;
+}
+
+/** A key by its name; by its prefix alone while that is on its way, and where nobody knows it. Admins are led to all keys. */
+function KeyBehind({ prefix }: { prefix: string }) {
+  const { workspace } = useHere();
+  const admin = useMay('admin');
+  const name = useQuery(keyNameQuery(workspace.id, prefix)).data?.name;
+  const shown =
+    name === undefined ? (
+      <code>{prefix}</code>
+    ) : (
+      <span className={styles.person} data-hint={`${name}, key ${prefix}`}>
+        {name}
+      </span>
+    );
+  return (
+    <span className="nowrap">
+      key{' '}
+      {admin ? (
+        <Link to="/w/$workspace/keys" params={{ workspace: workspace.id }}>
+          {shown}
+        </Link>
+      ) : (
+        shown
+      )}
+    </span>
+  );
 }

@@ -10,7 +10,7 @@ import { pageOf, readCursor } from './page.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { found, idOf } from './query.ts';
 
-/** Ingestion keys and read tokens, and their audit trail: for admins. */
+/** Ingestion keys and read tokens, and their audit trail: for admins, but for a key's name. */
 export const keyHandlers = handlers({
   'keys.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['instant', 'label']);
@@ -23,6 +23,11 @@ export const keyHandlers = handlers({
       );
       return { items: items.map(({ place_at: _, ...item }) => item), next };
     });
+  },
+
+  'keys.name': async ({ workspace, params, parts }) => {
+    const { name } = found(await inReadTransaction(parts.readPool, workspace, (tx) => findListedKey(tx, params.prefix)));
+    return { name };
   },
 
   'keys.mint': async ({ workspace, body, person, parts }) => {

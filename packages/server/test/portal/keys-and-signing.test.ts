@@ -47,6 +47,15 @@ describe('an ingestion key', () => {
     expect(JSON.stringify([items, await list()])).not.toContain(rotated.key.split('.')[1]);
   });
 
+  test('is known by its name to whoever reads the record, a revoked one too; nothing else of it is', async () => {
+    const viewer = await portalClient(server, workspace, 'viewer');
+    const { prefix } = await mint({ name: 'nightly of the pipeline', scopes: ['audit'] });
+    await admin.get('keys.revoke', { params: { prefix } });
+    expect(await viewer.get('keys.name', { params: { prefix } })).toEqual({ name: 'nightly of the pipeline' });
+    for (const unknown of ['000000000000', 'no-prefix', '%00'])
+      expect((await viewer.ask('keys.name', { params: { prefix: unknown } })).status).toBe(404);
+  });
+
   test('ends when it was said to, and never in the past', async () => {
     const expires_at = new Date(Date.now() + 86_400_000).toISOString();
     const { prefix } = await mint({ scopes: ['audit'], expires_at });
