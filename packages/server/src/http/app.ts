@@ -84,16 +84,19 @@ function logAnswer(log: FastifyBaseLogger, answer: { endpoint: string; status: n
   else log.debug(answer, 'answered');
 }
 
+/** What is read by a GET is asked for by HEAD too, as monitors and proxies do. */
+const ALSO_BY_HEAD = { exposeHeadRoute: true } as const;
+
 /** Whether the process lives, whether it can serve, and how it does. */
 function registerOperations(app: FastifyInstance, metrics: Metrics, notReady: () => Promise<string | undefined>): void {
-  app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
+  app.get('/livez', ALSO_BY_HEAD, async () => ({ status: 'ok' }));
+  app.get('/readyz', ALSO_BY_HEAD, async (_request, reply) => {
     const reason = await notReady();
     return reason === undefined
       ? { status: 'ready' }
       : reply.code(503).header('retry-after', '1').send({ status: 'not ready', reason });
   });
-  app.get('/metrics', async (_request, reply) =>
+  app.get('/metrics', ALSO_BY_HEAD, async (_request, reply) =>
     reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
 }
@@ -102,10 +105,10 @@ function registerOperations(app: FastifyInstance, metrics: Metrics, notReady: ()
 function registerDocs(app: FastifyInstance): void {
   const document = openApiDocument();
   const page = docsPage(document);
-  app.get('/openapi.json', async (_request, reply) =>
+  app.get('/openapi.json', ALSO_BY_HEAD, async (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(document)),
   );
-  app.get('/docs', async (_request, reply) =>
+  app.get('/docs', ALSO_BY_HEAD, async (_request, reply) =>
     reply
       .header('content-type', 'text/html; charset=utf-8')
       .header('content-security-policy', "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'")

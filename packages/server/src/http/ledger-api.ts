@@ -70,7 +70,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
   );
   const keys: LedgerReadingPath = '/.well-known/jwks.json';
   missing.delete(keys);
-  app.get(keys, async (_request, reply) =>
+  app.get(keys, { exposeHeadRoute: true }, async (_request, reply) =>
     reply
       .header('content-type', JSON_TYPE)
       .header('cache-control', 'max-age=300')

@@ -16,7 +16,7 @@ export function registerPages(
   { files, headers }: { files: ReadonlyMap<string, BuiltFile>; headers: SecurityHeaders },
 ): void {
   const index = files.get('/index.html');
-  app.get('/*', { config: { endpoint: 'portal:pages' } }, async (request, reply) => {
+  app.get('/*', { config: { endpoint: 'portal:pages' }, exposeHeadRoute: true }, async (request, reply) => {
     const path = request.url.split('?', 1)[0]!;
     const file = path === '/index.html' ? undefined : files.get(path);
     if (file !== undefined)

@@ -58,6 +58,29 @@ describe('what HTTP allows is accepted', () => {
   test('HEAD is answered like GET, without a body; CONNECT is not allowed', async () => {
     const head = await fetch(world.server.url + paths.audit, { method: 'HEAD' });
     expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
+    for (const path of [
+      '/livez',
+      '/readyz',
+      '/docs',
+      '/openapi.json',
+      '/metrics',
+      '/.well-known/jwks.json',
+      '/',
+      '/nowhere',
+      '/api/ledger/nowhere',
+    ]) {
+      const [got, asked] = await Promise.all([
+        fetch(world.server.url + path),
+        fetch(world.server.url + path, { method: 'HEAD' }),
+      ]);
+      const like = path.startsWith('/api/ledger/') ? 405 : got.status; // its entries are streams, and are read
+      expect([path, asked.status, asked.headers.get('content-type'), await asked.text()]).toEqual([
+        path,
+        like,
+        got.headers.get('content-type'),
+        '',
+      ]);
+    }
     const [connected] = await sendRaw(world.server.url, httpText('CONNECT x:443 HTTP/1.1', ALL));
     expectRefused(connected!, 'method_not_allowed');
   });
