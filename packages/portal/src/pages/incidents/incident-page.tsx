@@ -146,7 +146,7 @@ function Closing({ incident }: { incident: Incident }) {
         </span>
       )}
       {approver && (
-        <Button variant="default" onClick={() => setAsking(true)}>
+        <Button variant="default" disabled={!closing.possible} onClick={() => setAsking(true)}>
           Close the re-certification
         </Button>
       )}
