@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { evaluatedAt } from '../../server/test/bed/backdate.ts';
 import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
 import { type Lie, type LyingServer, lyingServer, says } from './fixtures/lying-server.ts';
@@ -23,9 +24,7 @@ beforeAll(async () => {
   environment = { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: decisionKey };
   for (const agent_name of ['good', 'poor', 'stale'])
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name, pass_rate: agent_name === 'poor' ? 60 : 92.5 });
-  await server.database.sql(
-    `UPDATE countersign.evaluations SET recorded_at = recorded_at - interval '5 hours' WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = 'stale')`,
-  );
+  await evaluatedAt(server, 'stale', `recorded_at - interval '5 hours'`);
 });
 
 /** Asks the real server what a body asks, and answers what `change` makes of its answer. */

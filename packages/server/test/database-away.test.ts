@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openPool } from '../src/database/pool.ts';
+import { APPEND_ONLY } from './bed/append-only.ts';
 import { cloneDatabase } from './bed/test-database.ts';
 import { paths } from './bed/test-server.ts';
 import { type Acknowledged, Callers, send } from './fixtures/callers.ts';
@@ -14,8 +15,6 @@ const secrets: Environment = {
   COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
   COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
 };
-
-const APPEND_ONLY = ['audit_entries', 'decisions', 'key_events', 'trace_submissions', 'telemetry_submissions'];
 
 let outside: OutsidePostgres;
 const servers: ServerProcess[] = [];

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { APPEND_ONLY } from './bed/append-only.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
-
-/** The logs that nobody may change, not even the owner of the tables. */
-const APPEND_ONLY = ['audit_entries', 'decisions', 'key_events', 'trace_submissions', 'telemetry_submissions'];
 
 let server: TestServer;
 const tenants: { id: string; key: string }[] = [];
@@ -49,7 +47,7 @@ const actAs = (client: pg.Client, tenantId: string | undefined) =>
 
 describe('what the database refuses whatever the code does', () => {
   const changes = (table: string) => [
-    `UPDATE countersign.${table} SET recorded_by = 'me'`,
+    `UPDATE countersign.${table} SET tenant_id = tenant_id`,
     `DELETE FROM countersign.${table}`,
     `TRUNCATE countersign.${table} CASCADE`,
   ];

@@ -3,6 +3,7 @@ import { envelopeOfHeader, openAttestation } from '@countersign/core/domain/atte
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests, verifyEd25519 } from '../src/digests.ts';
+import { evaluatedAt } from './bed/backdate.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -75,17 +76,13 @@ describe('promotion check', () => {
 
   test('an evaluation older than max_age_hours is not recent, and one from the future blocks', async () => {
     await evaluate({ agent_name: 'old', pass_rate: 99 });
-    await server.database.sql(
-      `UPDATE countersign.evaluations SET recorded_at = recorded_at - interval '25 hours' WHERE name = 'nightly' AND agent_id = (SELECT id FROM countersign.agents WHERE name = 'old')`,
-    );
+    await evaluatedAt(server, 'old', `recorded_at - interval '25 hours'`);
     expect((await check({ agent_name: 'old', max_age_hours: 24 })).body).toMatchObject({
       allowed: false,
       reason: 'no_recent_evaluation',
     });
     expect((await check({ agent_name: 'old', max_age_hours: 26 })).body).toMatchObject({ allowed: true });
-    await server.database.sql(
-      `UPDATE countersign.evaluations SET recorded_at = clock_timestamp() + interval '1 hour' WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = 'old')`,
-    );
+    await evaluatedAt(server, 'old', `clock_timestamp() + interval '1 hour'`);
     const { body } = await check({ agent_name: 'old' });
     expect(body).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
     expect(body.evaluation_age).toBeLessThan(0);

@@ -1,0 +1,11 @@
+/** What nobody may change, not even the owner of the tables. */
+export const APPEND_ONLY = [
+  'audit_entries',
+  'decisions',
+  'key_events',
+  'trace_submissions',
+  'telemetry_submissions',
+  'evaluations',
+  'telemetry_events',
+  'incidents',
+];
