@@ -91,9 +91,9 @@ export function FilterSelect<N extends string>(props: {
   );
 }
 
-/** A day of the reader's calendar. */
-export function FilterDay<N extends string>({ filters, name, label }: { filters: Filters<N>; name: N; label: string }) {
-  return (
+/** From one day of the reader's calendar to another: two that stay side by side. */
+export function FilterDays({ filters }: { filters: Filters<'from' | 'to'> }) {
+  const day = (name: 'from' | 'to', label: string) => (
     <TextInput
       size="xs"
       type="date"
@@ -101,7 +101,13 @@ export function FilterDay<N extends string>({ filters, name, label }: { filters:
       leftSection={<span className={styles.prefix}>{label}</span>}
       leftSectionWidth={44}
       value={filters.values[name] ?? ''}
-      onChange={({ currentTarget }) => filters.set({ [name]: currentTarget.value || undefined } as never)}
+      onChange={({ currentTarget }) => filters.set({ [name]: currentTarget.value || undefined })}
     />
+  );
+  return (
+    <span className={styles.days}>
+      {day('from', 'From')}
+      {day('to', 'To')}
+    </span>
   );
 }

@@ -3,7 +3,7 @@ import { useHere } from '../../api/session.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
-import { FilterBar, FilterDay, FilterSelect } from '../../lists/filter-bar.tsx';
+import { FilterBar, FilterDays, FilterSelect } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
@@ -37,8 +37,7 @@ export function DecisionsPage() {
           all="Any reason"
           options={Object.entries(REASON_WORDS).map(([value, label]) => ({ value, label }))}
         />
-        <FilterDay filters={filters} name="from" label="From" />
-        <FilterDay filters={filters} name="to" label="To" />
+        <FilterDays filters={filters} />
       </FilterBar>
       <Panel flush>
         <CursorList

@@ -3,7 +3,7 @@ import { useHere } from '../../api/session.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
-import { FilterBar, FilterDay, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
+import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
@@ -30,8 +30,7 @@ export function EvaluationsPage() {
           options={['passing', 'failing', 'running', 'scheduled']}
         />
         <FilterText filters={filters} name="harness_id" label="Harness" placeholder="Id of a harness" />
-        <FilterDay filters={filters} name="from" label="From" />
-        <FilterDay filters={filters} name="to" label="To" />
+        <FilterDays filters={filters} />
       </FilterBar>
       <Panel flush>
         <CursorList

@@ -8,7 +8,7 @@ import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
-import { FilterBar, FilterDay, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
+import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { Identifier } from '../../pieces/identifier.tsx';
 import { PageHeader } from '../../pieces/page-header.tsx';
@@ -49,8 +49,7 @@ export function LedgerPage() {
             <FilterText filters={filters} name="actor" label="Actor" />
             <FilterAgent filters={filters} name="agent_id" />
             <FilterText filters={filters} name="trace_id" label="Run" placeholder="Run (trace id)" />
-            <FilterDay filters={filters} name="from" label="From" />
-            <FilterDay filters={filters} name="to" label="To" />
+            <FilterDays filters={filters} />
           </FilterBar>
           <Panel flush>
             <CursorList
