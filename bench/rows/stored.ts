@@ -34,28 +34,35 @@ const AGENT = `(SELECT id FROM countersign.agents WHERE tenant_id = $tenant AND 
 const hash = (n: string): string => `sha256(('row ' || ${n})::bytea)`;
 const seqAfter = (log: string): string => `(SELECT seq FROM countersign.log_heads WHERE tenant_id = $tenant AND log = '${log}')`;
 
+/** A head behind its last row. Its tree is as large, with any hashes: else the first append would make one of all rows. */
+const moveHead = (log: string, rowHash = ''): string =>
+  `UPDATE countersign.log_heads SET seq = $rows, ${rowHash} tree_size = $rows,
+     frontier = decode(repeat('ab', 32 * bit_count($rows::bigint::bit(64))::integer), 'hex') WHERE tenant_id = $tenant AND log = '${log}'`;
+
+/** What is searched and summed of a run's ten steps (storage/spans.ts). */
+const TEN_SPANS = JSON.stringify(
+  Array.from({ length: 10 }, (_, n) => [`span-${n}`, 'llm', 'plan', 'success', null, null, null, null, 100]),
+);
+
 const FILLING = [
   // As the superuser, row-level security does not apply, and no trigger refuses an INSERT.
   `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
    SELECT $tenant, n, gen_random_uuid(), clock_timestamp(), 'key:000000000000', 'ci:deploy-prod', 'agent.promoted',
      CASE WHEN n > 1 THEN ${hash('n - 1')} END, ${hash('n')}, repeat('x', 600)
      FROM generate_series(${seqAfter('audit')} + 1, $rows) AS n`,
-  `UPDATE countersign.log_heads SET seq = $rows, row_hash = ${hash('$rows')} WHERE tenant_id = $tenant AND log = 'audit'`,
+  moveHead('audit', `row_hash = ${hash('$rows')},`),
   `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, allowed, reason, event, response_sha256, document)
    SELECT $tenant, n, gen_random_uuid(), clock_timestamp(), 'key:000000000000', ${AGENT}, true, 'all_conditions_met', 'promotion.allowed',
      ${hash('n')}, repeat('x', 600) FROM generate_series(${seqAfter('decisions')} + 1, $rows) AS n`,
-  `UPDATE countersign.log_heads SET seq = $rows WHERE tenant_id = $tenant AND log = 'decisions'`,
+  moveHead('decisions'),
   `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
    SELECT $tenant, gen_random_uuid(), clock_timestamp() - interval '1 day' - n * interval '1 second', 'key:000000000000', ${AGENT}, 'nightly',
      'failing', 10, '{}' FROM generate_series(1, $rows / 10) AS n`,
   `INSERT INTO countersign.traces (tenant_id, id, trace_id, agent_id, outcome, has_error, total_tokens, span_count, submission_count, received_at)
    SELECT $tenant, md5('trace ' || n)::uuid, 'stored-' || n, ${AGENT}, 'success', false, 1000, 10, 1, clock_timestamp()
      FROM generate_series(1, $rows / 10) AS n`,
-  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document)
-   SELECT $tenant, md5('trace ' || n)::uuid, 1, clock_timestamp(), 'key:000000000000', repeat('x', 1000) FROM generate_series(1, $rows / 10) AS n`,
-  `INSERT INTO countersign.spans (tenant_id, trace, span_id, submission, ordinal, kind, name, status, total_tokens)
-   SELECT $tenant, md5('trace ' || n / 10)::uuid, 'span-' || n % 10, 1, n % 10, 'llm', 'plan', 'success', 100
-     FROM generate_series(10, $rows + 9) AS n`,
+  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans)
+   SELECT $tenant, md5('trace ' || n)::uuid, 1, clock_timestamp(), 'key:000000000000', repeat('x', 1000), '${TEN_SPANS}' FROM generate_series(1, $rows / 10) AS n`,
   `INSERT INTO countersign.telemetry_submissions (tenant_id, id, received_at, recorded_by, document)
    SELECT $tenant, md5('batch ' || n)::uuid, clock_timestamp(), 'key:000000000000', repeat('x', 1000) FROM generate_series(1, $rows / 200) AS n`,
   `INSERT INTO countersign.telemetry_events (tenant_id, submission, ordinal, trace_id, outcome, has_error, received_at)
