@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import type { Usage } from '@countersign/core/domain/usage';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction, sql } from '../src/database/transaction.ts';
-import { lockTraces } from '../src/storage/traces.ts';
+import { sumSpans } from '../src/storage/spans.ts';
+import { type KnownTrace, lockTraces, type TraceFacts, updateTraces } from '../src/storage/traces.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -172,22 +174,66 @@ describe('a trace sent again', () => {
   });
 });
 
-test('what is known of a batch of traces is found by their keys, and not by walking a workspace that was just filled', async () => {
+test('a batch finds and merges its traces by their keys, and does not walk a workspace that was just filled', async () => {
   const tenant = await server.workspace();
   await server.database.sql(
     `INSERT INTO countersign.traces (tenant_id, id, trace_id, outcome, has_error, span_count, submission_count, received_at)
      SELECT $1, gen_random_uuid(), 'run-' || n, 'success', false, 0, 1, clock_timestamp() FROM generate_series(1, 5000) AS n`,
     [tenant],
   );
+  await server.database.sql(
+    `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans)
+     SELECT tenant_id, id, 1, received_at, 'key:000000000000', '{}', '[]' FROM countersign.traces WHERE tenant_id = $1`,
+    [tenant],
+  );
   await delay(2_000); // by then no connection has a plan any more that was made for an empty table
   const fetched = sql<{ n: number }>(
     'fetched',
-    `SELECT idx_tup_fetch::int + seq_tup_read::int AS n FROM pg_stat_xact_user_tables WHERE relname = 'traces'`,
+    `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions')`,
   );
-  const [known, before, after] = await inTenantTransaction(server.open.pool, tenant, async (tx) => {
-    const before = await tx.run(fetched, []);
-    return [await lockTraces(tx, ['run-7', 'run-4000', 'run-0', 'run-12']), before[0]!.n, (await tx.run(fetched, []))[0]!.n];
+  await inTenantTransaction(server.open.pool, tenant, async (tx) => {
+    const costOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const [before] = await tx.run(fetched, []);
+      await work();
+      return (await tx.run(fetched, []))[0]!.n - before!.n;
+    };
+    let known: KnownTrace[] = [];
+    const locking = await costOf(async () => {
+      known = await lockTraces(tx, ['run-7', 'run-4000', 'run-0', 'run-12']);
+    });
+    expect(known.map(({ traceId }) => traceId)).toEqual(['run-12', 'run-4000', 'run-7']);
+    const summing = await costOf(async () => {
+      await sumSpans(
+        tx,
+        known.map(({ id }) => id),
+      );
+    });
+    const merging = await costOf(() => updateTraces(tx, known.map(finished)));
+    const rows = { locking, summing, merging };
+    for (const [what, read] of Object.entries(rows)) expect([what, read]).toEqual([what, Math.min(read, 20)]);
+    const outcomes = await tx.run(
+      sql<{ outcome: string }>('outcomes', `SELECT outcome FROM countersign.traces WHERE outcome <> 'success'`),
+      [],
+    );
+    expect(outcomes.length).toBe(3);
   });
-  expect(known.map(({ traceId }) => traceId)).toEqual(['run-12', 'run-4000', 'run-7']);
-  expect(after - before).toBeLessThan(20);
+});
+
+const nothing: Usage = { promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null };
+
+/** What a submission without spans makes of a known trace that ended in failure. */
+const finished = ({ id, traceId }: KnownTrace): TraceFacts => ({
+  id,
+  traceId,
+  agentId: null,
+  outcome: 'failure',
+  sessionId: null,
+  externalUserId: null,
+  latencyMs: null,
+  hasError: false,
+  startedAt: null,
+  endedAt: null,
+  supplied: nothing,
+  totals: nothing,
+  spanCount: 0,
 });

@@ -118,6 +118,7 @@ export async function insertTraces(tx: Transaction, traces: readonly TraceFacts[
 
 const UPDATE = sql(
   'update_traces',
+  // A look-up for each id, as in LOCK. Whoever has locked a row knows that it stays in its place.
   `UPDATE countersign.traces AS kept SET
      agent_id = coalesce(sent.agent_id, kept.agent_id), outcome = coalesce(sent.outcome, kept.outcome),
      session_id = coalesce(sent.session_id, kept.session_id), external_user_id = coalesce(sent.external_user_id, kept.external_user_id),
@@ -127,7 +128,9 @@ const UPDATE = sql(
      supplied_total_tokens = sent.supplied_total_tokens, supplied_cost_usd = sent.supplied_cost_usd::numeric,
      prompt_tokens = sent.prompt_tokens, completion_tokens = sent.completion_tokens, total_tokens = sent.total_tokens,
      cost_usd = sent.cost_usd::numeric, span_count = sent.span_count, submission_count = kept.submission_count + 1
-     FROM ${FACTS} WHERE kept.tenant_id = $1 AND kept.id = sent.id`,
+     FROM ${FACTS} CROSS JOIN LATERAL (
+       SELECT found.ctid AS place FROM countersign.traces AS found WHERE found.tenant_id = $1 AND found.id = sent.id OFFSET 0) AS locked
+    WHERE kept.tenant_id = $1 AND kept.ctid = locked.place`,
 );
 
 /** Merges submissions into traces that lockTraces has locked: what was not sent keeps what was there. `supplied` and `totals` are the merged ones. */
