@@ -15,6 +15,13 @@ beforeAll(async () => {
   server = await testServer();
   environment = environmentOf(server);
   await run('workspace', 'create', '--name', 'acme');
+  // A ledger that no pipe holds.
+  const { key } = await runForJson(
+    environment,
+    ...['keys', 'mint', '--name', 'bulk', '--scopes', 'audit', '--workspace', 'acme'],
+  );
+  const entry = { actor: 'ci', action: 'build.done', metadata: { long: 'x'.repeat(200_000) } };
+  await Promise.all(Array.from({ length: 40 }, () => server.post(paths.audit, key, entry)));
 });
 
 /** Runs a command as a process of its own, as a stranger does. */
@@ -58,12 +65,6 @@ describe('as a process of its own', () => {
   });
 
   test('a reader that goes away ends it quietly; a full disk does not', async () => {
-    const { key } = await runForJson(
-      environment,
-      ...['keys', 'mint', '--name', 'bulk', '--scopes', 'audit', '--workspace', 'acme'],
-    );
-    const entry = { actor: 'ci', action: 'build.done', metadata: { long: 'x'.repeat(200_000) } };
-    await Promise.all(Array.from({ length: 40 }, () => server.post(paths.audit, key, entry)));
     const args = [MAIN, 'ledger', 'export', '--workspace', 'acme'];
     const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH, ...environment } });
     let err = '';
