@@ -1,16 +1,25 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests } from '../src/digests.ts';
+import { signingKeyId } from '../src/instance-signer.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, runCommand } from './fixtures/run-command.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-rotation-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A key with an id that looks like an option: one in 64 has. */
+function keyLikeAnOption(): KeyObject {
+  for (;;) {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    if (signingKeyId(privateKey).startsWith('-')) return privateKey;
+  }
+}
 
 /** The signature lines of a note. */
 const signatures = (note: string): string[] => note.split('\n').filter((line) => line.startsWith('\u2014 '));
@@ -86,7 +95,7 @@ describe('the signing key from the environment', () => {
     const server = await testServer();
     await server.workspace('acme');
     const old = environmentOf(server);
-    const next = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const next = keyLikeAnOption().export({ type: 'pkcs8', format: 'pem' }).toString();
     const both = { ...old, COUNTERSIGN_SIGNING_KEY: next, COUNTERSIGN_SIGNING_KEY_PREVIOUS: old.COUNTERSIGN_SIGNING_KEY! };
     const alone = { ...old, COUNTERSIGN_SIGNING_KEY: next };
     const checkpoint = (environment: Record<string, string>, log: string) =>
@@ -103,6 +112,7 @@ describe('the signing key from the environment', () => {
     expect(signatures((await checkpoint(both, 'decisions')).out)).toHaveLength(2);
     const [first, second] = await show();
     expect((await runCommand(both, 'signing-key', 'retire', second.kid)).err).toMatch(/the signing key in use/);
+    expect(JSON.parse((await runCommand(both, 'signing-key', 'retire', second.kid, '--json')).err).error).toBe('refused');
     expect((await runCommand(both, 'signing-key', 'retire', 'nobody')).status).toBe(9);
     expect(await runCommand(both, 'signing-key', 'retire', first.kid)).toMatchObject({
       status: 0,

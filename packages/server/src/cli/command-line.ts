@@ -23,11 +23,21 @@ export async function runCommandLine(args: string[], terminal: Terminal = ownTer
   for (const stream of [terminal.out, terminal.err]) if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
   const session = new Session(terminal, asksForJson(args));
   try {
-    await commandLine(session, terminal).parseAsync(args, { from: 'user' });
+    await commandLine(session, terminal).parseAsync(keyIdsLast(args), { from: 'user' });
     return statusOf(session.ending);
   } catch (error) {
     return report(error, session, terminal);
   }
+}
+
+/** A signing key's id that looks like an option: a thumbprint in base64url (RFC 7638), and one in 64 begins with a hyphen. */
+const HYPHENED_KEY_ID = /^-[\w-]{42}$/;
+
+/** Puts such an id behind `--`, where it is taken for what it is; nobody should have to know that. */
+function keyIdsLast(args: string[]): string[] {
+  if (args[0] !== 'signing-key' || args.includes('--')) return args;
+  const ids = args.filter((arg) => HYPHENED_KEY_ID.test(arg));
+  return ids.length === 0 ? args : [...args.filter((arg) => !ids.includes(arg)), '--', ...ids];
 }
 
 /** Known before the line is parsed, because a line that cannot be parsed must be answered in the form asked for too. */
