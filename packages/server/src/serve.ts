@@ -7,13 +7,13 @@ import { folderSink } from './checkpoint-sink.ts';
 import type { Config } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { schemaLevel } from './database/migrate.ts';
-import { ExitError } from './exit-codes.ts';
 import { keepHouse } from './housekeeping.ts';
 import { buildApp, httpServer } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
 import { Metrics } from './http/metrics.ts';
 import type { PublicApi } from './http/public-api.ts';
 import { RateLimit } from './http/rate-limit.ts';
+import { checkAddress, listenFailure } from './listening.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { openHouse } from './open-house.ts';
 import { openPortal } from './open-portal.ts';
@@ -39,6 +39,7 @@ export async function serve(config: Config): Promise<number> {
   const log = serverLog(config.logLevel);
   const stop = stopSignal();
   for (const variable of config.unknownVariables) log.warn({ variable }, 'no such variable; --help names those there are');
+  await checkAddress(config);
   const database = await openDatabase(config, (line) => log.info(line));
   try {
     const running = await start(config, database, log);
@@ -127,7 +128,7 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
   } catch (error) {
     housekeeping.stop();
     checkpoints.stop();
-    throw listenFailure(error as NodeJS.ErrnoException, config);
+    throw listenFailure(error, config);
   }
   const { port } = httpServer(app).address() as AddressInfo;
   return {
@@ -155,14 +156,4 @@ async function notReady({ lookupPool }: OpenDatabase): Promise<string | undefine
   } catch {
     return 'the database does not answer';
   }
-}
-
-function listenFailure(error: NodeJS.ErrnoException, { host, port }: Config): unknown {
-  if (error.code === 'EADDRINUSE')
-    return new ExitError('port_in_use', `port ${port} on ${host} is in use; stop what listens there, or set COUNTERSIGN_PORT`);
-  if (error.code === 'EACCES')
-    return new ExitError('port_in_use', `port ${port} may not be listened on by this user; set COUNTERSIGN_PORT`);
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new ExitError('bad_configuration', `COUNTERSIGN_HOST ${host} is no address of this machine`);
-  return error;
 }

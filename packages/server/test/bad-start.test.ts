@@ -108,16 +108,18 @@ describe('on the embedded database', () => {
     await folder.clear();
   });
 
-  test('a port in use ends the start with its own code, names the port, and leaves no database running', async () => {
+  test('a port in use ends the start with its own code and names the port, before a database is made', async () => {
     await expectRefusal(
       { ...folder.environment, COUNTERSIGN_PORT: port },
       'port_in_use',
       new RegExp(`port ${port} on 127\\.0\\.0\\.1`),
     );
-    expect(folder.hasDatabase()).toBe(false);
+    expect(existsSync(folder.environment.COUNTERSIGN_DATA_DIR!)).toBe(false);
   });
 
   test('secrets that are not those the data was made with end the start, and leave no database running', async () => {
+    const server = await ServerProcess.start(folder.environment);
+    expect(await server.end('SIGTERM')).toBe(0);
     const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: masterSecret() };
     await expectRefusal(environment, 'wrong_secret', /COUNTERSIGN_MASTER_SECRET/);
     expect(folder.hasDatabase()).toBe(false);
