@@ -9,6 +9,7 @@ import { mintKey } from '../src/workspace/ingestion-keys.ts';
 import { openIncident } from '../src/workspace/open-incident.ts';
 import { Refusal } from '../src/workspace/refusal.ts';
 import { WrongInput } from '../src/workspace/wrong-input.ts';
+import { person } from './bed/portal-browser.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -77,12 +78,13 @@ describe('risk level', () => {
     await evaluate('risky');
     expect(await risk('risky', 'high')).toBe(true);
     expect(await risk('risky', 'high')).toBe(false);
-    const person = `user:${randomUUID()}` as const;
-    expect(await setRiskLevel(server.open.pool, tenantId, { agent: 'risky', level: 'low' }, person)).toBe(true);
+    const { id: personId } = await person(server, { [tenantId]: 'approver' });
+    const actor = { personId, role: 'approver' } as const;
+    expect(await setRiskLevel(server.open.pool, tenantId, { agent: 'risky', level: 'low' }, actor)).toBe(true);
     const entries = await entriesOf('risky');
     expect(entries.map(({ action, recorded_by, actor }) => [action, recorded_by, actor])).toEqual([
       ['agent.high_risk', 'operator', 'operator'],
-      ['agent.low_risk', person, person],
+      ['agent.low_risk', `user:${personId}`, `user:${personId}`],
     ]);
     expect(entries[0]).toMatchObject({ subject: 'risky', agent_id: expect.stringMatching(/^[0-9a-f-]{36}$/), metadata: null });
   });

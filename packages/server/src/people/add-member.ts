@@ -3,7 +3,6 @@ import type { Pool } from 'pg';
 import { newId } from '../new-id.ts';
 import { accountOf, insertPerson } from '../storage/people.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
-import type { ActingPerson } from '../workspace/ingestion-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { requireLabel } from '../workspace/wrong-input.ts';
 import { comparedEmail } from './email-address.ts';
@@ -19,7 +18,7 @@ export async function addMember(
   pool: Pool,
   tenantId: string,
   { email: given, name, role }: { email: string; name: string; role: Role },
-  by: ActingPerson & 'operator',
+  by: 'operator',
 ): Promise<IssuedLink> {
   requireLabel('the name', name);
   const email = comparedEmail(given);

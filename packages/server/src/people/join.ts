@@ -1,13 +1,14 @@
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
 import { validationFailed } from '../api-error.ts';
-import { inPersonTransaction, type Transaction } from '../database/transaction.ts';
+import { inPersonTransaction, inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { insertMembership } from '../storage/memberships.ts';
 import { lockSetUp, voidInvitations, voidLinksOf } from '../storage/one-time-links.ts';
 import { lockAccount } from '../storage/people.ts';
 import { insertSession } from '../storage/sessions.ts';
+import { personName } from '../workspace/actor.ts';
 import { createWorkspaceBy } from '../workspace/create-workspace.ts';
-import { type Act, governanceAct } from '../workspace/governance-act.ts';
+import { type Act, actIn } from '../workspace/governance-act.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { admit, type Claimant, claimantOf } from './claimant.ts';
 import { heldLink } from './one-time-links.ts';
@@ -45,10 +46,10 @@ export async function setUp(
     await link.use(act.tx);
     return enter(act, claimant, 'admin', { by: 'set_up' }, caller);
   };
-  const by = `user:${claimant.id}` as const;
+  const by = personName(claimant.id);
   return link.workspaceId === null
     ? createWorkspaceBy(pool, workspaceName!, by, entering)
-    : governanceAct(pool, link.workspaceId, by, entering);
+    : inTenantTransaction(pool, link.workspaceId, (tx) => actIn(tx, by, entering));
 }
 
 /** Joins the workspace that an invitation is for, in its role. */
@@ -57,11 +58,12 @@ export async function acceptInvitation(pool: Pool, typed: Typed, caller: Caller)
   const { email, role, workspaceId } = link;
   if (email === null || role === null || workspaceId === null) throw new Error(`invitation ${link.id} is for nobody`);
   const claimant = await claimantOf(pool, { ...typed, email, name: typed.name }, caller);
-  return governanceAct(pool, workspaceId, `user:${claimant.id}`, async (act) => {
+  const entering = async (act: Act) => {
     await link.use(act.tx);
     await voidInvitations(act.tx, email);
     return enter(act, claimant, role, { by: 'invitation', invitation_id: link.id }, caller);
-  });
+  };
+  return inTenantTransaction(pool, workspaceId, (tx) => actIn(tx, personName(claimant.id), entering));
 }
 
 /** Makes a claimant a member, with the ledger's entry, and begins their session. */
@@ -84,7 +86,7 @@ export async function makeMember(
   how: Record<string, string>,
 ): Promise<void> {
   if (!(await insertMembership(tx, personId, role))) throw new Refusal('this person is a member of the workspace already');
-  const subject = `user:${personId}`;
+  const subject = personName(personId);
   await Promise.all([voidLinksOf(tx, personId), record({ action: 'member.joined', subject, metadata: { role, ...how } })]);
 }
 

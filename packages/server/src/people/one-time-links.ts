@@ -13,7 +13,7 @@ import {
   voidSetUpLinks,
 } from '../storage/one-time-links.ts';
 import { isSetUp } from '../storage/people.ts';
-import type { ActingPerson } from '../workspace/ingestion-keys.ts';
+import type { ActorName } from '../workspace/actor.ts';
 import { hashOfToken, newToken } from './secret-token.ts';
 
 const HOUR_SECONDS = 60 * 60;
@@ -38,7 +38,7 @@ export interface IssuedLink {
 export async function issueLink(
   tx: Statements,
   made: Pick<LinkFor, 'purpose'> & Partial<LinkFor>,
-  madeBy: ActingPerson,
+  madeBy: ActorName,
 ): Promise<IssuedLink> {
   const { token, tokenSha256 } = newToken();
   const id = newId();

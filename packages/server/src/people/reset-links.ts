@@ -2,29 +2,23 @@ import type { Pool } from 'pg';
 import { inPersonTransaction, type Transaction } from '../database/transaction.ts';
 import { findRole, membershipsOf, workspacesOf } from '../storage/memberships.ts';
 import { findAccount, lockAccounts } from '../storage/people.ts';
+import { type ActingMember, personName } from '../workspace/actor.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
-import type { ActingPerson } from '../workspace/ingestion-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { comparedEmail } from './email-address.ts';
-import { memberAct } from './members.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
 /** What the ledger says of a link by which a person sets a new password. */
-const entry = (personId: string) => ({ action: 'member.password_reset', subject: `user:${personId}` });
+const entry = (personId: string) => ({ action: 'member.password_reset', subject: personName(personId) });
 
 /**
  * Makes a link by which a member sets a new password; undefined when there is no such member. A password opens every workspace that the
  * person belongs to: so an admin may do this only for somebody who belongs nowhere that the admin is not admin of. Never for the own
  * account: whoever holds a session alone, and not the password, must not become its owner by that.
  */
-export const resetLink = (
-  pool: Pool,
-  tenantId: string,
-  personId: string,
-  by: ActingPerson & `user:${string}`,
-): Promise<IssuedLink | undefined> =>
-  memberAct(pool, tenantId, by, async ({ tx, record }) => {
-    const adminId = by.slice('user:'.length);
+export const resetLink = (pool: Pool, tenantId: string, personId: string, by: ActingMember): Promise<IssuedLink | undefined> =>
+  governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
+    const adminId = by.personId;
     if ((await findRole(tx, personId)) === undefined) return undefined;
     if (personId === adminId)
       throw new Refusal(
@@ -33,7 +27,7 @@ export const resetLink = (
     // If the person joins another workspace meanwhile, or the admin is one no more in another, that waits, and then ends this link.
     await lockAccounts(tx, [personId, adminId]);
     await requireAdminOfAll(tx, personId, adminId);
-    const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, by);
+    const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, madeBy);
     await record(entry(personId));
     return link;
   });

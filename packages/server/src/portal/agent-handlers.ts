@@ -66,9 +66,9 @@ export const agentHandlers = handlers({
     };
   },
 
-  'agents.set_risk': async ({ workspace, params, body, person, parts }) => {
+  'agents.set_risk': async ({ workspace, params, body, actor, parts }) => {
     const { risk_level: level, rationale } = body;
     const change = { agent: { id: params.agent }, level, rationale: rationale ?? undefined };
-    return { risk_level: level, changed: await setRiskLevel(parts.pool, workspace, change, person.by) };
+    return { risk_level: level, changed: await setRiskLevel(parts.pool, workspace, change, actor) };
   },
 });

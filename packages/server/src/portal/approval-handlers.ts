@@ -38,21 +38,21 @@ export const approvalHandlers = handlers({
       return approvalDetail(tx, evaluation, found(evaluation.agent ?? undefined));
     }),
 
-  'approvals.approve': async ({ workspace, params, body, person, parts }) => {
+  'approvals.approve': async ({ workspace, params, body, actor, parts }) => {
     const decision = { evaluationId: params.evaluation, status: 'approved', rationale: body.rationale } as const;
-    await decideEvaluation(parts.pool, workspace, decision, person.by);
+    await decideEvaluation(parts.pool, workspace, decision, actor);
     return { status: decision.status };
   },
 
-  'approvals.reject': async ({ workspace, params, body, person, parts }) => {
+  'approvals.reject': async ({ workspace, params, body, actor, parts }) => {
     const decision = { evaluationId: params.evaluation, status: 'rejected', rationale: body.rationale } as const;
-    await decideEvaluation(parts.pool, workspace, decision, person.by);
+    await decideEvaluation(parts.pool, workspace, decision, actor);
     return { status: decision.status };
   },
 
-  'approvals.withdraw': async ({ workspace, params, body, person, parts }) => {
+  'approvals.withdraw': async ({ workspace, params, body, actor, parts }) => {
     const { rationale } = body;
-    await withdrawApproval(parts.pool, workspace, { evaluationId: params.evaluation, rationale }, person.by);
+    await withdrawApproval(parts.pool, workspace, { evaluationId: params.evaluation, rationale }, actor);
     return { status: 'pending' as const };
   },
 });

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Access, AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf, Role } from '@countersign/core/portal/route';
 import type { RouteName, RouteOf } from '@countersign/core/portal/routes';
 import type { Caller } from '../people/sign-in.ts';
+import type { ActingMember } from '../workspace/actor.ts';
 import type { PortalParts } from './portal-parts.ts';
 
 /** Somebody who is signed in. */
@@ -10,8 +11,6 @@ export interface SignedInPerson {
   email: string;
   name: string;
   hasPassword: boolean;
-  /** How acts are recorded: `user:<id>`, never the address. */
-  by: `user:${string}`;
   session: { id: string; expiresAt: string };
 }
 
@@ -19,7 +18,7 @@ export interface SignedInPerson {
 export type Asking<A extends Access> = A extends 'anyone'
   ? object
   : A extends Role
-    ? { person: SignedInPerson; workspace: string; role: Role }
+    ? { person: SignedInPerson; workspace: string; role: Role; actor: ActingMember }
     : { person: SignedInPerson };
 
 /** A request as it reaches its handler: the rule holds, and parameters, query and body are those of the route. */

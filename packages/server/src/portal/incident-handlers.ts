@@ -34,15 +34,15 @@ export const incidentHandlers = handlers({
       return { ...incident, closing: incident.recertification === 'open' ? await closingOf(tx, incident.agent) : null };
     }),
 
-  'incidents.open': async ({ workspace, body, person, parts }) => {
+  'incidents.open': async ({ workspace, body, actor, parts }) => {
     const { agent_id, severity, description, recertify } = body;
     const reported = { agent: { id: agent_id.toLowerCase() }, severity, description, recertify };
-    return { id: await openIncident(parts.pool, workspace, reported, person.by) };
+    return { id: await openIncident(parts.pool, workspace, reported, actor) };
   },
 
-  'recertifications.close': async ({ workspace, params, body, person, parts }) => {
+  'recertifications.close': async ({ workspace, params, body, actor, parts }) => {
     const closing = { agent: { id: params.agent }, rationale: body.rationale };
-    const { incidentIds, evaluationId } = await closeRecertifications(parts.pool, workspace, closing, person.by);
+    const { incidentIds, evaluationId } = await closeRecertifications(parts.pool, workspace, closing, actor);
     return { incident_ids: incidentIds, evaluation_id: evaluationId };
   },
 
@@ -61,10 +61,10 @@ export const incidentHandlers = handlers({
     });
   },
 
-  'violations.record': async ({ workspace, body, person, parts }) => {
+  'violations.record': async ({ workspace, body, actor, parts }) => {
     const { agent_id, policy, severity, description, trace_id } = body;
     const reported = { agent: { id: agent_id.toLowerCase() }, policy, severity, description, traceId: trace_id ?? null };
-    return { id: await recordViolation(parts.pool, workspace, reported, person.by) };
+    return { id: await recordViolation(parts.pool, workspace, reported, actor) };
   },
 });
 

@@ -30,21 +30,21 @@ export const keyHandlers = handlers({
     return { name };
   },
 
-  'keys.mint': async ({ workspace, body, person, parts }) => {
+  'keys.mint': async ({ workspace, body, actor, parts }) => {
     const minted = { name: body.name, scopes: scopesOf(body), expiresAt: expiryOf(body.expires_at ?? null) };
-    return shownOnce(await mintKey(parts.pool, workspace, minted, person.by));
+    return shownOnce(await mintKey(parts.pool, workspace, minted, actor));
   },
 
-  'keys.rotate': async ({ workspace, params, person, parts }) =>
-    shownOnce(await rotateKey(parts.pool, workspace, params.prefix, person.by)),
+  'keys.rotate': async ({ workspace, params, actor, parts }) =>
+    shownOnce(await rotateKey(parts.pool, workspace, params.prefix, actor)),
 
-  'keys.revoke': async ({ workspace, params, person, parts }) => {
-    await revokeKey(parts.pool, workspace, params.prefix, person.by);
+  'keys.revoke': async ({ workspace, params, actor, parts }) => {
+    await revokeKey(parts.pool, workspace, params.prefix, actor);
     return keyNow(parts, workspace, params.prefix);
   },
 
-  'keys.change_scopes': async ({ workspace, params, body, person, parts }) => {
-    await changeScopes(parts.pool, workspace, { prefix: params.prefix, scopes: body.scopes }, person.by);
+  'keys.change_scopes': async ({ workspace, params, body, actor, parts }) => {
+    await changeScopes(parts.pool, workspace, { prefix: params.prefix, scopes: body.scopes }, actor);
     return keyNow(parts, workspace, params.prefix);
   },
 

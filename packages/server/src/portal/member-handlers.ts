@@ -24,16 +24,16 @@ export const memberHandlers = handlers({
     };
   },
 
-  'members.change_role': async ({ person, workspace, params, body, parts }) =>
-    doneOr404(await changeRole(parts.pool, workspace, params.person, body.role, person.by)),
+  'members.change_role': async ({ workspace, params, body, actor, parts }) =>
+    doneOr404(await changeRole(parts.pool, workspace, params.person, body.role, actor)),
 
-  'members.remove': async ({ person, workspace, params, parts }) =>
-    doneOr404(await removeMember(parts.pool, workspace, params.person, person.by)),
+  'members.remove': async ({ workspace, params, actor, parts }) =>
+    doneOr404(await removeMember(parts.pool, workspace, params.person, actor)),
 
   'members.leave': async ({ person, workspace, parts }) => doneOr404(await leave(parts.pool, workspace, person.id)),
 
-  'members.reset_password': async ({ person, workspace, params, parts }) => {
-    const link = await resetLink(parts.pool, workspace, params.person, person.by);
+  'members.reset_password': async ({ workspace, params, actor, parts }) => {
+    const link = await resetLink(parts.pool, workspace, params.person, actor);
     if (link === undefined) throw new ApiError('not_found');
     return linkAnswer(link);
   },
@@ -52,9 +52,9 @@ export const memberHandlers = handlers({
     };
   },
 
-  'invitations.create': async ({ person, workspace, body, parts }) =>
-    linkAnswer(await inviteMember(parts.pool, workspace, body, person.by)),
+  'invitations.create': async ({ workspace, body, actor, parts }) =>
+    linkAnswer(await inviteMember(parts.pool, workspace, body, actor)),
 
-  'invitations.withdraw': async ({ person, workspace, params, parts }) =>
-    doneOr404(await withdraw(parts.pool, workspace, params.invitation, person.by)),
+  'invitations.withdraw': async ({ workspace, params, actor, parts }) =>
+    doneOr404(await withdraw(parts.pool, workspace, params.invitation, actor)),
 });

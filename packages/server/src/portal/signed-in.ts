@@ -4,6 +4,7 @@ import { ApiError } from '../api-error.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { findSession, findSessionInTenant, type LiveSession, touchSession } from '../storage/sessions.ts';
+import type { ActingMember } from '../workspace/actor.ts';
 import type { SignedInPerson } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 
@@ -12,6 +13,8 @@ export interface WhoAsks {
   person?: SignedInPerson;
   workspace?: string;
   role?: Role;
+  /** The person with the role that the rule asks for, which an act asks for again when it is done. */
+  actor?: ActingMember;
 }
 
 /** Whether a rule is one of a workspace. */
@@ -38,7 +41,7 @@ export async function whoAsks(
   const role = session?.role ?? undefined;
   if (role === undefined) throw new ApiError('not_found');
   if (!mayActAs(role, access)) throw forbidden(role, access);
-  return { person, workspace, role };
+  return { person, workspace, role, actor: { personId: person.id, role: access } };
 }
 
 function personOf(parts: PortalParts, session: LiveSession | undefined): SignedInPerson {
@@ -46,7 +49,7 @@ function personOf(parts: PortalParts, session: LiveSession | undefined): SignedI
   // Beside the request and not before it: a failure here is nobody's.
   if (session.isUnnoted) touchSession(parts.pool, session.sessionId).catch(() => undefined);
   const { personId: id, email, name, hasPassword, sessionId, expiresAt } = session;
-  return { id, email, name, hasPassword, by: `user:${id}`, session: { id: sessionId, expiresAt } };
+  return { id, email, name, hasPassword, session: { id: sessionId, expiresAt } };
 }
 
 const forbidden = (role: Role, asked: Role): ApiError =>

@@ -20,17 +20,17 @@ export const signingHandlers = handlers({
     return { public_keys: publicKeys as Record<string, unknown>[], decision_keys };
   },
 
-  'decision_keys.show': async ({ workspace, params, person, parts }) => {
+  'decision_keys.show': async ({ workspace, params, actor, parts }) => {
     // Recorded first: a key that was shown stands in the ledger, whatever happens to the answer.
-    await recordDecisionKeyShown(parts.pool, workspace, params.key, person.by);
+    await recordDecisionKeyShown(parts.pool, workspace, params.key, actor);
     return { key_id: params.key, decision_key: Buffer.from(parts.decisionKey(workspace, params.key)).toString('hex') };
   },
 
-  'decision_keys.rotate': async ({ workspace, person, parts }) => ({
-    key_id: await rotateDecisionKey(parts.pool, workspace, person.by),
+  'decision_keys.rotate': async ({ workspace, actor, parts }) => ({
+    key_id: await rotateDecisionKey(parts.pool, workspace, actor),
   }),
 
-  'decision_keys.retire': async ({ workspace, params, person, parts }) => ({
-    signing: await retireDecisionKey(parts.pool, workspace, params.key, person.by),
+  'decision_keys.retire': async ({ workspace, params, actor, parts }) => ({
+    signing: await retireDecisionKey(parts.pool, workspace, params.key, actor),
   }),
 });

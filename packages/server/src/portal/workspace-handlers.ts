@@ -57,8 +57,8 @@ export const workspaceHandlers = handlers({
 
   'workspace.read': async ({ workspace, parts }) => workspaceNow(parts, workspace),
 
-  'workspace.rename': async ({ workspace, body, person, parts }) => {
-    await renameWorkspace(parts.pool, workspace, body.name, person.by);
+  'workspace.rename': async ({ workspace, body, actor, parts }) => {
+    await renameWorkspace(parts.pool, workspace, body.name, actor);
     return workspaceNow(parts, workspace);
   },
 });

@@ -30,6 +30,15 @@ const FIND_ROLE = sql<{ role: Role }>(
 export const findRole = async (tx: Transaction, personId: string): Promise<Role | undefined> =>
   (await tx.run(FIND_ROLE, [tx.tenantId, personId]))[0]?.role;
 
+const HOLD_ROLE = sql<{ role: Role }>(
+  'hold_role',
+  `SELECT role FROM countersign.memberships WHERE tenant_id = $1 AND person_id = $2 FOR SHARE`,
+);
+
+/** The same, and whoever would change or end the membership waits until this transaction ends. */
+export const holdRole = async (tx: Transaction, personId: string): Promise<Role | undefined> =>
+  (await tx.run(HOLD_ROLE, [tx.tenantId, personId]))[0]?.role;
+
 const COUNT_ADMINS = sql<{ admins: number }>(
   'count_admins',
   `SELECT count(*)::int AS admins FROM countersign.memberships WHERE tenant_id = $1 AND role = 'admin'`,

@@ -1,8 +1,8 @@
 import type { RiskLevel } from '@countersign/core/portal/agent-facts';
 import type { Pool } from 'pg';
 import { setAgentRisk } from '../storage/agents.ts';
+import type { Actor } from './actor.ts';
 import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { requireText } from './wrong-input.ts';
 
 /** Sets an agent's risk level. Returns false, and writes nothing, when it was that already. */
@@ -10,7 +10,7 @@ export async function setRiskLevel(
   pool: Pool,
   tenantId: string,
   { agent: reference, level, rationale }: { agent: AgentReference; level: RiskLevel; rationale?: string | undefined },
-  by: ActingPerson,
+  by: Actor,
 ): Promise<boolean> {
   checkReference(reference);
   if (rationale !== undefined) requireText('the rationale', rationale);

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import { findLatestEvaluation, type LatestEvaluation } from '../storage/evaluations.ts';
 import { closeOpenRecertifications, lockOpenRecertifications } from '../storage/recertifications.ts';
+import type { Actor } from './actor.ts';
 import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { Refusal } from './refusal.ts';
 import { requireText } from './wrong-input.ts';
 
@@ -20,11 +20,11 @@ export async function closeRecertifications(
   pool: Pool,
   tenantId: string,
   { agent: reference, rationale }: { agent: AgentReference; rationale: string },
-  by: ActingPerson,
+  by: Actor,
 ): Promise<ClosedRecertifications> {
   checkReference(reference);
   requireText('the rationale', rationale);
-  return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
+  return governanceAct(pool, tenantId, by, async ({ tx, now, by: closedBy, record }) => {
     const agent = await requireAgent(tx, reference);
     const incidentIds = await lockOpenRecertifications(tx, agent.id);
     if (incidentIds.length === 0)
@@ -33,7 +33,7 @@ export async function closeRecertifications(
     const obstacle = closingObstacle(agent.name, latest);
     if (latest === undefined || obstacle !== undefined) throw new Refusal(obstacle);
     const evaluationId = latest.id;
-    await closeOpenRecertifications(tx, { agentId: agent.id, evaluationId, closedAt: now, closedBy: by, rationale });
+    await closeOpenRecertifications(tx, { agentId: agent.id, evaluationId, closedAt: now, closedBy, rationale });
     await record({
       action: 'recertification.closed',
       subject: agent.name,

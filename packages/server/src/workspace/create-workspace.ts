@@ -3,9 +3,9 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { newId } from '../new-id.ts';
 import { insertDecisionKey } from '../storage/decisions.ts';
 import { insertLogHeads, insertTenant } from '../storage/tenants.ts';
+import type { ActorName } from './actor.ts';
 import { newDecisionKeyId } from './decision-keys.ts';
 import { type Act, actIn } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { Refusal } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
 
@@ -19,12 +19,7 @@ export async function createWorkspace(pool: Pool, name: string): Promise<string>
 }
 
 /** Makes a workspace together with the first act in it: both or neither. */
-export async function createWorkspaceBy<T>(
-  pool: Pool,
-  name: string,
-  by: ActingPerson,
-  work: (act: Act) => Promise<T>,
-): Promise<T> {
+export async function createWorkspaceBy<T>(pool: Pool, name: string, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   requireLabel('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {
     await makeWorkspace(tx, name);

@@ -2,8 +2,8 @@ import type { Pool } from 'pg';
 import type { Transaction } from '../database/transaction.ts';
 import { type ApprovalStatus, decideApproval, lockApproval } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
+import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { NotThere, Refusal } from './refusal.ts';
 import { requireText } from './wrong-input.ts';
 
@@ -22,16 +22,16 @@ export async function decideEvaluation(
   pool: Pool,
   tenantId: string,
   { evaluationId, status, rationale }: EvaluationDecision,
-  by: ActingPerson,
+  by: Actor,
 ): Promise<void> {
   requireText('the rationale', rationale);
-  return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
+  return governanceAct(pool, tenantId, by, async ({ tx, now, by: decidedBy, record }) => {
     const agent = await requireHighRisk(tx, evaluationId);
     const standing = await lockApproval(tx, evaluationId);
     if (!mayBecome(standing, status)) {
       throw new Refusal(`evaluation ${evaluationId} is ${standing} already; record a new evaluation and decide on that one`);
     }
-    await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy: by, rationale });
+    await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy, rationale });
     await record({
       action: `approval.${status}`,
       subject: agent.name,

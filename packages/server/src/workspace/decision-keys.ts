@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { insertDecisionKey, listDecisionKeys, markDecisionKeyRetired } from '../storage/decisions.ts';
+import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { NotThere, Refusal } from './refusal.ts';
 
 /** A decision key's id: says nothing about the key, which is derived. */
@@ -12,7 +12,7 @@ export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex
  * Adds a second live decision key and returns its id. It waits: gates are given it now, and it signs from the moment the older one is
  * retired, so that no gate ever meets a signature that it cannot check. Refuses a third.
  */
-export async function rotateDecisionKey(pool: Pool, tenantId: string, by: ActingPerson): Promise<string> {
+export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor): Promise<string> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const [first, second] = (await listDecisionKeys(tx)).filter(({ retiredAt }) => retiredAt === null);
     if (second !== undefined)
@@ -25,7 +25,7 @@ export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Acting
 }
 
 /** Ends a decision key for good, never the last live one, and returns the id of the one that signs from now on. */
-export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: string, by: ActingPerson): Promise<string> {
+export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: string, by: Actor): Promise<string> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const keys = await listDecisionKeys(tx);
     const key = keys.find((each) => each.keyId === keyId);
@@ -42,7 +42,7 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
 }
 
 /** Records that a person was shown a decision key: whoever has it can forge decisions, so the ledger says who has seen it. */
-export async function recordDecisionKeyShown(pool: Pool, tenantId: string, keyId: string, by: ActingPerson): Promise<void> {
+export async function recordDecisionKeyShown(pool: Pool, tenantId: string, keyId: string, by: Actor): Promise<void> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const keys = await listDecisionKeys(tx);
     if (!keys.some((each) => each.keyId === keyId))

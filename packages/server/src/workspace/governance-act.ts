@@ -3,7 +3,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { type Agent, findAgents } from '../storage/agents.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
+import { type Actor, type ActorName, actorName, requireRoleStill } from './actor.ts';
 import { NotThere } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
 
@@ -12,29 +12,32 @@ export interface Act {
   tx: Transaction;
   /** The moment of the act, the same as its ledger entry's `recorded_at`. */
   now: string;
+  /** Who acts, as rows name them. */
+  by: ActorName;
   /** Appends the act's one ledger entry, by whoever acts. */
   record(said: Pick<NewEntry, 'action'> & Partial<NewEntry>): Promise<unknown>;
 }
 
 /**
  * One governance act: state and ledger entry in one transaction. The head is locked before any row, the order of all that append,
- * so acts of one workspace also wait for each other and decide on what the one before has left.
+ * so acts of one workspace also wait for each other and decide on what the one before has left: that includes the actor's own role.
  */
-export async function governanceAct<T>(
-  pool: Pool,
-  tenantId: string,
-  by: ActingPerson,
-  work: (act: Act) => Promise<T>,
-): Promise<T> {
-  return inTenantTransaction(pool, tenantId, (tx) => actIn(tx, by, work));
+export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, work: (act: Act) => Promise<T>): Promise<T> {
+  return inTenantTransaction(pool, tenantId, (tx) =>
+    actIn(tx, actorName(by), async (act) => {
+      await requireRoleStill(tx, by);
+      return work(act);
+    }),
+  );
 }
 
-/** The same inside a transaction that has begun, of a workspace that it has made. */
-export async function actIn<T>(tx: Transaction, by: ActingPerson, work: (act: Act) => Promise<T>): Promise<T> {
+/** The same inside a transaction that has begun, by whom nothing is asked: somebody who is only now to become a member, or is leaving. */
+export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   const { audit: head } = await lockLogs(tx, ['audit']);
   return work({
     tx,
     now: head.now,
+    by,
     record: (said) => appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]).sent,
   });
 }

@@ -9,11 +9,9 @@ import { advance, lockLogs } from '../ledger/advance.ts';
 import { newId } from '../new-id.ts';
 import { insertKey, type ListedKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
+import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { NotThere, Refusal } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
-
-/** Who performs an act: `operator` on the command line, `user:<uuid>` in the portal. */
-export type ActingPerson = 'operator' | `user:${string}`;
 
 /** What a new key is to be: an ingestion key with scopes, or a read token, which has one scope of its own. */
 export interface NewKey {
@@ -24,7 +22,7 @@ export interface NewKey {
 }
 
 /** Mints a key and returns its text: shown this once, never stored. */
-export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: ActingPerson): Promise<string> {
+export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Actor): Promise<string> {
   requireLabel('the name', key.name);
   return keyAct(pool, tenantId, by, async (tx, record) => {
     const kind: KeyKind = (key.scopes as readonly KeyScope[]).includes('read') ? 'read' : 'live';
@@ -38,7 +36,7 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
 }
 
 /** Gives a key a new secret and returns the new text; the old secret is dead with the next request. */
-export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: ActingPerson, kind?: KeyKind): Promise<string> {
+export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<string> {
   return keyAct(pool, tenantId, by, async (tx, record) => {
     const key = await liveKey(tx, prefix, kind);
     const { secret, secretSha256 } = newSecret();
@@ -49,7 +47,7 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
 }
 
 /** Ends a key for good, with the next request. */
-export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: ActingPerson, kind?: KeyKind): Promise<void> {
+export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<void> {
   return keyAct(pool, tenantId, by, async (tx, record) => {
     const key = await liveKey(tx, prefix, kind);
     await markRevoked(tx, prefix);
@@ -62,7 +60,7 @@ export async function changeScopes(
   pool: Pool,
   tenantId: string,
   { prefix, scopes }: { prefix: string; scopes: readonly Scope[] },
-  by: ActingPerson,
+  by: Actor,
 ): Promise<void> {
   return keyAct(pool, tenantId, by, async (tx, record) => {
     const key = await liveKey(tx, prefix, 'live');
@@ -102,11 +100,13 @@ type Described = Pick<ListedKey, 'id' | 'prefix' | 'name' | 'expiresAt'> & { sco
 async function keyAct<T>(
   pool: Pool,
   tenantId: string,
-  by: ActingPerson,
+  by: Actor,
   act: (tx: Transaction, record: (action: KeyAction, key: Described) => Promise<unknown>) => Promise<T>,
 ): Promise<T> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockLogs(tx, ['keys']);
+    await requireRoleStill(tx, by);
+    const recordedBy = actorName(by);
     return act(tx, (action, key) => {
       const event: KeyEvent = {
         version: 1,
@@ -114,7 +114,7 @@ async function keyAct<T>(
         seq: head.seq + 1,
         id: newId(),
         recorded_at: head.now,
-        recorded_by: by,
+        recorded_by: recordedBy,
         action,
         key_id: key.id,
         prefix: key.prefix,
@@ -127,7 +127,7 @@ async function keyAct<T>(
         seq: event.seq,
         id: event.id,
         recordedAt: head.now,
-        recordedBy: by,
+        recordedBy,
         action,
         keyId: key.id,
         eventHash,

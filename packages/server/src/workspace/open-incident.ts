@@ -3,8 +3,8 @@ import type { Pool } from 'pg';
 import { newId } from '../new-id.ts';
 import { insertIncident } from '../storage/incidents.ts';
 import { openRecertification } from '../storage/recertifications.ts';
+import type { Actor } from './actor.ts';
 import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { requireText } from './wrong-input.ts';
 
 /** An incident as a person reports it. */
@@ -21,14 +21,14 @@ export async function openIncident(
   pool: Pool,
   tenantId: string,
   { agent: reference, severity, description, recertify }: ReportedIncident,
-  by: ActingPerson,
+  by: Actor,
 ): Promise<string> {
   checkReference(reference);
   requireText('the description', description);
-  return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
+  return governanceAct(pool, tenantId, by, async ({ tx, by: openedBy, record }) => {
     const agent = await requireAgent(tx, reference);
     const id = newId();
-    await insertIncident(tx, { id, agentId: agent.id, severity, description, openedBy: by });
+    await insertIncident(tx, { id, agentId: agent.id, severity, description, openedBy });
     if (recertify) await openRecertification(tx, id);
     await record({
       action: 'incident.created',

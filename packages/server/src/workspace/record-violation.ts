@@ -2,8 +2,8 @@ import type { Severity } from '@countersign/core/portal/incident-routes';
 import type { Pool } from 'pg';
 import { newId } from '../new-id.ts';
 
+import type { Actor } from './actor.ts';
 import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { requireLabel, requireText } from './wrong-input.ts';
 
 /** A policy violation as a person records it. */
@@ -21,7 +21,7 @@ export async function recordViolation(
   pool: Pool,
   tenantId: string,
   { agent: reference, policy, severity, description, traceId }: ReportedViolation,
-  by: ActingPerson,
+  by: Actor,
 ): Promise<string> {
   checkReference(reference);
   requireLabel('the policy', policy);

@@ -1,14 +1,14 @@
 import type { Pool } from 'pg';
 import { renameTenant } from '../storage/tenants.ts';
+import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { Refusal } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
 
 const UNIQUE_VIOLATION = '23505';
 
 /** Renames a workspace. Returns false, and writes nothing, when it has that name already. */
-export async function renameWorkspace(pool: Pool, tenantId: string, name: string, by: ActingPerson): Promise<boolean> {
+export async function renameWorkspace(pool: Pool, tenantId: string, name: string, by: Actor): Promise<boolean> {
   requireLabel('the name', name);
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const before = await renameTenant(tx, name).catch((error: { code?: unknown }) => {

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import { findUseOfApproval, lockApproval, withdrawApproved } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
+import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
-import type { ActingPerson } from './ingestion-keys.ts';
 import { NotThere, Refusal } from './refusal.ts';
 import { requireText } from './wrong-input.ts';
 
@@ -14,7 +14,7 @@ export async function withdrawApproval(
   pool: Pool,
   tenantId: string,
   { evaluationId, rationale }: { evaluationId: string; rationale: string },
-  by: ActingPerson,
+  by: Actor,
 ): Promise<void> {
   requireText('the rationale', rationale);
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
