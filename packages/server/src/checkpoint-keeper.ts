@@ -24,12 +24,12 @@ export interface CheckpointKeeper {
  * @param sink where each one goes besides the database.
  */
 export function keepCheckpoints(
-  { lookupPool, signer }: OpenDatabase,
+  { ledgerPool, signer }: OpenDatabase,
   { everySeconds, sink, log: logger }: { everySeconds: number | undefined; sink: CheckpointSink | undefined; log: Logger },
 ): CheckpointKeeper {
   const make = async (tenantId: string, log: LogName, youngerThanSeconds: number): Promise<StoredCheckpoint> => {
     const demand = { log, youngerThanSeconds };
-    const checkpoint = await inTenantTransaction(lookupPool, tenantId, (tx) => checkpointOf(tx, signer.keys, demand));
+    const checkpoint = await inTenantTransaction(ledgerPool, tenantId, (tx) => checkpointOf(tx, signer.keys, demand));
     anchor(tenantId, log, checkpoint);
     return checkpoint;
   };
@@ -42,7 +42,7 @@ export function keepCheckpoints(
     }
   };
   const round = async (seconds: number) => {
-    for (const { id } of await listTenants(lookupPool)) {
+    for (const { id } of await listTenants(ledgerPool)) {
       for (const log of LOGS) {
         if (await hasRows(id, log))
           await make(id, log, seconds).catch((error: unknown) =>
@@ -52,7 +52,7 @@ export function keepCheckpoints(
     }
   };
   const hasRows = async (tenantId: string, log: LogName) =>
-    ((await inTenantTransaction(lookupPool, tenantId, (tx) => readHead(tx, log)))?.seq ?? 0) > 0;
+    ((await inTenantTransaction(ledgerPool, tenantId, (tx) => readHead(tx, log)))?.seq ?? 0) > 0;
   const timer = everySeconds === undefined ? undefined : everyWhile(everySeconds, () => round(everySeconds), logger);
   return { fresh: (tenantId, log) => make(tenantId, log, 0), stop: () => clearInterval(timer) };
 }

@@ -10,14 +10,14 @@ import { listTenants } from './storage/tenants.ts';
 const PAUSE_MS = 10 * 60_000;
 
 /** Forgets what is over, every ten minutes: answers older than 24 hours, tenant by tenant, then sessions, links and tries. A failure waits for the next time. */
-export function keepHouse({ lookupPool }: OpenDatabase, log: Logger): { stop(): void } {
+export function keepHouse({ ledgerPool }: OpenDatabase, log: Logger): { stop(): void } {
   const sweep = async () => {
-    for (const { id } of await listTenants(lookupPool)) {
-      while ((await inTenantTransaction(lookupPool, id, deleteExpiredAnswers)) > 0);
+    for (const { id } of await listTenants(ledgerPool)) {
+      while ((await inTenantTransaction(ledgerPool, id, deleteExpiredAnswers)) > 0);
     }
-    await deleteExpiredSessions(lookupPool);
-    await deleteExpiredLinks(lookupPool);
-    await deletePastAttempts(lookupPool);
+    await deleteExpiredSessions(ledgerPool);
+    await deleteExpiredLinks(ledgerPool);
+    await deletePastAttempts(ledgerPool);
   };
   const timer = setInterval(() => {
     sweep().catch((error: Error) => log.warn({ reason: error.message }, 'what has expired was not forgotten this time'));

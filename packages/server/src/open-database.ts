@@ -2,7 +2,8 @@ import pg from 'pg';
 import type { Config } from './config.ts';
 import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from './database/embedded/embedded-database.ts';
 import { migrate, newerSchema, olderSchema, schemaLevel } from './database/migrate.ts';
-import { type DatabaseAddress, openPool } from './database/pool.ts';
+import type { DatabaseAddress } from './database/pool.ts';
+import { closePools, openPools, type Pools } from './database/pools.ts';
 import { ExitError } from './exit-codes.ts';
 import { type InstanceSigner, openSigner } from './instance-signer.ts';
 import { newId } from './new-id.ts';
@@ -10,13 +11,7 @@ import { checkSecrets, fingerprints, loadSecrets, type Secrets } from './secrets
 import { keepInstance } from './storage/instance.ts';
 
 /** A database that is reachable, at the right schema, and belongs to these secrets. */
-export interface OpenDatabase {
-  /** For writing, one batch a connection. */
-  pool: pg.Pool;
-  /** For looking up keys and for reading, so that neither waits behind the writers. */
-  lookupPool: pg.Pool;
-  /** For the portal's lists and pages, so that they make neither writers nor look-ups of keys wait. */
-  readPool: pg.Pool;
+export interface OpenDatabase extends Pools {
   secrets: Secrets;
   /** Signs checkpoints and attestations. */
   signer: InstanceSigner;
@@ -51,18 +46,16 @@ export async function openDatabase(
 ): Promise<OpenDatabase> {
   checkSecrets(config);
   const site = config.databaseUrl === undefined ? await embeddedSite(config, say) : outsideSite(config, config.databaseUrl);
-  const pool = openPool(site.server, { size: config.databaseConnections, name: 'write' });
-  const lookupPool = openPool(site.server, { size: 2, name: 'lookup' });
-  const readPool = openPool(site.server, { size: 4, name: 'read' });
+  const pools = openPools(site.server, config.databaseConnections);
   const close = async () => {
-    await Promise.allSettled([pool.end(), lookupPool.end(), readPool.end()]);
+    await closePools(pools);
     await site.release();
   };
   try {
-    const migrated = await ensureSchema(site, lookupPool, migrations === 'always' || config.databaseUrl === undefined, say);
+    const migrated = await ensureSchema(site, pools.lookupPool, migrations === 'always' || config.databaseUrl === undefined, say);
     const secrets = loadSecrets(config);
-    const signer = await openInstance(lookupPool, secrets);
-    return { pool, lookupPool, readPool, secrets, signer, where: site.where, migrated, close };
+    const signer = await openInstance(pools.lookupPool, secrets);
+    return { ...pools, secrets, signer, where: site.where, migrated, close };
   } catch (error) {
     await close();
     throw asExitError(error);

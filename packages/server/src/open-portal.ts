@@ -11,7 +11,7 @@ import { SessionCookie } from './portal/session-cookie.ts';
 /** Makes what the portal stands on. */
 export function openPortal(
   config: Config,
-  { pool, readPool, secrets }: OpenDatabase,
+  { pool, lookupPool, readPool, secrets }: OpenDatabase,
   reader: LedgerReader,
   reading: Admission,
 ): PortalParts {
@@ -21,6 +21,7 @@ export function openPortal(
   return {
     pool,
     headers: securityHeaders({ secure }),
+    lookupPool,
     readPool,
     reader,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),

@@ -7,14 +7,14 @@ import { listSigningKeys } from './storage/signing-keys.ts';
 
 /** Makes the reader of the record with its proofs. */
 export function openReader(
-  { lookupPool, signer, secrets }: OpenDatabase,
+  { ledgerPool, signer, secrets }: OpenDatabase,
   checkpoints: Pick<CheckpointKeeper, 'fresh'>,
 ): LedgerReader {
   return new LedgerReader({
-    pool: lookupPool,
+    pool: ledgerPool,
     freshCheckpoint: checkpoints.fresh,
     signers: signer.keys,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
-    publicKeys: async () => ({ keys: (await listSigningKeys(lookupPool)).map((key) => publishedKey(signer.instanceId, key)) }),
+    publicKeys: async () => ({ keys: (await listSigningKeys(ledgerPool)).map((key) => publishedKey(signer.instanceId, key)) }),
   });
 }

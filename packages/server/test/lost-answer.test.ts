@@ -87,12 +87,32 @@ describe.for(kinds)('%s, when the connection to the database breaks', ([kind, ta
 });
 
 describe('an error of the connection', () => {
-  test.for(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', '57P01', '57P03', '53300', '08006'])(
-    '%s says that the database is away',
-    (code) => expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(true),
-  );
+  test.for([
+    'EPIPE',
+    'ECONNRESET',
+    'ECONNREFUSED',
+    'ENOENT',
+    'ETIMEDOUT',
+    'EAI_AGAIN',
+    '57P01',
+    '57P03',
+    '57014',
+    '53300',
+    '55P03',
+    '25006',
+    '25P03',
+    '08006',
+    'CERT_HAS_EXPIRED',
+  ])('%s says that the database is away', (code) => expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(true));
 
-  test.for(['23505', '22P02', '42P01', '25P02', '57014'])('%s says that the statement is wrong', (code) =>
+  test.for(['23505', '22P02', '42P01', '25P02', 'ERR_INVALID_ARG_TYPE'])('%s says that the statement is wrong', (code) =>
     expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(false),
   );
+
+  test('is known by the whole of what the driver says, and a fault of ours is none', () => {
+    expect(isDatabaseAway(new Error('Query read timeout'))).toBe(true);
+    expect(isDatabaseAway(new Error('Connection terminated unexpectedly'))).toBe(true);
+    expect(isDatabaseAway(new TypeError("Cannot read properties of undefined (reading 'appended')"))).toBe(false);
+    expect(isDatabaseAway(new Error('the statement was closed'))).toBe(false);
+  });
 });

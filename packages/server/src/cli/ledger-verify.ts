@@ -63,9 +63,9 @@ async function reportOn(session: Session, asked: Asked, { heard }: Progress): Pr
   if (file !== undefined && log !== 'keys')
     return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, ...demand }));
   return session.withWorkspace(workspace!, async (database, tenant) => {
-    const { signer, lookupPool } = database;
+    const { signer, ledgerPool } = database;
     // Stored checkpoints are as old as the ledger: each is by one of the keys that the instance had. --key is for the kept ones.
-    const listed = noteKeysOf(signer.instanceId, await listSigningKeys(lookupPool));
+    const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
     return walk(database, tenant.id, log, { keys: listed, ...demand });
   });
 }

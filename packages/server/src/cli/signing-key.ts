@@ -78,20 +78,20 @@ function addRetire(group: Command, session: Session): void {
  * Ends a key; returns whether its private half is at hand as the previous one.
  * Retiring again what was retired is no error then: the command may have been cut off before the file was forgotten.
  */
-async function retire({ lookupPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
+async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
   if (signer.keys[0]!.keyid === kid)
     throw new Refusal(`${kid} is the signing key in use; \`signing-key rotate\` makes the next one first`);
-  const key = (await listSigningKeys(lookupPool)).find((each) => each.kid === kid);
+  const key = (await listSigningKeys(ledgerPool)).find((each) => each.kid === kid);
   if (key === undefined)
     throw new Refusal(`there is no signing key ${oneLine(JSON.stringify(kid))}; \`signing-key show\` has those there are`);
   const isAtHand = secrets.previousSigningKey !== undefined && signingKeyId(secrets.previousSigningKey) === kid;
   if (key.retiredAt !== null && !isAtHand) throw new Refusal(`signing key ${kid} was retired on ${key.retiredAt} already`);
-  await markSigningKeyRetired(lookupPool, kid);
+  await markSigningKeyRetired(ledgerPool, kid);
   return isAtHand;
 }
 
-const published = async ({ lookupPool, signer }: OpenDatabase) =>
-  (await listSigningKeys(lookupPool)).map((key) => publishedKey(signer.instanceId, key));
+const published = async ({ ledgerPool, signer }: OpenDatabase) =>
+  (await listSigningKeys(ledgerPool)).map((key) => publishedKey(signer.instanceId, key));
 
 const AT_NEXT_START = 'a running server takes the new key at its next start';
 

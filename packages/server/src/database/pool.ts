@@ -8,6 +8,24 @@ const { INT8 } = pg.types.builtins;
 /** bigint columns hold at most 2^53-1 here (the contract bounds every one), so a number holds them exactly. */
 pg.types.setTypeParser(INT8, Number);
 
+/** A database that hangs must become a 503, not a request that never ends. */
+const GIVE_UP_MS = 15_000;
+
+/**
+ * What a connection is set to before anything else is sent on it.
+ *
+ * - Plans with the parameters left open, made once: planning the evidence of a promotion check anew takes three times its execution.
+ * - The database gives up before we do. A connection that we have left would else go on waiting for its lock, one more a try, until there
+ *   are no more connections for anybody.
+ * - Whoever stands still inside a transaction, because its process hangs or its network is cut, loses it, with the locks that a tenant
+ *   waits for.
+ */
+const SETTINGS = `SET plan_cache_mode = force_generic_plan; SET lock_timeout = ${GIVE_UP_MS - 3000};
+  SET statement_timeout = ${GIVE_UP_MS - 1000}; SET idle_in_transaction_session_timeout = ${GIVE_UP_MS - 5000}`;
+
+/** Whether the other end is still there is asked while a statement runs; not every system can. */
+const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
+
 /**
  * A pool of pipelined connections.
  * @param size most connections at once.
@@ -18,8 +36,7 @@ export function openPool(address: DatabaseAddress, { size, name }: { size: numbe
     max: size,
     application_name: `countersign-${name}`,
     connectionTimeoutMillis: 5_000,
-    // A database that hangs must become a 503, not a request that never ends.
-    query_timeout: 15_000,
+    query_timeout: GIVE_UP_MS,
     idleTimeoutMillis: 0,
     keepAlive: true,
     pipeline: true,
@@ -29,14 +46,23 @@ export function openPool(address: DatabaseAddress, { size, name }: { size: numbe
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
-    // Plans with the parameters left open, made once: planning the evidence of a promotion check anew takes three times its execution.
-    client.query('SET plan_cache_mode = force_generic_plan').catch(() => undefined);
+    for (const settings of [SETTINGS, CHECK_CLIENT]) client.query(settings).catch(() => undefined);
   });
   return pool;
 }
 
-/** Error classes of PostgreSQL that say "not now": connection lost, shutting down, out of resources. */
+/** Error classes of PostgreSQL that say "not now": connection lost, out of resources, shutting down or a statement given up. */
 const AWAY_CLASSES = new Set(['08', '53', '57']);
+
+/** And single codes: a server that takes no writes (any more), a transaction that stood still, a lock that was waited for too long. */
+const AWAY_CODES = new Set(['25006', '25P03', '55P03']);
+
+/** What Node calls an encrypted connection that cannot be made. */
+const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** Errors of the driver, which have no code: whole messages, because a fault of ours may hold the same words. */
+const AWAY_MESSAGE =
+  /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|timeout (expired|exceeded when trying to connect)|Client (has encountered a connection error|was closed) and is not queryable|Cannot use a pool after calling end on the pool|There was an error establishing an SSL connection)$/;
 
 /** COMMIT was sent and never answered: nobody may say that the work is kept, nor do it once more. */
 export class OutcomeUnknownError extends Error {
@@ -48,10 +74,10 @@ export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
   if (error instanceof OutcomeUnknownError) return true;
+  if (typeof code !== 'string') return AWAY_MESSAGE.test(error.message);
   // Names of system errors first: EPIPE has five capitals, as an SQLSTATE may have.
-  if (typeof code === 'string' && /^E(?!RR_)[A-Z_]+$/.test(code)) return true;
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return AWAY_CLASSES.has(code.slice(0, 2)) && code !== '57014';
-  return /terminat|timeout|timed out|not queryable|closed|ended|Cannot use a pool/i.test(error.message);
+  if (/^E(?!RR_)[A-Z_]+$/.test(code) || TLS_CODE.test(code)) return true;
+  return /^[0-9A-Z]{5}$/.test(code) && (AWAY_CLASSES.has(code.slice(0, 2)) || AWAY_CODES.has(code));
 }
 
 /**

@@ -9,7 +9,9 @@ import type { SessionCookie } from './session-cookie.ts';
 export interface PortalParts {
   /** For acts. */
   pool: Pool;
-  /** For looking up and reading, so that it does not wait behind the writers. */
+  /** For looking up who asks. */
+  lookupPool: Pool;
+  /** For lists and pages. */
   readPool: Pool;
   headers: SecurityHeaders;
   /** Reads the record with its proofs. */

@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import pino, { type Logger } from 'pino';
 import { afterAll } from 'vitest';
 import { type Config, readConfig } from '../../src/config.ts';
-import { openPool } from '../../src/database/pool.ts';
+import { closePools, openPools } from '../../src/database/pools.ts';
 import { type OpenDatabase, openInstance } from '../../src/open-database.ts';
 import { type Running, start } from '../../src/serve.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
@@ -72,20 +72,14 @@ export async function testServer(
 }
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
-  const pool = openPool(database.server, { size: config.databaseConnections, name: 'write' });
-  const lookupPool = openPool(database.server, { size: 2, name: 'lookup' });
-  const readPool = openPool(database.server, { size: 4, name: 'read' });
+  const pools = openPools(database.server, config.databaseConnections);
   return {
-    pool,
-    lookupPool,
-    readPool,
+    ...pools,
     secrets,
-    signer: await openInstance(lookupPool, secrets),
+    signer: await openInstance(pools.lookupPool, secrets),
     where: database.server.database,
     migrated: [],
-    close: async () => {
-      await Promise.allSettled([pool.end(), lookupPool.end(), readPool.end()]);
-    },
+    close: () => closePools(pools),
   };
 }
 

@@ -1,0 +1,30 @@
+import type { Pool } from 'pg';
+import { type DatabaseAddress, openPool } from './pool.ts';
+
+/** The connections of a process, parted so that what takes long never stands before what must be quick. */
+export interface Pools {
+  /** For writing, one batch a connection. */
+  pool: Pool;
+  /** For looking up who asks, keys and sessions, and whether the database is there: every request waits for that, so nothing long may. */
+  lookupPool: Pool;
+  /** For the portal's lists and pages. */
+  readPool: Pool;
+  /** For exports and proofs of the record, for its checkpoints, and for what is swept up now and then. */
+  ledgerPool: Pool;
+}
+
+/**
+ * Opens the pools; they connect when they are first used.
+ * @param writers most connections for writing.
+ */
+export const openPools = (address: DatabaseAddress, writers: number): Pools => ({
+  pool: openPool(address, { size: writers, name: 'write' }),
+  lookupPool: openPool(address, { size: 2, name: 'lookup' }),
+  readPool: openPool(address, { size: 4, name: 'read' }),
+  ledgerPool: openPool(address, { size: 3, name: 'ledger' }),
+});
+
+/** Ends them, whatever state they are in. */
+export async function closePools({ pool, lookupPool, readPool, ledgerPool }: Pools): Promise<void> {
+  await Promise.allSettled([pool, lookupPool, readPool, ledgerPool].map((each) => each.end()));
+}
