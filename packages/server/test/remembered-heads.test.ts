@@ -19,7 +19,8 @@ describe('a remembered head', () => {
   let heads: RememberedHeads;
   beforeAll(() => {
     now = START - 5_000; // this process is five seconds behind the database
-    heads = new RememberedHeads(() => now);
+    const clock = () => now;
+    heads = new RememberedHeads(clock, clock);
   });
 
   test('is not there before one was moved and committed', () => {
@@ -59,13 +60,27 @@ describe('a remembered head', () => {
 
 test('a head whose reading was forgotten meanwhile is not remembered: its clock would be that of the reading', () => {
   let now = START;
-  const heads = new RememberedHeads(() => now);
+  const clock = () => now;
+  const heads = new RememberedHeads(clock, clock);
   heads.remember('t', head(1));
   const { guessed } = heads.take('t')!;
   for (let other = 0; other < 10_000; other += 1) heads.remember(`other-${other}`, head(1));
   now += 30_000;
   heads.remember('t', head(2, { guessed: guessed! }));
   expect(heads.take('t')).toBeUndefined();
+});
+
+test.for([-3_600_000, 3_600_000])('a wall clock that is set by %i ms makes the head be read anew', (step) => {
+  let wall = START;
+  const heads = new RememberedHeads(
+    () => 1_000,
+    () => wall,
+  );
+  heads.remember('t', head(1));
+  wall += step;
+  expect(heads.take('t')).toBeUndefined();
+  heads.remember('t', head(2, { clock: new Date(wall).toISOString(), now: '2026-11-21T09:00:00.000Z' }));
+  expect(heads.take('t')).toMatchObject({ seq: 2 });
 });
 
 describe('appending behind a remembered head', () => {

@@ -38,8 +38,8 @@ export class Authenticator {
 
   /** Last use, at most once a minute, beside the request and not before it: a failure here is nobody's. */
   #noteUse({ tenantId, keyId }: KeyRecord): void {
-    const now = Date.now();
-    if (now - (this.#lastNoted.get(keyId) ?? 0) < 60_000) return;
+    const now = performance.now();
+    if (now - (this.#lastNoted.get(keyId) ?? -Infinity) < 60_000) return;
     if (this.#lastNoted.size >= 10_000) this.#lastNoted.clear();
     this.#lastNoted.set(keyId, now);
     inTenantTransaction(this.#pool, tenantId, (tx) => touchKey(tx, keyId)).catch(() => this.#lastNoted.delete(keyId));

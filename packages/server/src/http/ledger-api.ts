@@ -34,7 +34,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
     missing.delete(url);
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
       const principal = await authenticator.authenticate(request.headers, 'read');
-      void reply.headers(rateLimit?.take(principal.keyId, Date.now()) ?? {});
+      void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
       return answering(principal, request, reply);
     });
   };

@@ -48,7 +48,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
     const ask = (asked: Asked) => endpoint(api.house, asked, read(asked.document));
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
-      const headers = api.rateLimit?.take(principal.keyId, Date.now()) ?? {};
+      const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};
       void reply.headers(headers);
       const { document, leave } = await readBody(request.raw, {
         bytesMax: api.bytesMax[operation.kind],

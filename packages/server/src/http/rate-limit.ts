@@ -19,7 +19,10 @@ export class RateLimit {
     this.#perMinute = perMinute;
   }
 
-  /** Counts one request and returns the headers for its answer, or throws 429. */
+  /**
+   * Counts one request and returns the headers for its answer, or throws 429.
+   * @param now milliseconds of a clock that nobody sets: one that went back would keep a window open.
+   */
   take(keyId: string, now: number): Record<string, string> {
     let window = this.#windows.get(keyId);
     if (window === undefined || now - window.startedAt >= WINDOW_MS) {

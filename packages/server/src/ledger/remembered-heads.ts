@@ -3,6 +3,9 @@ import type { LockedHead } from '../storage/ledger.ts';
 /** A head is read anew this often, so that the two clocks are compared again. */
 const REMEMBERED_MS = 60_000;
 
+/** So far the wall clock may stray from the steady one before the clocks are compared again: beyond what keeps it right. */
+const STRAY_MS = 1_000;
+
 /** After a wrong guess somebody else appends to this ledger too: for so long every batch reads the head. */
 const SHARED_MS = 1_000;
 
@@ -13,8 +16,10 @@ interface Memory {
   head: LockedHead | undefined;
   /** Whether a batch works with the head: it brings it back when it is committed, and else the guess was wrong. */
   taken: boolean;
-  /** The database's clock minus ours, in milliseconds. */
+  /** The database's clock minus our steady one, in milliseconds. */
   clockAhead: number;
+  /** The wall clock minus our steady one when the head was read: another difference means that it was set since, or that the machine slept. */
+  wallAhead: number;
   readAt: number;
   /** Until when heads are read, because another process moves them as well. */
   sharedUntil: number;
@@ -28,9 +33,12 @@ interface Memory {
 export class RememberedHeads {
   readonly #memories = new Map<string, Memory>();
   readonly #clock: () => number;
+  readonly #wallClock: () => number;
 
-  constructor(clock: () => number = Date.now) {
+  /** @param clock a steady one, which nobody sets. */
+  constructor(clock: () => number = () => performance.now(), wallClock: () => number = Date.now) {
     this.#clock = clock;
+    this.#wallClock = wallClock;
   }
 
   /** The head to build on, if there is one, with the moment by the database's clock. `remember` brings it back. */
@@ -43,8 +51,9 @@ export class RememberedHeads {
       memory.head = undefined;
       memory.sharedUntil = now + SHARED_MS;
     }
-    const { head, readAt, clockAhead } = memory;
+    const { head, readAt, clockAhead, wallAhead } = memory;
     if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
+    if (Math.abs(this.#wallClock() - now - wallAhead) > STRAY_MS) return undefined;
     memory.taken = true;
     const moment = new Date(now + clockAhead).toISOString();
     return { ...head, now: moment > head.now ? moment : head.now, guessed: { seq: head.seq, rowHash: head.rowHash } };
@@ -68,6 +77,7 @@ export class RememberedHeads {
       head: now < sharedUntil ? undefined : head,
       taken: false,
       clockAhead,
+      wallAhead: this.#wallClock() - now,
       readAt: now,
       sharedUntil,
     });

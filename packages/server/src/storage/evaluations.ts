@@ -18,10 +18,13 @@ export interface EvaluationRow {
 
 const INSERT = sql(
   'insert_evaluations',
-  `INSERT INTO countersign.evaluations (tenant_id, id, recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document)
-   SELECT $1, id, recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document
+  // Never before the agent's last one, should the database's clock have gone back: the latest is the one that was recorded last.
+  `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document)
+   SELECT $1, id, greatest(clock_timestamp(), before.moment), recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document
      FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::float8[], $10::float8[], $11::text[])
        WITH ORDINALITY AS sent (id, recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document, place)
+      CROSS JOIN LATERAL (
+       SELECT max(recorded_at) AS moment FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = sent.agent_id) AS before
     ORDER BY place`,
 );
 

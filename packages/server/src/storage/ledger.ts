@@ -34,9 +34,11 @@ interface HeadRow {
 
 const LOCK = sql<HeadRow & { log: LogName }>(
   'lock_log_heads',
+  // The clock is read outside, which is after the lock was waited for; inside it would be the moment at which the waiting began.
   `SELECT log, seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier, ${instantText('greatest(clock_timestamp(), last_recorded_at)')} AS now,
           ${instantText('clock_timestamp()')} AS clock
-     FROM countersign.log_heads WHERE tenant_id = $1 AND log = ANY ($2::text[]) ORDER BY log FOR UPDATE`,
+     FROM (SELECT log, seq, row_hash, tree_size, frontier, last_recorded_at
+             FROM countersign.log_heads WHERE tenant_id = $1 AND log = ANY ($2::text[]) ORDER BY log FOR UPDATE) AS locked`,
 );
 
 /**

@@ -1,0 +1,36 @@
+import { beforeAll, expect, test, vi } from 'vitest';
+import { newId } from '../src/new-id.ts';
+import { evaluatedAt } from './bed/backdate.ts';
+import { paths, type TestServer, testServer } from './bed/test-server.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await testServer();
+});
+
+test("of the database: an agent's latest evaluation is still the one that was recorded last", async () => {
+  const key = await server.key(await server.workspace());
+  const evaluate = (status: string) =>
+    server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status });
+  await evaluate('passing');
+  await evaluatedAt(server, 'bot', `clock_timestamp() + interval '2 seconds'`);
+  await evaluate('failing');
+  await new Promise((resolve) => setTimeout(resolve, 2_100));
+  const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+  expect([body.allowed, body.reason]).toEqual([false, 'evaluation_not_passing']);
+});
+
+test('of this process: ids follow it, so that they stay where their moments are', () => {
+  const msOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+  const now = Date.now();
+  vi.spyOn(Date, 'now').mockReturnValue(now + 3_600_000);
+  const ahead = newId();
+  vi.mocked(Date.now).mockReturnValue(now + 3_599_000);
+  const alittle = newId();
+  vi.mocked(Date.now).mockReturnValue(now);
+  const back = newId();
+  vi.restoreAllMocks();
+  expect([msOf(ahead), msOf(alittle), msOf(back)]).toEqual([now + 3_600_000, now + 3_600_000, now]);
+  expect(alittle > ahead).toBe(true);
+});
