@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { inTenantTransaction } from './database/transaction.ts';
 import type { OpenDatabase } from './open-database.ts';
@@ -9,18 +10,26 @@ import { listTenants } from './storage/tenants.ts';
 
 const PAUSE_MS = 10 * 60_000;
 
-/** Forgets what is over, every ten minutes: answers older than 24 hours, tenant by tenant, then sessions, links and tries. A failure waits for the next time. */
+/**
+ * Forgets what is over, every ten minutes: sessions, links and tries, and answers older than 24 hours, tenant by tenant. What fails waits
+ * for the next time, and keeps nothing else waiting.
+ */
 export function keepHouse({ ledgerPool }: OpenDatabase, log: Logger): { stop(): void } {
-  const sweep = async () => {
-    for (const { id } of await listTenants(ledgerPool)) {
-      while ((await inTenantTransaction(ledgerPool, id, deleteExpiredAnswers)) > 0);
-    }
-    await deleteExpiredSessions(ledgerPool);
-    await deleteExpiredLinks(ledgerPool);
-    await deletePastAttempts(ledgerPool);
+  const forget = (what: string, forgetting: Promise<unknown>) =>
+    forgetting.catch((error: Error) => log.warn({ reason: error.message, what }, 'what has expired was not forgotten this time'));
+  const forgetAnswers = async () => {
+    for (const { id } of await listTenants(ledgerPool)) await forget(`answers of ${id}`, forgetAnswersOf(ledgerPool, id));
   };
-  const timer = setInterval(() => {
-    sweep().catch((error: Error) => log.warn({ reason: error.message }, 'what has expired was not forgotten this time'));
-  }, PAUSE_MS).unref();
+  const sweep = async () => {
+    await forget('sessions', deleteExpiredSessions(ledgerPool));
+    await forget('links', deleteExpiredLinks(ledgerPool));
+    await forget('tries to sign in', deletePastAttempts(ledgerPool));
+    await forget('answers', forgetAnswers());
+  };
+  const timer = setInterval(() => void sweep(), PAUSE_MS).unref();
   return { stop: () => clearInterval(timer) };
+}
+
+async function forgetAnswersOf(pool: Pool, tenantId: string): Promise<void> {
+  while ((await inTenantTransaction(pool, tenantId, deleteExpiredAnswers)) > 0);
 }

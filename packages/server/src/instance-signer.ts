@@ -27,7 +27,14 @@ export interface InstanceSigner {
  * The instance's signer. A key that the database does not know is taken only beside the one before it: that is how a rotation looks,
  * and a server with a wrong key must not start.
  */
-export async function openSigner(pool: Pool, instanceId: string, secrets: Secrets): Promise<InstanceSigner> {
+export async function openSigner(
+  pool: Pool,
+  instanceId: string,
+  secrets: Secrets & {
+    /** Whether the key is the one that the installation was made with: it alone may be the first one listed. */
+    isFirst: boolean;
+  },
+): Promise<InstanceSigner> {
   const name = noteKeyName(instanceId);
   const current = signingKey(name, secrets.signingKey);
   const previous = secrets.previousSigningKey === undefined ? undefined : signingKey(name, secrets.previousSigningKey);
@@ -37,7 +44,7 @@ export async function openSigner(pool: Pool, instanceId: string, secrets: Secret
     throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY was retired; give the one that followed it');
   }
   if (!listed.has(current.keyid)) {
-    if (listed.size > 0 && !isLive(previous)) {
+    if (listed.size > 0 ? !isLive(previous) : !secrets.isFirst) {
       throw new ExitError(
         'wrong_secret',
         'COUNTERSIGN_SIGNING_KEY is not one of this database; give the right one, or the one before it as COUNTERSIGN_SIGNING_KEY_PREVIOUS',

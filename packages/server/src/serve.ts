@@ -43,13 +43,16 @@ export async function serve(config: Config): Promise<number> {
   const database = await openDatabase(config, (line) => log.info(line));
   try {
     const running = await start(config, database, log);
-    const setUpPath = (await setUpLink(database.pool))?.path;
-    process.stderr.write(welcome({ port: running.address.port, where: database.where, config, setUpPath }));
-    log.info({ ...running.address, data: database.where }, 'ready');
-    await stop;
-    log.info('stopping');
-    endAtTheLatest(log);
-    await running.close();
+    try {
+      const setUpPath = (await setUpLink(database.pool))?.path;
+      process.stderr.write(welcome({ port: running.address.port, where: database.where, config, setUpPath }));
+      log.info({ ...running.address, data: database.where }, 'ready');
+      await stop;
+      log.info('stopping');
+      endAtTheLatest(log);
+    } finally {
+      await running.close();
+    }
   } finally {
     await database.close();
   }
@@ -152,7 +155,8 @@ export async function start(config: Config, database: OpenDatabase, log: Logger,
 async function notReady({ lookupPool }: OpenDatabase): Promise<string | undefined> {
   try {
     const level = await schemaLevel(lookupPool);
-    return level === 'current' ? undefined : `the database's schema is ${level} than this server's`;
+    if (level === 'current') return undefined;
+    return level === 'empty' ? 'the database is empty' : `the database's schema is ${level} than this server's`;
   } catch {
     return 'the database does not answer';
   }

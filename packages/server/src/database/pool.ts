@@ -19,8 +19,11 @@ const GIVE_UP_MS = 15_000;
  *   are no more connections for anybody.
  * - Whoever stands still inside a transaction, because its process hangs or its network is cut, loses it, with the locks that a tenant
  *   waits for.
+ * - Whatever the role is set to: what is acknowledged is on the disk, and a transaction sees what was committed before each statement.
  */
-const SETTINGS = `SET plan_cache_mode = force_generic_plan; SET lock_timeout = ${GIVE_UP_MS - 3000};
+const SETTINGS = `SET plan_cache_mode = force_generic_plan; SET default_transaction_isolation = 'read committed';
+  SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+  SET lock_timeout = ${GIVE_UP_MS - 3000};
   SET statement_timeout = ${GIVE_UP_MS - 1000}; SET idle_in_transaction_session_timeout = ${GIVE_UP_MS - 5000}`;
 
 /** Whether the other end is still there is asked while a statement runs; not every system can. */
