@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
+import { Anchoring } from './checkpoint-anchoring.ts';
 import type { CheckpointSink } from './checkpoint-sink.ts';
 import { inTenantTransaction } from './database/transaction.ts';
-import { checkpointOf } from './ledger/checkpoints.ts';
+import { type CheckpointDemand, checkpointOf } from './ledger/checkpoints.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { type LogName, readHead } from './storage/ledger.ts';
 import { listTenants } from './storage/tenants.ts';
@@ -13,8 +14,8 @@ const ROUND_MS_MAX = 10_000;
 
 /** Makes checkpoints: those that are asked for, and one a while for each log that grew. */
 export interface CheckpointKeeper {
-  /** The log's checkpoint over every row there is. */
-  fresh(tenantId: string, log: LogName): Promise<StoredCheckpoint>;
+  /** The log's newest checkpoint if it covers this many rows, and else one over every row there is. */
+  over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
   stop(): void;
 }
 
@@ -27,34 +28,32 @@ export function keepCheckpoints(
   { ledgerPool, signer }: OpenDatabase,
   { everySeconds, sink, log: logger }: { everySeconds: number | undefined; sink: CheckpointSink | undefined; log: Logger },
 ): CheckpointKeeper {
-  const make = async (tenantId: string, log: LogName, youngerThanSeconds: number): Promise<StoredCheckpoint> => {
-    const demand = { log, youngerThanSeconds };
-    const checkpoint = await inTenantTransaction(ledgerPool, tenantId, (tx) => checkpointOf(tx, signer.keys, demand));
-    anchor(tenantId, log, checkpoint);
-    return checkpoint;
-  };
-  /** A sink that cannot be written to now is tried again with the next round; what it is for is said in the log. */
-  const anchor = (tenantId: string, log: LogName, checkpoint: StoredCheckpoint) => {
-    try {
-      sink?.(tenantId, log, checkpoint);
-    } catch (error) {
-      logger.error({ err: error, tenantId, log }, 'a checkpoint was not written to COUNTERSIGN_CHECKPOINT_DIR');
-    }
-  };
+  const make = (tenantId: string, demand: CheckpointDemand): Promise<StoredCheckpoint> =>
+    inTenantTransaction(ledgerPool, tenantId, (tx) => checkpointOf(tx, signer.keys, demand));
+  const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, sink, logger);
   const round = async (seconds: number) => {
     for (const { id } of await listTenants(ledgerPool)) {
       for (const log of LOGS) {
-        if (await hasRows(id, log))
-          await make(id, log, seconds).catch((error: unknown) =>
-            logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made'),
-          );
+        if (!(await hasRows(id, log))) continue;
+        await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) =>
+          logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made'),
+        );
+        await anchoring?.catchUp(id, log);
       }
     }
   };
   const hasRows = async (tenantId: string, log: LogName) =>
     ((await inTenantTransaction(ledgerPool, tenantId, (tx) => readHead(tx, log)))?.seq ?? 0) > 0;
   const timer = everySeconds === undefined ? undefined : everyWhile(everySeconds, () => round(everySeconds), logger);
-  return { fresh: (tenantId, log) => make(tenantId, log, 0), stop: () => clearInterval(timer) };
+  return {
+    over: async (tenantId, log, rows) => {
+      const checkpoint = await make(tenantId, { log, rows });
+      // Beside the answer and not before it: whoever asks does not wait for somebody else's disk.
+      void anchoring?.catchUp(tenantId, log);
+      return checkpoint;
+    },
+    stop: () => clearInterval(timer),
+  };
 }
 
 /** Rounds do not overlap: one that takes longer than the pause lets the next ones go. */

@@ -1,29 +1,91 @@
-import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { LogName } from './storage/ledger.ts';
-import type { StoredCheckpoint } from './storage/tree.ts';
 
 /** Where checkpoints go besides the database: somebody else's keeping makes a cut tail or a rewritten log evident. */
-export type CheckpointSink = (tenantId: string, log: LogName, checkpoint: StoredCheckpoint) => void;
+export interface CheckpointSink {
+  /** Keeps one; nothing happens when one of this size is there. */
+  keep(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
+  /** The sizes that there is something of, the largest first. */
+  sizes(tenantId: string, log: LogName): Promise<number[]>;
+}
+
+const SIZE_DIGITS = 16;
+const ENDING = '.checkpoint';
+const NAME = /^\d{16}\.checkpoint$/;
+
+/** What a file system says that has no hard links, as most mounted buckets. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
  * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced, and never over another: the size stands in
  * the name with leading zeros, so that a listing is in order.
  */
 export function folderSink(folder: string): CheckpointSink {
-  return (tenantId, log, { size, note }) => {
-    const place = join(folder, tenantId, log);
-    const path = join(place, `${String(size).padStart(16, '0')}.checkpoint`);
-    if (existsSync(path)) return;
-    mkdirSync(place, { recursive: true });
-    const aside = `${path}.${process.pid}`;
-    writeFileSync(aside, note, { flush: true });
-    try {
-      linkSync(aside, path); // there whole or not at all, and never in place of another
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    } finally {
-      rmSync(aside, { force: true });
-    }
+  const placeOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
+  return {
+    keep: async (tenantId, log, { size, note }) => {
+      const path = join(placeOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
+      if (await isThere(path)) return;
+      await mkdir(dirname(path), { recursive: true });
+      await writeOnce(path, note);
+    },
+    sizes: async (tenantId, log) => {
+      const names = await readdir(placeOf(tenantId, log)).catch(noFolder);
+      return names
+        .filter((name) => NAME.test(name))
+        .sort()
+        .reverse()
+        .map((name) => Number.parseInt(name, 10));
+    },
   };
+}
+
+/** There whole or not at all, and never in place of another. */
+async function writeOnce(path: string, content: string): Promise<void> {
+  // A name that no other server has: in a container even the pid is always the same.
+  const aside = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeSynced(aside, content);
+    await link(aside, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return undefined;
+      if (!NO_LINKS.has(error.code ?? '')) throw error;
+      return rename(aside, path); // whoever is first is not known there; both say the same of one size
+    });
+    await syncFolder(dirname(path));
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+async function writeSynced(path: string, content: string): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** So that the name survives a crash as well; not every mounted system can. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().catch(() => undefined);
+  await folder.close();
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+
+function noFolder(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
 }

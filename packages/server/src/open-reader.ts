@@ -8,11 +8,11 @@ import { listSigningKeys } from './storage/signing-keys.ts';
 /** Makes the reader of the record with its proofs. */
 export function openReader(
   { ledgerPool, signer, secrets }: OpenDatabase,
-  checkpoints: Pick<CheckpointKeeper, 'fresh'>,
+  checkpoints: Pick<CheckpointKeeper, 'over'>,
 ): LedgerReader {
   return new LedgerReader({
     pool: ledgerPool,
-    freshCheckpoint: checkpoints.fresh,
+    checkpointOver: checkpoints.over,
     signers: signer.keys,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
     publicKeys: async () => ({ keys: (await listSigningKeys(ledgerPool)).map((key) => publishedKey(signer.instanceId, key)) }),

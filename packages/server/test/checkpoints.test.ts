@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../src/database/transaction.ts';
 import { sha256, verifyEd25519 } from '../src/digests.ts';
+import { type InstanceSigner, openSigner } from '../src/instance-signer.ts';
 import { checkpointOf } from '../src/ledger/checkpoints.ts';
 import type { LogName } from '../src/storage/ledger.ts';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
@@ -38,7 +40,7 @@ function world(server: TestServer) {
   const { sql } = server.database;
   const fresh = async (tenantId: string, log: LogName = 'audit') => {
     const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
-      checkpointOf(tx, server.open.signer.keys, { log, youngerThanSeconds: 0 }),
+      checkpointOf(tx, server.open.signer.keys, { log }),
     );
     const opened = openCheckpoint(note, server.open.signer.keys, verifyEd25519, sha256);
     if ('fault' in opened) throw new Error(opened.fault);
@@ -146,7 +148,7 @@ describe('the folder outside', () => {
     await server.stop();
   });
 
-  test('that cannot be written to is said in the log, stops nothing, and is tried again', async () => {
+  test('that cannot be written to is said in the log, stops nothing, and then gets all that it has missed', async () => {
     const place = join(folder, 'later');
     writeFileSync(place, 'a file where the folder should be');
     const { log, lines } = listening();
@@ -156,14 +158,18 @@ describe('the folder outside', () => {
     await append(await server.key(tenantId), 2);
     await until('it is said', () => lines.some((line) => line.includes('was not written to COUNTERSIGN_CHECKPOINT_DIR')));
     expect(await sizes(tenantId)).toEqual([2]);
+    await append(await server.key(tenantId), 2);
+    await until('there is another one', async () => (await sizes(tenantId)).length === 2);
     rmSync(place);
-    await until('it is there', () => {
+    const isThere = (size: number) => () => {
       try {
-        return readFileSync(file(place, tenantId, 'audit', 2), 'utf8').startsWith(originOf(tenantId, 'audit'));
+        return readFileSync(file(place, tenantId, 'audit', size), 'utf8').startsWith(originOf(tenantId, 'audit'));
       } catch {
         return false;
       }
-    });
+    };
+    await until('the later one is there', isThere(4));
+    expect(isThere(2)()).toBe(true);
     await server.stop();
   });
 });
@@ -259,5 +265,55 @@ describe('two servers on one database', () => {
       expect([status, out], log).toEqual([0, expect.stringMatching(/^whole/)]);
     }
     await other.stop();
+  });
+});
+
+describe('a checkpoint is not signed', () => {
+  test('over a head whose tree is not that of its rows', async () => {
+    const server = await testServer({ checkpointSeconds: undefined });
+    const { append, fresh, sizes, tamper } = world(server);
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    await append(key, 3);
+    await fresh(tenantId);
+    await tamper(
+      'log_heads',
+      `UPDATE countersign.log_heads SET frontier = sha256('x') || sha256('y') WHERE $T AND log = 'audit'`,
+      tenantId,
+    );
+    const answer = await server.post(
+      paths.audit,
+      key,
+      { actor: 'ci', action: 'test.ran' },
+      { 'idempotency-key': 'reads the head' },
+    );
+    expect(answer.status).toBe(200);
+    await expect(fresh(tenantId)).rejects.toThrow('has not the tree of its rows');
+    expect(await sizes(tenantId)).toEqual([3]);
+  });
+});
+
+describe('a checkpoint that was signed before a key came', () => {
+  test('is given out with the signature of that key as well, and stays as it was stored', async () => {
+    const server = await testServer({ checkpointSeconds: undefined });
+    const { append } = world(server);
+    const tenantId = await server.workspace();
+    await append(await server.key(tenantId), 2);
+    const [old] = server.open.signer.keys;
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const next = await openSigner(server.open.pool, server.open.signer.instanceId, {
+      masterSecret: new Uint8Array(32),
+      signingKey: privateKey,
+      previousSigningKey: server.open.secrets.signingKey,
+      isFirst: false,
+    });
+    const made = (signers: InstanceSigner['keys']) =>
+      inTenantTransaction(server.open.pool, tenantId, (tx) => checkpointOf(tx, signers, { log: 'audit' }));
+    const before = await made([old!]);
+    const after = await made(next.keys);
+    for (const key of next.keys)
+      expect(openCheckpoint(after.note, [key], verifyEd25519, sha256)).toMatchObject({ head: { size: 2 } });
+    expect(after.note.startsWith(before.note)).toBe(true);
+    expect((await made([old!])).note).toBe(before.note);
   });
 });

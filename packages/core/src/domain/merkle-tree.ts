@@ -39,7 +39,7 @@ export function leafHashes(data: Uint8Array, sha256: Sha256): Uint8Array {
 
 /** The root over a power of two of hashes that stand one behind the other. */
 export function completeRoot(hashes: Uint8Array, sha256: Sha256): Uint8Array {
-  const level = hashes.slice();
+  const level = new Uint8Array(hashes); // a copy, and of a Buffer too: its own slice() is a view
   // Each level is written over the one below: a pair's hash stands where its left one stood, or before.
   for (let length = level.length; length > HASH_BYTES; length /= 2) {
     for (let at = 0; at < length; at += 2 * HASH_BYTES) {

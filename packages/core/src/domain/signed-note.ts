@@ -42,12 +42,28 @@ export function keyId({ name, publicKey }: NoteKey, sha256: Sha256): Uint8Array 
 export function signNote(text: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   if (!text.endsWith('\n') || hasControls(text))
     throw new RangeError('a note is text that ends in a newline and holds no other control characters');
-  const message = new TextEncoder().encode(text);
-  const lines = signers.map((signer) => {
-    if (!/^[^\s+]+$/u.test(signer.name)) throw new RangeError(`${JSON.stringify(signer.name)} is no key name`);
-    return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signer.sign(message)))}\n`;
-  });
-  return `${text}\n${lines.join('')}`;
+  return `${text}\n${signers.map((signer) => signatureLine(text, signer, sha256)).join('')}`;
+}
+
+function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string {
+  if (!/^[^\s+]+$/u.test(signer.name)) throw new RangeError(`${JSON.stringify(signer.name)} is no key name`);
+  const signature = signer.sign(new TextEncoder().encode(text));
+  return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signature))}\n`;
+}
+
+/** A note with the signatures of those signers too that have not signed it yet; those that it bears stay. */
+export function addSignatures(note: string, signers: readonly NoteSigner[], sha256: Sha256): string {
+  const split = note.lastIndexOf('\n\n');
+  const lines = note.slice(split + 2).split('\n');
+  const hasSigned = (signer: NoteSigner) => lines.some((line) => isSignatureOf(line, signer, sha256));
+  const missing = signers.filter((signer) => !hasSigned(signer));
+  return note + missing.map((signer) => signatureLine(note.slice(0, split + 1), signer, sha256)).join('');
+}
+
+function isSignatureOf(line: string, key: NoteKey, sha256: Sha256): boolean {
+  const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
+  const bytes = encoded === undefined ? undefined : fromBase64(encoded);
+  return name === key.name && bytes !== undefined && sameBytes(keyId(key, sha256), bytes.subarray(0, ID_BYTES));
 }
 
 /** The text of a note that one of the keys has signed; or why it is not to be believed. A bad signature of a known key refuses the whole note. */

@@ -67,7 +67,7 @@ function addCheckpoint(group: Command, session: Session): void {
     .addHelpText('after', examples('ledger checkpoint --workspace acme --output kept/acme.checkpoint'))
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
       const { size, root, note, signedAt } = await session.withWorkspace(workspace, (database, tenant) =>
-        freshCheckpoint(database, tenant.id, log),
+        checkpointOver(database, tenant.id, log),
       );
       if (output !== undefined) await writingFile(output, (write) => write(note));
       const said = { log, size, root: Buffer.from(root).toString('base64'), signed_at: signedAt };
@@ -89,8 +89,8 @@ function addProve(group: Command, session: Session): void {
     .addHelpText('after', examples('ledger prove --workspace acme --seq 17 >row-17.tlog-proof'))
     .action(async ({ workspace, seq, log }: { workspace: string; seq: number; log: LogName }) => {
       const proof = await session.withWorkspace(workspace, (database, tenant) => {
-        const fresh = (tenantId: string, of: LogName) => freshCheckpoint(database, tenantId, of);
-        return openReader(database, { fresh }).inclusionProof(tenant.id, log, seq);
+        const over = (tenantId: string, of: LogName, rows: number) => checkpointOver(database, tenantId, of, rows);
+        return openReader(database, { over }).inclusionProof(tenant.id, log, seq);
       });
       if (proof === undefined) throw new Refusal(`the log ${log} of this workspace has no row ${seq}`);
       if (session.json) await session.answer({ log, seq, proof }, '');
@@ -98,5 +98,5 @@ function addProve(group: Command, session: Session): void {
     });
 }
 
-const freshCheckpoint = (database: OpenDatabase, tenantId: string, log: LogName): Promise<StoredCheckpoint> =>
-  inTenantTransaction(database.pool, tenantId, (tx) => checkpointOf(tx, database.signer.keys, { log, youngerThanSeconds: 0 }));
+const checkpointOver = (database: OpenDatabase, tenantId: string, log: LogName, rows?: number): Promise<StoredCheckpoint> =>
+  inTenantTransaction(database.pool, tenantId, (tx) => checkpointOf(tx, database.signer.keys, { log, rows }));

@@ -1,5 +1,5 @@
 import { originOf, signCheckpoint } from '@countersign/core/domain/checkpoint';
-import { type NoteSigner, sameBytes } from '@countersign/core/domain/signed-note';
+import { addSignatures, type NoteSigner, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Transaction } from '../database/transaction.ts';
 import { sha256 } from '../digests.ts';
 import { type LogName, readHead } from '../storage/ledger.ts';
@@ -10,32 +10,50 @@ import { LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 /** A checkpoint over all rows of a log, or over fewer when the last one is young enough. */
 export interface CheckpointDemand {
   log: LogName;
-  /** Do without a new one while the last is younger. 0: as fresh as the rows. */
-  youngerThanSeconds: number;
+  /** Do without a new one while the last is younger. */
+  youngerThanSeconds?: number | undefined;
+  /** Or covers this many rows. Without either: one over every row there is. */
+  rows?: number | undefined;
 }
 
 /**
  * The log's checkpoint: the last one if it covers every row (or is young enough), a new one otherwise.
- * Before signing, the tree is held against the last checkpoint: a log never signs what contradicts what it has signed before.
+ * Before signing, the tree is held against the stored rows and against the last checkpoint: nothing is signed that is not what was
+ * appended, or that contradicts what was signed before.
  */
 export async function checkpointOf(
   tx: Transaction,
   signers: readonly NoteSigner[],
   demand: CheckpointDemand,
 ): Promise<StoredCheckpoint> {
-  const { log, youngerThanSeconds } = demand;
+  const { log, youngerThanSeconds = 0, rows = Infinity } = demand;
   const [read, latest] = await Promise.all([readHead(tx, log), findLatestCheckpoint(tx, log)]);
   if (read === undefined) throw new Error(`tenant ${tx.tenantId} has no head of the log ${log}`);
-  if (latest !== undefined && (latest.size >= read.seq || latest.ageSeconds < youngerThanSeconds)) return latest;
+  if (latest !== undefined && (latest.size >= Math.min(read.seq, rows) || latest.ageSeconds < youngerThanSeconds))
+    return signedByAll(latest, signers);
   const head = read.tree.size === read.seq ? read : (await lockLogs(tx, [log]))[log];
-  if (latest !== undefined && !sameBytes(await storedRoot(tx, log, latest.size), latest.root)) {
+  const root = openFrontier(head.tree).root();
+  const [rootOfRows, rootBefore] = await Promise.all([
+    storedRoot(tx, log, head.seq),
+    latest === undefined ? undefined : storedRoot(tx, log, latest.size),
+  ]);
+  if (latest !== undefined && !sameBytes(rootBefore!, latest.root))
     throw new LogRewrittenError(
       `the log ${log} of tenant ${tx.tenantId} is not the one of its checkpoint of size ${latest.size}`,
     );
-  }
-  const root = openFrontier(head.tree).root();
+  if (!sameBytes(rootOfRows, root))
+    throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} has not the tree of its rows`);
   const note = signCheckpoint({ origin: originOf(tx.tenantId, log), size: head.seq, root }, signers, sha256);
   await insertCheckpoint(tx, log, { size: head.seq, root, note });
   const kept = await findLatestCheckpoint(tx, log);
-  return kept!;
+  return signedByAll(kept!, signers);
 }
+
+/**
+ * A checkpoint is stored as it was signed first. A key that came later signs it too whenever it is given out: who has only that one must be
+ * able to believe a log that has been quiet since.
+ */
+const signedByAll = (checkpoint: StoredCheckpoint, signers: readonly NoteSigner[]): StoredCheckpoint => ({
+  ...checkpoint,
+  note: addSignatures(checkpoint.note, signers, sha256),
+});

@@ -1,15 +1,17 @@
 import { attestDecision, type Envelope } from '@countersign/core/domain/attestation';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { formatLogProof } from '@countersign/core/domain/log-proof';
-import { toBase64 } from '@countersign/core/domain/signed-note';
+import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
+import { leafHash } from '@countersign/core/domain/merkle-tree';
+import { sameBytes, toBase64 } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
+import { digests, sha256 } from '../digests.ts';
 import { findDecision } from '../storage/decisions.ts';
 import { type LogName, readHead } from '../storage/ledger.ts';
-import { findCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
+import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
 import { exportDecisions, exportLedger } from './export.ts';
-import { proveConsistency, proveInclusion } from './log-tree.ts';
+import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 
 /** A proof that the tree of `first` rows is a prefix of that of `second`, with the checkpoint of the second where one was signed. */
 export interface ConsistencyProof {
@@ -25,15 +27,15 @@ export interface ConsistencyProof {
 /** What a reader stands on. */
 export interface ReaderParts {
   pool: Pool;
-  /** The log's checkpoint over every row there is, made if need be. */
-  freshCheckpoint: (tenantId: string, log: LogName) => Promise<StoredCheckpoint>;
+  /** The log's newest checkpoint if it covers this many rows, and else one over every row there is. */
+  checkpointOver: (tenantId: string, log: LogName, rows: number) => Promise<StoredCheckpoint>;
   /** Signs attestations: every live key of the instance. */
   signers: readonly { keyid: string; sign(message: Uint8Array): Uint8Array }[];
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;
   publicKeys: () => Promise<{ keys: object[] }>;
 }
 
-/** Reads a tenant's record with its proofs: for the read access, the command line and later the portal. Changes nothing but making checkpoints. */
+/** Reads a tenant's record with its proofs: for the read access, the command line and the portal. Changes nothing but making checkpoints. */
 export class LedgerReader {
   readonly #parts: ReaderParts;
 
@@ -58,14 +60,22 @@ export class LedgerReader {
 
   /** The log's checkpoint over every row there is now. */
   checkpoint(tenantId: string, log: LogName): Promise<StoredCheckpoint> {
-    return this.#parts.freshCheckpoint(tenantId, log);
+    return this.#parts.checkpointOver(tenantId, log, Infinity);
   }
 
-  /** The proof that row `seq` is in the tree of the newest checkpoint (C2SP tlog-proof); undefined when there is no such row. */
+  /**
+   * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined when there is no such row. The newest checkpoint is
+   * taken if it covers the row, and else one is made: checkpoints are kept for ever, and whoever asks for proofs all day must not make one each.
+   */
   async inclusionProof(tenantId: string, log: LogName, seq: number): Promise<string | undefined> {
-    const { size, note } = await this.checkpoint(tenantId, log);
+    const { size, root, note } = await this.#parts.checkpointOver(tenantId, log, seq);
     if (seq > size) return undefined;
-    const hashes = await this.#read(tenantId, (tx) => proveInclusion(tx, log, seq - 1, size));
+    const [hashes, row] = await this.#read(tenantId, (tx) =>
+      Promise.all([proveInclusion(tx, log, seq - 1, size), readLeafData(tx, log, seq - 1, seq)]),
+    );
+    const proved = rootOfInclusion(seq - 1, size, leafHash(row, sha256), hashes, sha256);
+    if (proved === undefined || !sameBytes(proved, root))
+      throw new LogRewrittenError(`row ${seq} of the log ${log} of tenant ${tenantId} is not in its checkpoint of size ${size}`);
     return formatLogProof({ index: seq - 1, hashes, checkpoint: note });
   }
 

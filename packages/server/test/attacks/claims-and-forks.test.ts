@@ -54,7 +54,7 @@ describe('a fork: one history for one reader, another for another', () => {
     await world.insider.forgetCheckpoints(world.tenantId);
     await world.append(world.key, 20);
     const { note } = await inTenantTransaction(world.server.open.pool, world.tenantId, (tx) =>
-      checkpointOf(tx, world.server.open.signer.keys, { log: 'audit', youngerThanSeconds: 0 }),
+      checkpointOf(tx, world.server.open.signer.keys, { log: 'audit' }),
     );
     writeFileSync(world.kept('forked'), note);
   };

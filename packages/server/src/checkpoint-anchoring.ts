@@ -1,0 +1,64 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { CheckpointSink } from './checkpoint-sink.ts';
+import { inTenantTransaction } from './database/transaction.ts';
+import type { LogName } from './storage/ledger.ts';
+import { findCheckpoint, readCheckpointsPage } from './storage/tree.ts';
+
+/**
+ * Brings the stored checkpoints to their sink, in the order of their sizes and each of them, whichever server has signed it: one that was
+ * not written because the sink was away is not passed over for those that came after it.
+ */
+export class Anchoring {
+  readonly #pool: Pool;
+  readonly #sink: CheckpointSink;
+  readonly #logger: Logger;
+  /** Up to where each log is in the sink, by tenant and log. */
+  readonly #kept = new Map<string, number>();
+  /** What is being brought now: one turn a log at a time. */
+  readonly #turns = new Map<string, Promise<void>>();
+
+  constructor(pool: Pool, sink: CheckpointSink, logger: Logger) {
+    this.#pool = pool;
+    this.#sink = sink;
+    this.#logger = logger;
+  }
+
+  /** Writes whatever the sink has not yet. Never rejects: what cannot be written is said in the log and tried again the next time. */
+  catchUp(tenantId: string, log: LogName): Promise<void> {
+    const place = `${tenantId} ${log}`;
+    const turn = (this.#turns.get(place) ?? Promise.resolve()).then(() =>
+      this.#bring(tenantId, log, place).catch((error: unknown) => {
+        this.#kept.delete(place);
+        this.#logger.error({ err: error, tenantId, log }, 'a checkpoint was not written to COUNTERSIGN_CHECKPOINT_DIR');
+      }),
+    );
+    this.#turns.set(place, turn);
+    void turn.then(() => this.#turns.get(place) === turn && this.#turns.delete(place));
+    return turn;
+  }
+
+  async #bring(tenantId: string, log: LogName, place: string): Promise<void> {
+    let kept = this.#kept.get(place) ?? (await this.#keptBefore(tenantId, log));
+    for (;;) {
+      const after = kept;
+      const page = await inTenantTransaction(this.#pool, tenantId, (tx) =>
+        readCheckpointsPage(tx, log, after, Number.MAX_SAFE_INTEGER),
+      );
+      for (const checkpoint of page) {
+        await this.#sink.keep(tenantId, log, checkpoint);
+        kept = checkpoint.size;
+      }
+      this.#kept.set(place, kept);
+      if (page.length === 0) return;
+    }
+  }
+
+  /** The largest that is in the sink and stored here; -1 when there is none. What somebody else has put there makes nothing be passed over. */
+  async #keptBefore(tenantId: string, log: LogName): Promise<number> {
+    for (const size of await this.#sink.sizes(tenantId, log)) {
+      if (await inTenantTransaction(this.#pool, tenantId, (tx) => findCheckpoint(tx, log, size))) return size;
+    }
+    return -1;
+  }
+}
