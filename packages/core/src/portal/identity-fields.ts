@@ -32,7 +32,11 @@ export const typedPassword = () =>
   Type.Unsafe<string>({ type: 'string', format: 'password', minLength: 1, description: 'The password.' });
 
 /** A person's name as others see it. */
-export const personName = () => label({ description: 'Name, as others see it.', examples: ['Ada Lovelace'] });
+export const personName = () =>
+  Type.Unsafe<string>({
+    ...label({ description: 'Name, as others see it.', examples: ['Ada Lovelace'] }),
+    format: 'person-name',
+  });
 
 export const role = () =>
   oneOf(ROLES, { description: 'Role in the workspace; each has the rights of those before it.', examples: ['approver'] });

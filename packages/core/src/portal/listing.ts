@@ -21,11 +21,23 @@ export const percentText = (description: string) =>
     description,
   });
 
+/** Longest cursor: it may hold the longest name, each character of which may be four bytes, in base64. */
+const CURSOR_LENGTH_MAX = 4096;
+
+/** Where to go on: what the page before gave as `next`. */
+export const cursorText = () =>
+  Type.Unsafe<string>({
+    type: 'string',
+    minLength: 1,
+    maxLength: CURSOR_LENGTH_MAX,
+    description: 'The `next` of the page before; opaque, and for the same filters only.',
+  });
+
 /** The query of a list: its filters, and where to go on. A filter that is left out lets everything through. */
 export const pageQuery = <P extends TProperties>(filters: P) =>
   Type.Object(
     {
-      cursor: Type.Optional(label({ description: 'The `next` of the page before; opaque, and for the same filters only.' })),
+      cursor: Type.Optional(cursorText()),
       limit: Type.Optional(
         Type.Unsafe<string>({
           type: 'string',

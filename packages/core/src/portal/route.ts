@@ -13,6 +13,12 @@ export const mayActAs = (role: Role, asked: Role): boolean => ROLES.indexOf(role
  */
 export type Access = 'anyone' | 'person' | Role;
 
+/**
+ * The header by which a page says whom it believes to be signed in, by their id. A change that is asked for in somebody's name while another
+ * one has signed in, in another tab of the same browser, is refused: what it records could never be taken back.
+ */
+export const SIGNED_IN_AS = 'countersign-signed-in-as';
+
 /** One route of the portal's own API: the one source of its validation, its types on both sides and its rule. */
 export interface PortalRoute {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { anything, count, dateTime, flag, freeObject, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
-import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
+import { cursorText, filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 import { RUN_SOURCES, RunSummary, runFacts, usage } from './run-facts.ts';
 
@@ -119,10 +119,7 @@ export const runRoutes = {
     path: `${WORKSPACE}/runs/traces/:trace/spans`,
     access: 'viewer',
     summary: 'The steps of a trace as merged, in the order in which they came; the tree is made by parent_span_id.',
-    query: Type.Object(
-      { cursor: Type.Optional(label({ description: 'The `next` of the page before.' })) },
-      { additionalProperties: false },
-    ),
+    query: Type.Object({ cursor: Type.Optional(cursorText()) }, { additionalProperties: false }),
     answer: SpanPage,
   },
   'runs.span': {

@@ -9,6 +9,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { ApiError, validationFailed } from '../api-error.ts';
 import { isEmailAddress } from '../people/email-address.ts';
+import { isPersonName } from '../people/person-name.ts';
 import { explain } from './explain-issue.ts';
 import { parseJson } from './parse-json.ts';
 
@@ -26,6 +27,7 @@ const formats = {
   'date-time': isDateTime,
   date: isCalendarDate,
   email: isEmailAddress,
+  'person-name': isPersonName,
   password: (text: string) => text.isWellFormed() && Buffer.byteLength(text) <= PASSWORD_BYTES_MAX,
   'opaque-user-id': (text: string) => text.length > OPAQUE_ID_UNITS_MAX || (!HOLDS_EMAIL.test(text) && !TELEPHONE.test(text)),
 };

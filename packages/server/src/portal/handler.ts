@@ -27,6 +27,8 @@ export type Asked<R extends PortalRoute> = Asking<R['access']> & {
   params: ParametersOf<R>;
   query: QueryOf<R>;
   body: BodyOf<R>;
+  /** The token in the request's cookie, good or not. */
+  sessionToken: string | undefined;
   caller: Caller;
   parts: PortalParts;
 };

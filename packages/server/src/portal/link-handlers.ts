@@ -2,10 +2,10 @@ import { acceptInvitation, type Entered, resetPassword, setUp, signInByLink } fr
 import { heldLink } from '../people/one-time-links.ts';
 import { findAccount } from '../storage/people.ts';
 import { handlers } from './handler.ts';
-import type { PortalParts } from './portal-parts.ts';
 import { signedInBy } from './session-answer.ts';
 
-const answer = (parts: PortalParts, { token, workspaceId }: Entered) => signedInBy(parts, token, workspaceId);
+const answer = (asked: Parameters<typeof signedInBy>[0], { token, workspaceId }: Entered) =>
+  signedInBy(asked, token, workspaceId);
 
 /** One-time links, by whoever holds one. */
 export const linkHandlers = handlers({
@@ -22,12 +22,14 @@ export const linkHandlers = handlers({
     };
   },
 
-  'links.set_up': async ({ body, caller, parts }) =>
-    answer(parts, await setUp(parts.pool, { ...body, workspaceName: body.workspace_name }, caller)),
+  'links.set_up': async (asked) => {
+    const { body, caller, parts } = asked;
+    return answer(asked, await setUp(parts.pool, { ...body, workspaceName: body.workspace_name }, caller));
+  },
 
-  'links.accept_invitation': async ({ body, caller, parts }) => answer(parts, await acceptInvitation(parts.pool, body, caller)),
+  'links.accept_invitation': async (asked) => answer(asked, await acceptInvitation(asked.parts.pool, asked.body, asked.caller)),
 
-  'links.reset_password': async ({ body, caller, parts }) => answer(parts, await resetPassword(parts.pool, body, caller)),
+  'links.reset_password': async (asked) => answer(asked, await resetPassword(asked.parts.pool, asked.body, asked.caller)),
 
-  'links.sign_in': async ({ body, caller, parts }) => answer(parts, await signInByLink(parts.pool, body.token, caller)),
+  'links.sign_in': async (asked) => answer(asked, await signInByLink(asked.parts.pool, asked.body.token, asked.caller)),
 });

@@ -1,4 +1,5 @@
-import type { PortalRoute } from '@countersign/core/portal/route';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type PortalRoute, SIGNED_IN_AS } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../api-error.ts';
@@ -13,7 +14,7 @@ import type { PortalParts } from './portal-parts.ts';
 import { inputReader } from './read-input.ts';
 import { wrongRoutes } from './route-table.ts';
 import { sessionHandlers } from './session-handlers.ts';
-import { whoAsks } from './signed-in.ts';
+import { type WhoAsks, whoAsks } from './signed-in.ts';
 
 /** Every route has a handler and every handler a route: else this does not compile. */
 const HANDLERS: { [N in RouteName]: Handler<N> } = {
@@ -50,17 +51,28 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         const params = readParameters(request.params as Record<string, string>);
         const ask = () => whoAsks(parts, route.access, request.headers, params);
         const letIn = await ask();
-        if (route.method !== 'GET') parts.sameOrigin.require(request.headers);
+        if (route.method !== 'GET') {
+          parts.sameOrigin.require(request.headers);
+          requireSamePerson(request.headers, letIn);
+        }
         const { query, body } = await readInput(request, letIn);
         requireForms(params);
         // A body may take a minute to come: whoever was let in may have been signed out, demoted or removed since.
         const who = route.body === undefined ? letIn : await ask();
-        return send(reply, await handler({ ...who, params, query, body, caller: callerOf(request, parts), parts }));
+        const sessionToken = parts.cookie.read(request.headers.cookie);
+        return send(reply, await handler({ ...who, params, query, body, sessionToken, caller: callerOf(request, parts), parts }));
       } catch (error) {
         throw asPortalError(error);
       }
     },
   });
+}
+
+/** A page that shows somebody else than who is signed in by now must not act for them. One that does not say whom it shows may. */
+function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { person }: WhoAsks): void {
+  if (shown === undefined || person === undefined || shown === person.id) return;
+  const message = `this page is somebody else's: ${person.name} has signed in in this browser since; reload it and look at what you do`;
+  throw new ApiError('refused', [{ path: '', code: 'refused', message }]);
 }
 
 /** Behind a proxy the last address in X-Forwarded-For is the one that the proxy saw; those before it are what the client says. */

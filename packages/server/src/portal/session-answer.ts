@@ -1,16 +1,26 @@
+import type { PortalRoute } from '@countersign/core/portal/route';
 import type { Session, SignedIn } from '@countersign/core/portal/session-routes';
 import { ApiError } from '../api-error.ts';
 import { inPersonTransaction } from '../database/transaction.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { membershipsOf } from '../storage/memberships.ts';
-import { findSession, type LiveSession } from '../storage/sessions.ts';
-import { Reply } from './handler.ts';
+import { deleteSessionOfToken, findSession, type LiveSession } from '../storage/sessions.ts';
+import { type Asked, Reply } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 
-/** The answer to whatever has signed somebody in: who they are, where they belong, and the cookie. */
-export async function signedInBy(parts: PortalParts, token: string, workspaceId: string | null = null): Promise<Reply<SignedIn>> {
+/**
+ * The answer to whatever has signed somebody in: who they are, where they belong, and the cookie. The session whose cookie this one
+ * replaces ends: nobody could sign out of it any more.
+ */
+export async function signedInBy(
+  { parts, sessionToken }: Pick<Asked<PortalRoute>, 'parts' | 'sessionToken'>,
+  token: string,
+  workspaceId: string | null = null,
+): Promise<Reply<SignedIn>> {
   const session = await findSession(parts.pool, hashOfToken(token)!);
   if (session === undefined) throw new ApiError('not_signed_in'); // ended again before it was answered
+  const replaced = hashOfToken(sessionToken ?? '');
+  if (replaced !== undefined) await deleteSessionOfToken(parts.pool, replaced);
   return Reply.json({ ...(await sessionAnswer(parts, session)), workspace_id: workspaceId }, parts.cookie.keep(token));
 }
 

@@ -17,7 +17,7 @@ const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
 
 /** Signing in and out, and the own account. */
 export const sessionHandlers = handlers({
-  'session.sign_in': async ({ body, caller, parts }) => signedInBy(parts, await signIn(parts.pool, body, caller)),
+  'session.sign_in': async (asked) => signedInBy(asked, await signIn(asked.parts.pool, asked.body, asked.caller)),
 
   'session.show': async ({ person, parts }) => sessionAnswer(parts, live(person)),
 
@@ -51,8 +51,9 @@ export const sessionHandlers = handlers({
     return sessionAnswer(parts, { ...live(person), name: body.name });
   },
 
-  'account.change_password': async ({ person, body, caller, parts }) => {
+  'account.change_password': async (asked) => {
+    const { person, body, caller, parts } = asked;
     const claim = { email: person.email, password: body.current_password };
-    return signedInBy(parts, await changePassword(parts.pool, claim, body.new_password, caller));
+    return signedInBy(asked, await changePassword(parts.pool, claim, body.new_password, caller));
   },
 });

@@ -119,6 +119,15 @@ const DELETE = sql<{ id: string }>(
 export const deleteSession = async (tx: PersonTransaction, sessionId: string): Promise<boolean> =>
   (await tx.run(DELETE, [tx.personId, sessionId])).length === 1;
 
+/** Ends the session of a token, whosever it is; nothing happens when there is none. */
+export async function deleteSessionOfToken(pool: Pool, tokenSha256: Buffer): Promise<void> {
+  await pool.query({
+    name: 'delete_session_of_token',
+    text: 'DELETE FROM countersign.sessions WHERE token_sha256 = $1',
+    values: [tokenSha256],
+  });
+}
+
 const DELETE_ALL = sql('delete_sessions_of_person', `DELETE FROM countersign.sessions WHERE person_id = $1`);
 
 /** Ends all of a person's sessions. */

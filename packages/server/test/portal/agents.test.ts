@@ -71,6 +71,14 @@ describe('the list of agents', () => {
     }
     expect(seen).toEqual(['p-1', 'p-2', 'p-3', 'p-4', 'p-5']);
   });
+
+  test('goes on behind the longest names there are', async () => {
+    const names = ['a', 'b', 'c'].map((end) => '𝓪'.repeat(511) + end);
+    for (const name of names) await evaluate(name);
+    const first = await viewer.get('agents.list', { query: { search: '𝓪', limit: '1' } });
+    const { items } = await viewer.get('agents.list', { query: { search: '𝓪', cursor: first.next! } });
+    expect([...first.items, ...items].map(({ name }) => name)).toEqual(names);
+  });
 });
 
 describe('one agent', () => {
