@@ -67,6 +67,16 @@ describe('a request is tried again, under one Idempotency-Key', () => {
     expect(attempts()).toBe(3);
   });
 
+  test('when the key could not be had, or not in time', async () => {
+    server.plan(treat.good());
+    const apiKey = vi
+      .fn(async () => 'aa_live_0.x')
+      .mockRejectedValueOnce(new Error('the vault is sealed'))
+      .mockReturnValueOnce(new Promise(() => undefined));
+    expect(await record({ apiKey, timeoutMs: 60 })).toMatchObject({ ok: true });
+    expect([attempts(), apiKey.mock.calls.length]).toEqual([1, 3]);
+  });
+
   test('and given up after the attempts that are allowed, with the last error and their number', async () => {
     server.plan(treat.refuse(503, 'unavailable'));
     const error = await failure(record({ retries: { attemptsMax: 3, pauseMs: 2 } }));
@@ -136,6 +146,13 @@ describe('a call ends', () => {
       TimeoutError,
     );
   });
+});
+
+test('a key that cannot be had is a ConnectionError that says why', async () => {
+  const apiKey = async () => Promise.reject(new Error('the vault is sealed'));
+  const error = await failure(record({ apiKey, retries: { attemptsMax: 1 } }));
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect(error.message).toBe('apiKey() gave no key: the vault is sealed');
 });
 
 describe('what is not an answer of the service is not taken for one', () => {

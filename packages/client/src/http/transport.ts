@@ -74,9 +74,9 @@ export class Transport {
   ): Promise<object> {
     const { baseUrl, fetch } = this.#settings;
     const url = baseUrl + endpoint.path;
-    const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
     const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? this.#settings.timeoutMs, left));
     return withTimeout(timeoutMs, options.signal, `${url} did not answer within ${Math.round(timeoutMs)} ms`, async (signal) => {
+      const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
       const answer = await reached(url, () => fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }));
       const { value, text } = await reached(url, () => readAnswer(answer, url));
       if (!isAnswerOf(endpoint, value)) throw notOfTheService(url, answer.status, `it says nothing of ${endpoint.says}`);
@@ -87,12 +87,24 @@ export class Transport {
 
   async #headers(idempotencyKey: string): Promise<Record<string, string>> {
     return {
-      authorization: `Bearer ${readKey(await this.#settings.apiKey())}`,
+      authorization: `Bearer ${await this.#key()}`,
       'content-type': 'application/json',
       accept: 'application/json',
       'idempotency-key': idempotencyKey,
       'user-agent': `countersign-client/${VERSION}`,
     };
+  }
+
+  /** Where a key comes from may be as far away as the service: it has the same time, and may be tried again as it may. */
+  async #key(): Promise<string> {
+    try {
+      return readKey(await this.#settings.apiKey());
+    } catch (error) {
+      if (error instanceof CountersignError) throw error;
+      throw new ConnectionError(`apiKey() gave no key: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
+    }
   }
 }
 
