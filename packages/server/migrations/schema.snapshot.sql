@@ -156,6 +156,7 @@ signing_keys.kid text not null
 signing_keys.public_key bytea not null
 signing_keys.created_at timestamp with time zone not null default clock_timestamp()
 signing_keys.retired_at timestamp with time zone
+signing_keys.signs_since timestamp with time zone
 telemetry_events.tenant_id uuid not null
 telemetry_events.submission uuid not null
 telemetry_events.ordinal integer not null
@@ -507,5 +508,5 @@ log_heads frontier, last_recorded_at, row_hash, seq, tree_size
 memberships role
 people name, password, password_changed_at
 sessions last_used_at
-signing_keys retired_at
+signing_keys retired_at, signs_since
 tenants name

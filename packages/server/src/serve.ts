@@ -23,6 +23,7 @@ import { PAGES_FOLDER, readBuiltPages } from './portal/built-pages.ts';
 import { registerPages } from './portal/pages.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
 import { serverLog } from './server-log.ts';
+import { markSigning } from './storage/signing-keys.ts';
 import { welcome } from './welcome.ts';
 
 /** How long requests under way may take to end once the server is told to stop. */
@@ -44,6 +45,10 @@ export async function serve(config: Config): Promise<number> {
   try {
     const running = await start(config, database, log);
     try {
+      await markSigning(
+        database.ledgerPool,
+        database.signer.keys.map(({ keyid }) => keyid),
+      );
       const setUpPath = (await setUpLink(database.pool))?.path;
       process.stderr.write(welcome({ port: running.address.port, where: database.where, config, setUpPath }));
       log.info({ ...running.address, data: database.where }, 'ready');

@@ -53,7 +53,9 @@ function addRotate(group: Command, session: Session): void {
         return keys.find((key) => key.kid === database.signer.keys[0]!.keyid)!;
       });
       await session.answer({ kid, note_key }, kid);
-      session.say(`${AT_NEXT_START}; give readers the new public key, then \`signing-key retire\` the old one`);
+      session.say(
+        `${AT_NEXT_START}; start every server again, give readers the new public key, then \`signing-key retire\` the old one`,
+      );
     });
 }
 
@@ -70,7 +72,7 @@ function addRetire(group: Command, session: Session): void {
       if (isAtHand && databaseUrl === undefined) forgetPreviousSigningKeyFile(dataDir);
       await session.answer({ kid, retired: true }, '');
       const unset = previousSigningKey === undefined ? '' : '; unset COUNTERSIGN_SIGNING_KEY_PREVIOUS';
-      session.say(`signing key ${kid} is retired${unset}; a running server signs with it until its next start`);
+      session.say(`signing key ${kid} is retired${unset}; start every server again: a running one goes on signing by it as well`);
     });
 }
 
@@ -81,11 +83,16 @@ function addRetire(group: Command, session: Session): void {
 async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
   if (signer.keys[0]!.keyid === kid)
     throw new Refusal(`${kid} is the signing key in use; \`signing-key rotate\` makes the next one first`);
-  const key = (await listSigningKeys(ledgerPool)).find((each) => each.kid === kid);
+  const keys = await listSigningKeys(ledgerPool);
+  const key = keys.find((each) => each.kid === kid);
   if (key === undefined)
     throw new Refusal(`there is no signing key ${oneLine(JSON.stringify(kid))}; \`signing-key show\` has those there are`);
   const isAtHand = secrets.previousSigningKey !== undefined && signingKeyId(secrets.previousSigningKey) === kid;
   if (key.retiredAt !== null && !isAtHand) throw new Refusal(`signing key ${kid} was retired on ${key.retiredAt} already`);
+  if (keys.find((each) => each.kid === signer.keys[0]!.keyid)?.signsSince == null)
+    throw new Refusal(
+      `no server has been started with the key that follows ${kid}: start every server again, and retire it then; what they sign by it until then would be believed by nobody`,
+    );
   await markSigningKeyRetired(ledgerPool, kid);
   return isAtHand;
 }

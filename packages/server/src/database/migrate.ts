@@ -84,7 +84,7 @@ const CHANGEABLE: Record<string, string> = {
   key_last_use: 'UPDATE (last_used_at)',
   log_heads: 'UPDATE (seq, row_hash, last_recorded_at, tree_size, frontier)',
   decision_keys: 'UPDATE (retired_at)',
-  signing_keys: 'UPDATE (retired_at)',
+  signing_keys: 'UPDATE (retired_at, signs_since)',
   idempotency_keys: 'DELETE',
   tenants: 'UPDATE (name)',
   agents: 'UPDATE (risk_level)',
@@ -102,6 +102,7 @@ async function grantServerRole(client: pg.Client, role: string): Promise<void> {
   const name = pg.escapeIdentifier(role);
   const grants = Object.entries(CHANGEABLE).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
   await client.query(`BEGIN;
+    REVOKE ALL ON ALL TABLES IN SCHEMA countersign FROM ${name}; -- what an earlier version has given and this one does not
     GRANT USAGE ON SCHEMA countersign TO ${name};
     GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA countersign TO ${name};
     REVOKE INSERT ON countersign.migrations FROM ${name};

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { instantText } from './instant-text.ts';
 
 /** The public half of one of the instance's keys. Of the instance, not of a tenant: no row-level security. */
 export interface StoredSigningKey {
@@ -8,14 +9,15 @@ export interface StoredSigningKey {
   createdAt: string;
   /** Null while it is live. */
   retiredAt: string | null;
+  /** Since when a server signs by it; null while none has taken it. */
+  signsSince: string | null;
 }
-
-const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** All keys that ever signed, oldest first: ended ones stay listed, so that what they signed can still be checked. */
 export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const { rows } = await pool.query<StoredSigningKey>(
-    `SELECT kid, public_key AS "publicKey", ${iso('created_at')} AS "createdAt", ${iso('retired_at')} AS "retiredAt"
+    `SELECT kid, public_key AS "publicKey", ${instantText('created_at')} AS "createdAt", ${instantText('retired_at')} AS "retiredAt",
+            ${instantText('signs_since')} AS "signsSince"
        FROM countersign.signing_keys ORDER BY created_at, kid`,
   );
   return rows;
@@ -27,6 +29,14 @@ export async function insertSigningKey(pool: Pool, kid: string, publicKey: Uint8
     kid,
     Buffer.from(publicKey),
   ]);
+}
+
+/** Notes that a server signs by these keys from now on. */
+export async function markSigning(pool: Pool, kids: readonly string[]): Promise<void> {
+  await pool.query(
+    `UPDATE countersign.signing_keys SET signs_since = clock_timestamp() WHERE kid = ANY ($1::text[]) AND signs_since IS NULL`,
+    [kids],
+  );
 }
 
 /** Ends a live key; false when there is none of that id. */
