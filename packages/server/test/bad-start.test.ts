@@ -84,6 +84,15 @@ describe('on an outside database', () => {
     await expectRefusal({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
   });
 
+  test('a start that fails when all but the last is done ends all the same, and listens no more', async () => {
+    await outside.sql('REVOKE INSERT ON countersign.one_time_links FROM app', 'app');
+    const port = await freePort();
+    const server = new CommandProcess(['serve'], { ...environment, COUNTERSIGN_PORT: String(port) });
+    expect([await server.ended, server.stderr]).toEqual([expect.any(Number), expect.stringMatching(/one_time_links/)]);
+    expect(await server.ended).not.toBe(0);
+    await outside.sql('GRANT INSERT ON countersign.one_time_links TO app', 'app');
+  });
+
   test('a role that may not make the tables is told what to give it', async () => {
     await outside.role('poor');
     await outside.sql('CREATE DATABASE poor');
