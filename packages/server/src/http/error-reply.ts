@@ -1,4 +1,4 @@
-import { type Server, STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '@countersign/core/contract/errors';
@@ -38,23 +38,40 @@ export function answerWhatNodeWouldNot(server: Server): void {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined);
-    answerOnSocket(socket, new ApiError('method_not_allowed', [], { Allow: 'POST' }));
+    answerInTurn(socket, new ApiError('method_not_allowed', [], { Allow: 'POST' }));
   });
 }
 
+/** Connections that end with an answer to what the parser refused: what still comes on them is ignored. */
+const ending = new WeakSet<Duplex>();
+
 /** Answers what the HTTP parser refuses: malformed requests, headers that are too large, requests that do not arrive in time. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || !(socket.writable || ending.has(socket))) {
     socket.destroy();
     return;
   }
+  if (ending.has(socket)) return; // the parser refuses every further piece too; closing at once would lose the answers on their way
+  ending.add(socket);
   const code: ErrorCode =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? 'headers_too_large'
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? 'request_timeout'
         : 'bad_request';
-  answerOnSocket(socket, new ApiError(code));
+  answerInTurn(socket, new ApiError(code));
+}
+
+/**
+ * Answers on the bare socket once the requests before have their answers: answers come in the order of the requests (RFC 9112, section
+ * 9.3.2), and an error that overtook them would make a stored record look refused. Which response has the socket is known to Node
+ * alone, under a name of its own that its own handler of these errors asks too; counting them here would cost every good request.
+ */
+function answerInTurn(socket: Duplex, answer: ApiError): void {
+  const response = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
+  if (response?.req.complete) response.once('close', () => answerInTurn(socket, answer));
+  else if (response?.headersSent) response.once('close', () => closeInTime(socket));
+  else answerOnSocket(socket, answer);
 }
 
 /** How long a sender may take to close its side after an answer on the bare socket. */
@@ -71,7 +88,12 @@ function answerOnSocket(socket: Duplex, answer: ApiError): void {
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n${body}`);
+  if (socket.writable) socket.write(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n${body}`);
+  closeInTime(socket);
+}
+
+function closeInTime(socket: Duplex): void {
+  socket.end();
   const cut = setTimeout(() => socket.destroy(), CLOSING_MS_MAX).unref();
   socket.once('close', () => clearTimeout(cut));
 }

@@ -1,0 +1,49 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { httpText, sendRaw } from './raw-socket.ts';
+import { GOOD } from './refusals.ts';
+
+let server: TestServer;
+let headers: string[];
+
+beforeAll(async () => {
+  server = await testServer();
+  const key = await server.key(await server.workspace());
+  headers = ['Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json'];
+});
+
+const BODY = JSON.stringify(GOOD.entry);
+const good = (): string => httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, `Content-Length: ${BODY.length}`], BODY);
+const statusesOf = async (bytes: string) => (await sendRaw(server.url, bytes)).map(({ status }) => status);
+
+describe('what is stored is answered before what cannot be read behind it on the same connection (RFC 9112, section 9.3.2)', () => {
+  test.each([
+    ['one byte too many', () => `${good()}}`, [200, 400]],
+    ['no request', () => `${good()}garbage\r\n\r\n`, [200, 400]],
+    ['no request, behind two', () => `${good()}${good()}garbage\r\n\r\n`, [200, 200, 400]],
+    ['headers that are too large', () => good() + httpText('POST / HTTP/1.1', [`X-Name: ${'x'.repeat(20_000)}`]), [200, 431]],
+    ['much that is no request', () => `${good()}${'garbage\r\n'.repeat(100_000)}`, [200, 400]],
+    [
+      'a chunk that is none',
+      () => good() + httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, 'Transfer-Encoding: chunked'], 'x'),
+      [200, 400],
+    ],
+    ['CONNECT', () => good() + httpText('CONNECT x:443 HTTP/1.1', ['Host: x']), [200, 405]],
+  ])('%s', async (_what, bytes, expected) => {
+    expect(await statusesOf(bytes())).toEqual(expected);
+  });
+
+  test('a request that asked for the connection to be closed is the last one answered', async () => {
+    const last = httpText(
+      `POST ${paths.audit} HTTP/1.1`,
+      [...headers, 'Connection: close', `Content-Length: ${BODY.length}`],
+      BODY,
+    );
+    expect(await statusesOf(`${good()}${last}garbage\r\n\r\n`)).toEqual([200, 200]);
+  });
+});
+
+test('a request that was refused before its body came is not answered again when the body cannot be read', async () => {
+  const refused = httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', 'Transfer-Encoding: chunked'], 'x');
+  expect(await statusesOf(good() + refused)).toEqual([200, 401]);
+});
