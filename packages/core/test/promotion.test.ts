@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CONDITIONS, REASONS } from '../src/contract/promotion-check.ts';
-import { decidePromotion, EVENT_OF_REASON, type Evidence } from '../src/domain/promotion.ts';
+import { decidePromotion, EVENT_OF_REASON, type Evidence, roundedHours } from '../src/domain/promotion.ts';
 
 const demand = { agentLabel: 'bot', minPassRate: 80, maxAgeHours: 72 };
 const evaluation = {
@@ -56,6 +56,35 @@ describe('the promotion rule', () => {
   ])('an age of %d hours is said as a person reads it', (ageHours, words) => {
     const [recent] = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, demand).checks;
     expect(recent?.message).toContain(words);
+  });
+
+  test('the age that decides is the age that is shown and said: just above its limit it is above it in all three', () => {
+    const ageHours = 1 + 0.1 / 3600;
+    const verdict = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, { ...demand, maxAgeHours: 1 });
+    expect([verdict.allowed, roundedHours(ageHours)]).toEqual([false, 1.0001]);
+    expect(verdict.message).toContain('is 1.0001 hours old, the limit is 1 hour;');
+    const future = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: -1e-9 } }, demand);
+    expect([future.allowed, roundedHours(-1e-9)]).toEqual([false, -0.0001]);
+  });
+
+  test('an age is rounded away from zero to 4 decimals, and one that has no more stays as it is', () => {
+    expect([0, 1.1, 71.9999, 72, 72.00001, 0.0004, -0.00001].map(roundedHours)).toEqual([
+      0, 1.1, 71.9999, 72, 72.0001, 0.0004, -0.0001,
+    ]);
+    expect(roundedHours(Number.NaN)).toBeNaN();
+    fc.assert(
+      fc.property(fc.integer({ min: -87_600_000, max: 87_600_000 }), (tenThousandths) => {
+        expect(roundedHours(tenThousandths / 10_000)).toBe(tenThousandths / 10_000);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.double({ min: -8760, max: 8760, noNaN: true }), (hours) => {
+        const rounded = Math.abs(roundedHours(hours));
+        expect(rounded).toBeGreaterThanOrEqual(Math.abs(hours));
+        expect(rounded - Math.abs(hours)).toBeLessThan(0.0001 + 1e-9);
+        expect(String(rounded)).toMatch(/^\d+(\.\d{1,4})?$/);
+      }),
+    );
   });
 
   test('exactly at the limits passes: the age, the threshold', () => {

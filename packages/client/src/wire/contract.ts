@@ -322,7 +322,7 @@ export interface PromotionDecision {
   required_threshold: number;
   /** The pass rate of the latest evaluation; null when none is reported. */
   actual_threshold: number | null;
-  /** Age of the evaluation in hours, rounded to 4 decimals. */
+  /** Age of the evaluation in hours, rounded up to 4 decimals: the age that was decided by. */
   evaluation_age: number | null;
   /** The evaluation used, as it was at that moment; {} without one. */
   evaluation: DecidedEvaluation | Record<string, never>;

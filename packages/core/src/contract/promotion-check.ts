@@ -108,7 +108,9 @@ export const PromotionDecision = Type.Object(
     actual_threshold: nullable(
       percentage({ description: 'The pass rate of the latest evaluation; null when none is reported.' }),
     ),
-    evaluation_age: nullable(amount({ description: 'Age of the evaluation in hours, rounded to 4 decimals.' })),
+    evaluation_age: nullable(
+      amount({ description: 'Age of the evaluation in hours, rounded up to 4 decimals: the age that was decided by.' }),
+    ),
     evaluation: Type.Unsafe<DecidedEvaluation | Record<string, never>>({
       type: 'object',
       properties: DecidedEvaluation.properties,

@@ -68,18 +68,19 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, maxAgeHour
   if (evaluation === null) {
     return failing(condition, 'no_recent_evaluation', `${agentLabel} has no evaluation; run one and record its result.`);
   }
-  if (!(evaluation.ageHours >= 0)) {
+  const ageHours = roundedHours(evaluation.ageHours);
+  if (!(ageHours >= 0)) {
     return failing(
       condition,
       'no_recent_evaluation',
       `The latest evaluation of ${agentLabel} lies in the future; check the database's clock.`,
     );
   }
-  if (!(evaluation.ageHours <= maxAgeHours)) {
+  if (!(ageHours <= maxAgeHours)) {
     return failing(
       condition,
       'no_recent_evaluation',
-      `The latest evaluation of ${agentLabel} is ${ageInWords(evaluation.ageHours)} old, the limit is ${hours(maxAgeHours)}; run a new one.`,
+      `The latest evaluation of ${agentLabel} is ${ageInWords(ageHours)} old, the limit is ${hours(maxAgeHours)}; run a new one.`,
     );
   }
   if (evaluation.status !== 'passing') {
@@ -91,7 +92,7 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, maxAgeHour
   }
   return passing(
     condition,
-    `The latest evaluation is passing and ${ageInWords(evaluation.ageHours)} old, the limit is ${hours(maxAgeHours)}.`,
+    `The latest evaluation is passing and ${ageInWords(ageHours)} old, the limit is ${hours(maxAgeHours)}.`,
   );
 }
 
@@ -158,14 +159,22 @@ const failing = (condition: Condition, reason: Reason, message: string): Conditi
   message,
 });
 
-/** Hours with at most 4 decimals: our own numbers stay where every JSON printer agrees. */
-export const roundedHours = (hours: number): number => Math.round(hours * 10_000) / 10_000;
+/**
+ * An age in hours as it is decided by, shown and signed: one number, so that a decision never contradicts itself. At most 4 decimals, where
+ * every JSON printer agrees; rounded away from zero, which is the strict side of both limits. Rounded to the nearest first: 1.1 * 10,000 is
+ * 11000.000000000002, and must not become 11,001.
+ */
+export function roundedHours(hours: number): number {
+  const nearest = Math.round(Math.abs(hours) * 10_000);
+  const away = nearest / 10_000 < Math.abs(hours) ? nearest + 1 : nearest;
+  return (Math.sign(hours) * away) / 10_000;
+}
 
 const hours = (count: number): string => `${count} ${count === 1 ? 'hour' : 'hours'}`;
 
-/** An age for people; from an hour on as exactly as it is decided by, so that one just above its limit shows as above it. */
+/** An age for people; from an hour on, which is the lowest limit, as exactly as it is decided by. */
 function ageInWords(ageHours: number): string {
-  if (ageHours >= 1) return hours(roundedHours(ageHours));
+  if (ageHours >= 1) return hours(ageHours);
   const minutes = Math.floor(ageHours * 60);
   if (minutes === 0) return 'less than a minute';
   return `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
