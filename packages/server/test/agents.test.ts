@@ -76,6 +76,22 @@ describe('agents', () => {
     },
   );
 
+  test('an unknown id alone is refused with a remedy that the same endpoint takes', async () => {
+    const id = randomUUID();
+    const remedyOf = async (path: string, record: object) => {
+      const { status, body } = await server.post(path, key, { ...record, agent_id: id });
+      expect([status, body.issues.length, body.issues[0].code]).toEqual([422, 1, 'unknown_agent']);
+      return body.issues[0].message.split('; ')[1];
+    };
+    for (const [, path, record] of RECORDS) {
+      expect(await remedyOf(path, record())).toBe('send agent_name with it to register it');
+    }
+    const entry = { actor: 'ci', action: 'agent.promoted' };
+    expect(await remedyOf(paths.audit, entry)).toBe('leave it out, and name the agent in subject or metadata');
+    const named = { ...entry, subject: 'support-bot', metadata: { agent: 'support-bot' } };
+    expect((await server.post(paths.audit, key, named)).status).toBe(200);
+  });
+
   test('an event may name by its id what an event before it in the batch registers', async () => {
     const id = randomUUID();
     const event = { trace_id: randomUUID(), outcome: 'success' };

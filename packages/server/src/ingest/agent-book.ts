@@ -30,8 +30,11 @@ export class AgentBook {
   readonly registered: { id: string; name: string }[] = [];
   readonly #byId = new Map<string, { id: string; name: string }>();
   readonly #byName = new Map<string, { id: string; name: string }>();
+  readonly #remedy: string;
 
-  constructor(known: readonly Agent[]) {
+  /** @param remedy what the sender of an unknown agent_id can do; not every record has an agent_name to register it by. */
+  constructor(known: readonly Agent[], remedy = 'send agent_name with it to register it') {
+    this.#remedy = remedy;
     for (const agent of known) this.#note(agent);
   }
 
@@ -68,7 +71,7 @@ export class AgentBook {
     if (id === null && name === null) return undefined;
     const byId = id === null ? undefined : this.#byId.get(id);
     const byName = name === null ? undefined : this.#byName.get(name);
-    if (name === null) return byId?.id ?? unknownAgent(at);
+    if (name === null) return byId?.id ?? unknownAgent(at, this.#remedy);
     if (byId !== undefined && byId.name !== name)
       return mismatch(at, 'agent_name', `agent_id belongs to ${JSON.stringify(byId.name)}`);
     if (byName !== undefined && id !== null && byName.id !== id)
@@ -81,10 +84,10 @@ export class AgentBook {
   }
 }
 
-const unknownAgent = (at: readonly (string | number)[]): Issue => ({
+const unknownAgent = (at: readonly (string | number)[], remedy: string): Issue => ({
   path: jsonPointer([...at, 'agent_id']),
   code: 'unknown_agent',
-  message: 'agent_id is not registered in this workspace; send agent_name with it to register it',
+  message: `agent_id is not registered in this workspace; ${remedy}`,
 });
 
 const mismatch = (at: readonly (string | number)[], member: string, why: string): Issue => ({

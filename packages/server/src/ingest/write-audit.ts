@@ -46,7 +46,7 @@ async function store(
   items: readonly PreparedAudit[],
 ): Promise<Written & { moved: LockedHead }> {
   const { audit: head } = await locked;
-  const book = new AgentBook(await agents);
+  const book = new AgentBook(await agents, 'leave it out, and name the agent in subject or metadata');
   const refusals = items.map(({ claim }) => {
     const resolved = book.resolve([claim]);
     return 'issues' in resolved ? validationFailed(...resolved.issues) : undefined;
