@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inexactnessOf } from '../src/domain/exact-json.ts';
+import { inexactnessOf, unsignedZero } from '../src/domain/exact-json.ts';
 
 const found = (text: string) => {
   JSON.parse(text);
@@ -34,6 +34,17 @@ describe('what JSON.parse loses', () => {
     ['4e-324', false],
   ])('%s: held exactly is %s', (literal, exact) => {
     expect(found(`{"a":[${literal}]}`)).toEqual(exact ? [] : ['/a/0 inexact_number']);
+  });
+
+  test('where a number must stand minus zero is zero, and a string is no remedy; nowhere else', () => {
+    const numbers = new Set(['rate']);
+    const messages = (text: string) => inexactnessOf(text, numbers).map(({ message }) => message);
+    for (const zero of ['-0', '-0.0', '-0e5', '-0.00E-7']) expect(messages(`{"rate":${zero}}`)).toEqual([]);
+    expect(messages('{"rate":-1e-400}')).toEqual([expect.stringMatching(/; send it with fewer digits$/)]);
+    for (const elsewhere of ['{"rat":-0}', '{"a":{"rate":-0}}', '{"rate":[-0]}', '-0', '["rate",-0]'])
+      expect(messages(elsewhere)).toEqual([expect.stringMatching(/send it as a string/)]);
+    expect(Object.is(unsignedZero(-0), 0)).toBe(true);
+    expect([unsignedZero(-1), unsignedZero(0.5)]).toEqual([-1, 0.5]);
   });
 
   test('a number of a million digits is judged as exactly, and at once', () => {

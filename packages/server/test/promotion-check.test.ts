@@ -53,6 +53,20 @@ describe('promotion check', () => {
     });
   });
 
+  test('minus zero is zero: in what is stored, decided and signed', async () => {
+    const sent = '{"name":"n","agent_name":"minus zero","pass_rate":-0.0,"severity_threshold":-0}';
+    expect((await server.post(paths.evaluations, key, sent)).status).toBe(200);
+    const stored = `SELECT pass_rate::text, severity_threshold::text FROM countersign.evaluations AS e JOIN countersign.agents AS a
+      ON a.id = e.agent_id WHERE a.name = 'minus zero'`;
+    expect(await server.database.sql(stored)).toEqual([{ pass_rate: '0', severity_threshold: '0' }]);
+    const { status, body } = await server.post(paths.promotionCheck, key, '{"agent_name":"minus zero","min_pass_rate":-0}');
+    expect([status, body.allowed, body.threshold, body.actual_threshold]).toEqual([200, true, 0, 0]);
+    const [kept] = await server.database.sql<{ document: string }>('SELECT document FROM countersign.decisions WHERE id = $1', [
+      body.decision_id,
+    ]);
+    expect(kept!.document).not.toMatch(/[^0-9a-f]-0/);
+  });
+
   test('the latest evaluation counts whatever its status: one under way suspends the old result', async () => {
     await evaluate({ agent_name: 'suspended', pass_rate: 99 });
     for (const status of ['scheduled', 'running', 'failing']) {

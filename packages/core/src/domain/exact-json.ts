@@ -6,13 +6,20 @@ import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
  * For bodies that decide or are hashed, where nothing may be lost (decisions.md, "Fields").
  *
  * @param text JSON that JSON.parse has accepted already; the scan relies on that and checks no grammar.
+ * @param numbers the members of the whole that must be numbers: no string is a remedy there, and minus zero is taken as zero
+ *   (docs/decisions/0003). Everywhere else its sign would be lost under the hash.
  * @returns the issues in the order of the text, at most ISSUES_MAX.
  */
-export function inexactnessOf(text: string): Issue[] {
-  const scan = new Scan(text);
+export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE): Issue[] {
+  const scan = new Scan(text, numbers);
   scan.run();
   return scan.issues;
 }
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Minus zero as the zero that it is taken for: it is neither stored nor shown nor signed with its sign. */
+export const unsignedZero = (number: number): number => (number === 0 ? 0 : number);
 
 /** Where the scan stands inside one object or array. */
 interface Frame {
@@ -25,11 +32,13 @@ interface Frame {
 class Scan {
   readonly issues: Issue[] = [];
   readonly #text: string;
+  readonly #numbers: ReadonlySet<string>;
   readonly #frames: Frame[] = [];
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, numbers: ReadonlySet<string>) {
     this.#text = text;
+    this.#numbers = numbers;
   }
 
   run(): void {
@@ -96,12 +105,11 @@ class Scan {
     const start = this.#at;
     while (isNumberChar(this.#text.charCodeAt(this.#at))) this.#at += 1;
     const literal = this.#text.slice(start, this.#at);
-    if (!isExact(literal)) {
-      this.#add(
-        'inexact_number',
-        `${literal.slice(0, 60)} cannot be held exactly by JSON numbers; send it as a string, or with fewer digits`,
-      );
-    }
+    if (isExact(literal)) return;
+    const mustBeNumber = this.#frames.length === 1 && this.#numbers.has(String(this.#frames[0]?.step));
+    if (mustBeNumber && isZero(literal)) return;
+    const remedy = mustBeNumber ? 'send it with fewer digits' : 'send it as a string, or with fewer digits';
+    this.#add('inexact_number', `${literal.slice(0, 60)} cannot be held exactly by JSON numbers; ${remedy}`);
   }
 
   #add(code: IssueCode, message: string): void {
@@ -131,6 +139,8 @@ function isExact(literal: string): boolean {
     sent.digits === kept.digits && (sent.digits === '' || (sent.exponent === kept.exponent && sent.negative === kept.negative))
   );
 }
+
+const isZero = (literal: string): boolean => decimalForm(literal).digits === '';
 
 /** Significant digits without zeros at either end, and the power of ten of the last one. Zero has no digits. */
 function decimalForm(literal: string): { negative: boolean; digits: string; exponent: number } {

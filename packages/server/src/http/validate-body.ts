@@ -43,6 +43,7 @@ const allOfThem = new Ajv({ ...options, allErrors: true, verbose: true });
  */
 export function bodyReader<Body>(operation: Operation<Body, unknown>): (document: Buffer) => Body {
   const validators = new Map(operation.bodies.map((schema) => [schema, firstOnly.compile(schema)]));
+  const numbers = new Set(operation.bodies.flatMap(numbersOf));
   const isStrict = operation.kind === 'record';
   return (document) => {
     const { text, value } = parseJson(document);
@@ -51,13 +52,19 @@ export function bodyReader<Body>(operation: Operation<Body, unknown>): (document
       throw validationFailed({ path: '', code: 'too_deep', message });
     }
     const schema = operation.formOf(value);
-    const issues = isStrict ? inexactnessOf(text) : [];
+    const issues = isStrict ? inexactnessOf(text, numbers) : [];
     if (!validators.get(schema)!(value)) issues.push(...collectIssues(schema, value, []));
     if (isObject(value)) issues.push(...operation.alsoWrong(value));
     if (issues.length > 0) throw new ApiError('validation_failed', issues.slice(0, ISSUES_MAX));
     return value as Body;
   };
 }
+
+/** The members of a body that must be numbers. */
+const numbersOf = ({ properties = {} }: ObjectSchema): string[] =>
+  Object.keys(properties).filter((name) =>
+    [properties[name]?.type].flat().some((type) => type === 'number' || type === 'integer'),
+  );
 
 /** A function that lists all that is wrong with a value by a schema, up to 100 issues; none when the value fits. Compiled once. */
 export function issueFinder(schema: TSchema): (value: unknown) => Issue[] {
@@ -69,7 +76,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type Steps = readonly (string | number)[];
-type ObjectSchema = TSchema & { properties?: Record<string, TSchema & { items?: ObjectSchema }> };
+type ObjectSchema = TSchema & { properties?: Record<string, TSchema & { type?: string | string[]; items?: ObjectSchema }> };
 
 /**
  * All issues of one object, then those of the objects in its lists, until there are enough. A list's items are checked one by one

@@ -1,4 +1,5 @@
 import type { Evaluation } from '@countersign/core/contract/evaluation';
+import { unsignedZero } from '@countersign/core/domain/exact-json';
 import { agentClaim } from './agent-book.ts';
 import { type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
@@ -15,8 +16,8 @@ export const recordEvaluation: Endpoint<Evaluation> = async ({ evaluations }, as
       name: evaluation.name,
       category: evaluation.category ?? null,
       status: evaluation.status ?? 'passing',
-      passRate: evaluation.pass_rate ?? null,
-      severityThreshold: evaluation.severity_threshold ?? null,
+      passRate: evaluation.pass_rate == null ? null : unsignedZero(evaluation.pass_rate),
+      severityThreshold: evaluation.severity_threshold == null ? null : unsignedZero(evaluation.severity_threshold),
       document: asked.document,
     },
   });

@@ -1,5 +1,6 @@
 import { MAX_AGE_HOURS_DEFAULT, MIN_PASS_RATE_DEFAULT, type PromotionCheck } from '@countersign/core/contract/promotion-check';
 import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
+import { unsignedZero } from '@countersign/core/domain/exact-json';
 import { agentClaim } from './agent-book.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -14,7 +15,7 @@ export const checkPromotion: Endpoint<PromotionCheck> = async ({ decisions, atte
     foldKeys: [],
     question: { agentId: id, agentName: name, harnessId: check.harness_id?.toLowerCase() ?? null },
     demand: {
-      minPassRate: check.min_pass_rate ?? MIN_PASS_RATE_DEFAULT,
+      minPassRate: unsignedZero(check.min_pass_rate ?? MIN_PASS_RATE_DEFAULT),
       maxAgeHours: check.max_age_hours ?? MAX_AGE_HOURS_DEFAULT,
     },
     askedBy: asked.principal.prefix,
