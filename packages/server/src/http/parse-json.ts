@@ -11,14 +11,14 @@ export function parseJson(document: Buffer): { text: string; value: unknown } {
   try {
     return { text, value: JSON.parse(text) };
   } catch (error) {
-    throw notJson(`the body is not JSON: ${reasonOf(error as Error)}`);
+    throw notJson(`the body is not JSON: ${reasonOf(error as Error, text.length)}`);
   }
 }
 
-/** V8's message, without the piece of the body that it repeats: it may be long, or secret. */
-function reasonOf({ message }: Error): string {
+/** V8's message, without the piece of the body that it repeats: it may be long, or secret. What ends too early ends where the text does. */
+function reasonOf({ message }: Error, length: number): string {
   const position = /at position (\d+)/.exec(message)?.[1];
-  if (/^Unexpected end/.test(message)) return 'it is cut off';
+  if (/^Unexpected end/.test(message) || Number(position) === length) return 'it is cut off';
   return position === undefined ? 'a token is out of place' : `a token is out of place at character ${position}`;
 }
 

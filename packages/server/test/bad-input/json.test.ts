@@ -17,6 +17,17 @@ test('the message of broken JSON says where, and repeats nothing of the body', a
   expect(JSON.stringify(body)).not.toMatch(/secret|oops/);
 });
 
+test('a body that is cut off is said to be, wherever; one that is broken before its end is not', async () => {
+  const reason = async (text: string) => {
+    const { body } = await world.server.post(paths.audit, world.key, text);
+    return body.issues[0].message;
+  };
+  const whole = '{"actor":"a\\u0041","action":"b","metadata":{"a":[true,-1.5e3,{}]}}';
+  for (let length = 1; length < whole.length; length += 1)
+    expect([length, await reason(whole.slice(0, length))]).toEqual([length, 'the body is not JSON: it is cut off']);
+  for (const broken of ['{"actor":"a"}}', '{"actor":"a";', '{,', 'x']) expect(await reason(broken)).not.toContain('cut off');
+});
+
 test('as deep as may be is accepted', async () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
   const audit = await world.server.post(paths.audit, world.key, `{"actor":"a","action":"b","metadata":{"a":${nested(98)}}}`);
