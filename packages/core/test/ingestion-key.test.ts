@@ -41,6 +41,12 @@ describe('ingestion keys', () => {
     expect(sentKey('bearer a', undefined)).toBe('a');
     expect(sentKey(undefined, 'b')).toBe('b');
     expect(sentKey('Basic eDp5', 'b')).toBe('b');
+    for (const other of ['Bearer-Extra foo', 'Bearer.v2 foo', 'Bearer~ foo', 'BearerToken foo', 'Bearer1 foo', '']) {
+      expect([other, sentKey(other, 'b')]).toEqual([other, 'b']);
+    }
+    for (const unreadable of ['Bearer', 'Bearer ', 'bearer a b', 'Bearer=a', 'Bearer,a']) {
+      expect([unreadable, sentKey(unreadable, 'b')]).toEqual([unreadable, undefined]);
+    }
     expect(sentKey('Basic eDp5', undefined)).toBeUndefined();
     expect(sentKey(undefined, undefined)).toBeUndefined();
   });

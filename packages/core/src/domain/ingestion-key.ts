@@ -35,5 +35,8 @@ export function parseKeyPrefix(text: string): string | undefined {
 export function sentKey(authorization: string | undefined, serviceKey: string | undefined): string | undefined {
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
   if (bearer !== undefined) return bearer;
-  return /^Bearer\b/i.test(authorization ?? '') ? undefined : serviceKey?.trim();
+  return BEARER.test(authorization ?? '') ? undefined : serviceKey?.trim();
 }
+
+/** The whole scheme, to its end: `Bearer-Extra` is another one (RFC 9110, section 5.6.2: what a token holds). */
+const BEARER = /^Bearer(?![\w!#$%&'*+.^`|~-])/i;
