@@ -207,6 +207,27 @@ describe('promotion check', () => {
     expect(body.evaluation.agent_name).toBe('at');
   });
 
+  test('the preference may carry parameters, and is not found in the text of another one', async () => {
+    const asks = async (prefer: string) =>
+      (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
+    for (const prefer of [
+      'countersign-attestation; foo=1',
+      'wait=5;a="b, c" , Countersign-Attestation;x',
+      'a="\\", countersign-attestation',
+      'countersign-attestation=""',
+    ])
+      expect([prefer, await asks(prefer)]).toEqual([prefer, true]);
+    for (const prefer of [
+      'a="x, countersign-attestation"',
+      'a; countersign-attestation',
+      'countersign-attestation=no',
+      'countersign-attestation="no"',
+      'countersign-attestations',
+      '',
+    ])
+      expect([prefer, await asks(prefer)]).toEqual([prefer, false]);
+  });
+
   test('a decision is attested in a header where that is preferred, and only there', async () => {
     const jwks = (await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; x: string }[] };
     const keys = jwks.keys.map(({ kid, x }) => ({ keyid: kid, publicKey: new Uint8Array(Buffer.from(x, 'base64url')) }));

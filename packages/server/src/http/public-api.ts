@@ -12,6 +12,7 @@ import { checkPromotion } from '../ingest/promotion-check.ts';
 import { ingestTelemetry } from '../ingest/telemetry.ts';
 import { ingestTrace } from '../ingest/traces.ts';
 import type { Authenticator } from './authenticate.ts';
+import { isPreferred } from './preferences.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readBody } from './read-body.ts';
 import { bodyReader } from './validate-body.ts';
@@ -82,11 +83,9 @@ function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
   });
 }
 
-/** Whether one of the preferences (RFC 7240) is the attestation; others are none of ours, and ignored as the RFC says. */
-const prefersAttestation = ({ headers: { prefer = '' } }: FastifyRequest): boolean =>
-  String(prefer)
-    .split(',')
-    .some((preference) => preference.trim().toLowerCase() === ATTESTATION_PREFERENCE);
+/** Whether the decision's attestation is to come with it. */
+const prefersAttestation = ({ headers }: FastifyRequest): boolean =>
+  isPreferred(ATTESTATION_PREFERENCE, headers.prefer as string | undefined);
 
 /** Paths of the five endpoints. */
 export const publicPaths: ReadonlySet<string> = new Set(Object.values(operations).map(({ path }) => path));
