@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import { METHODS, type Server } from 'node:http';
 import { openApiDocument } from '@countersign/core/contract/openapi';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { ApiError } from '../api-error.ts';
@@ -7,7 +7,8 @@ import { docsPage } from './docs-page.ts';
 import { answerClientError, answerWhatNodeWouldNot, replyError, replyUnreadablePath, swallowRest } from './error-reply.ts';
 import { type LedgerApi, registerLedgerApi } from './ledger-api.ts';
 import type { Metrics } from './metrics.ts';
-import { noSuchRoute, type PublicApi, registerPublicApi } from './public-api.ts';
+import { refuseOtherMethods } from './other-methods.ts';
+import { type PublicApi, registerPublicApi } from './public-api.ts';
 
 /** What the application stands on. */
 export interface AppParts {
@@ -47,7 +48,8 @@ export function buildApp({ api, ledger, portal, metrics, log, tls, notReady }: A
   answerWhatNodeWouldNot(httpServer(app));
 
   // Bodies are read by read-body.ts, after the key: Fastify is to leave stream and Content-Type alone, whatever the method.
-  for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  // All methods that Node reads, so that one which nobody takes is told so too.
+  for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
   app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
@@ -66,7 +68,7 @@ export function buildApp({ api, ledger, portal, metrics, log, tls, notReady }: A
   });
   app.setNotFoundHandler((request, reply) => {
     swallowRest(request);
-    replyError(noSuchRoute(request), request, reply);
+    replyError(new ApiError('not_found'), request, reply);
   });
 
   registerPublicApi(app, api);
@@ -99,6 +101,7 @@ function registerOperations(app: FastifyInstance, metrics: Metrics, notReady: ()
   app.get('/metrics', ALSO_BY_HEAD, async (_request, reply) =>
     reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
+  refuseOtherMethods(app, ['/livez', '/readyz', '/metrics'], ['GET', 'HEAD']);
 }
 
 /** The contract, for machines and for people. */
@@ -114,6 +117,7 @@ function registerDocs(app: FastifyInstance): void {
       .header('content-security-policy', "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'")
       .send(page),
   );
+  refuseOtherMethods(app, ['/openapi.json', '/docs'], ['GET', 'HEAD']);
 }
 
 /** The server under an application, for what Fastify does not offer. */

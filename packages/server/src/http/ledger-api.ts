@@ -5,6 +5,7 @@ import { ApiError, validationFailed } from '../api-error.ts';
 import type { Principal } from '../ingest/endpoint.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { Authenticator } from './authenticate.ts';
+import { refuseOtherMethods } from './other-methods.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** What the read access stands on. */
@@ -37,6 +38,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
       void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
       return answering(principal, request, reply);
     });
+    refuseOtherMethods(app, [url], ['GET']);
   };
 
   for (const log of LOGS) {
@@ -76,6 +78,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
       .header('cache-control', 'max-age=300')
       .send(JSON.stringify(await reader.publicKeys())),
   );
+  refuseOtherMethods(app, [keys], ['GET', 'HEAD']);
   if (missing.size > 0) throw new Error(`described and not there: ${[...missing].join(', ')}`);
 }
 

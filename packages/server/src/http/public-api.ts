@@ -2,7 +2,7 @@ import type { OperationId } from '@countersign/core/contract/operations';
 import { operations } from '@countersign/core/contract/operations';
 import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { validationFailed } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
 import { appendAuditEntry } from '../ingest/audit.ts';
 import type { Asked, Endpoint } from '../ingest/endpoint.ts';
@@ -12,6 +12,7 @@ import { checkPromotion } from '../ingest/promotion-check.ts';
 import { ingestTelemetry } from '../ingest/telemetry.ts';
 import { ingestTrace } from '../ingest/traces.ts';
 import type { Authenticator } from './authenticate.ts';
+import { refuseOtherMethods } from './other-methods.ts';
 import { isPreferred } from './preferences.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readBody } from './read-body.ts';
@@ -63,6 +64,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
         leave();
       }
     });
+    refuseOtherMethods(app, [operation.path], ['POST']);
   }
 }
 
@@ -86,17 +88,6 @@ function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
 /** Whether the decision's attestation is to come with it. */
 const prefersAttestation = ({ headers }: FastifyRequest): boolean =>
   isPreferred(ATTESTATION_PREFERENCE, headers.prefer as string | undefined);
-
-/** Paths of the five endpoints. */
-export const publicPaths: ReadonlySet<string> = new Set(Object.values(operations).map(({ path }) => path));
-
-/** 405 for a known path, 404 for any other. */
-export function noSuchRoute(request: FastifyRequest): ApiError {
-  const path = request.url.split('?', 1)[0]!;
-  if (publicPaths.has(path)) return new ApiError('method_not_allowed', [], { Allow: 'POST' });
-  const onlyRead = request.method !== 'GET' && path.startsWith('/api/ledger/');
-  return onlyRead ? new ApiError('method_not_allowed', [], { Allow: 'GET' }) : new ApiError('not_found');
-}
 
 declare module 'fastify' {
   interface FastifyContextConfig {

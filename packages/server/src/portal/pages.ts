@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { noSuchRoute } from '../http/public-api.ts';
+import { ApiError } from '../api-error.ts';
 import type { BuiltFile } from './built-pages.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 
@@ -21,7 +21,7 @@ export function registerPages(
     const file = path === '/index.html' ? undefined : files.get(path);
     if (file !== undefined)
       return sendFile(request, reply.headers(headers.page), file, path.startsWith(HASHED) ? FOR_EVER : 'no-cache');
-    if (!isNavigation(request, path)) throw noSuchRoute(request);
+    if (!isNavigation(request, path)) throw new ApiError('not_found');
     void reply.headers(headers.page);
     return index === undefined ? sendNotBuilt(reply) : sendFile(request, reply, index, 'no-store');
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { paths } from '../bed/test-server.ts';
-import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, without } from './http.ts';
+import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, SPELLINGS, without } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRefused, worldOfRefusals } from './refusals.ts';
 
@@ -20,6 +20,37 @@ describe.each([
     expect(answer!.headers.get('www-authenticate')).toBe(error === 'unauthorized' ? 'Bearer' : null);
     for (const { status } of more) expect(status).toBe(400);
     expect(await digestOf(world.server.database)).toEqual(before);
+  });
+});
+
+describe('a path takes the same methods however it is written, and says which', () => {
+  const ask = async (method: string, path: string) => {
+    const [answer] = await sendRaw(world.server.url, httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', world.key));
+    return [answer!.status, answer!.headers.get('allow')];
+  };
+
+  test.each(SPELLINGS)('%s', async (path) => {
+    expect(await ask('POST', path)).toEqual([422, null]);
+    for (const method of ['GET', 'OPTIONS', 'PROPFIND'])
+      expect([method, await ask(method, path)]).toEqual([method, [405, 'POST']]);
+  });
+
+  test.each(['/livez', '/readyz', '/metrics', '/openapi.json', '/docs', '/.well-known/jwks.json', '/%6civez'])(
+    '%s is read, and nothing else',
+    async (path) => {
+      for (const method of ['POST', 'DELETE', 'OPTIONS', 'MKCOL']) {
+        expect([method, await ask(method, path)]).toEqual([method, [405, 'GET, HEAD']]);
+      }
+    },
+  );
+
+  test('what is not there is not there for any method, under /api/ledger/ as well', async () => {
+    for (const method of ['GET', 'POST', 'OPTIONS', 'PROPFIND']) {
+      expect([method, await ask(method, '/api/ledger/nope')]).toEqual([method, [404, null]]);
+      expect([method, await ask(method, '/api/public/nope')]).toEqual([method, [404, null]]);
+    }
+    for (const path of ['/api/ledger/audit/entries', '/api/ledger/decisions/x/attestation'])
+      expect([path, await ask('POST', path)]).toEqual([path, [405, 'GET']]);
   });
 });
 
@@ -68,12 +99,13 @@ describe('what HTTP allows is accepted', () => {
       '/',
       '/nowhere',
       '/api/ledger/nowhere',
+      '/api/ledger/audit/entries',
     ]) {
       const [got, asked] = await Promise.all([
         fetch(world.server.url + path),
         fetch(world.server.url + path, { method: 'HEAD' }),
       ]);
-      const like = path.startsWith('/api/ledger/') ? 405 : got.status; // its entries are streams, and are read
+      const like = path === '/api/ledger/audit/entries' ? 405 : got.status; // they are a stream, and are read
       expect([path, asked.status, asked.headers.get('content-type'), await asked.text()]).toEqual([
         path,
         like,

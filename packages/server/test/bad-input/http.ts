@@ -98,6 +98,9 @@ export const MISSING_OR_TWICE = [
 export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL', 'LINK'].map(
   (method) => one(method, 'method_not_allowed', httpText(AUDIT.replace('POST', method), [...ALL, LENGTH], BODY)),
 );
+/** Paths of the endpoints as the router reads them, however they are written: POST is taken there. */
+export const SPELLINGS = ['/api/public/aud%69t', `http://x${paths.audit}`, `${paths.audit}#f`, `${paths.audit}?x=%zz`];
+
 /** Where there is nothing. */
 export const PATHS = [
   ...[
@@ -123,7 +126,7 @@ export const PATHS = [
     '/.env',
     '/docs/',
     '/openapi.json/',
-    '/metrics?x',
+    '/metrics/?x',
     '/api/public/%2e%2e/audit',
     'http://x/api/public/audits',
     '*',
