@@ -46,7 +46,7 @@ export const ERRORS = {
   },
   bad_request: { status: 400, when: 'What arrived is not HTTP that can be read.' },
   request_timeout: { status: 408, when: 'The request did not arrive in time.' },
-  headers_too_large: { status: 431, when: 'The request headers are larger than 16 KiB.' },
+  headers_too_large: { status: 431, when: 'The request headers are larger than 16 KiB, or more than 1,000.' },
   internal_error: { status: 500, when: 'A fault of the service; the request id finds it in the log. Nothing was stored.' },
   unavailable: {
     status: 503,

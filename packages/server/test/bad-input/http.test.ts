@@ -63,6 +63,7 @@ describe('what HTTP allows is accepted', () => {
     ['an expectation that nobody knows', httpText(AUDIT, [...ALL, 'Expect: a-miracle', LENGTH], BODY)],
     ['100-continue', httpText(AUDIT, [...ALL, 'Expect: 100-continue', LENGTH], BODY)],
     ['chunks with extensions and trailers', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], chunked(BODY))],
+    ['1,000 short headers', httpText(AUDIT, [...ALL, LENGTH, ...Array(995).fill('a: b')], BODY)],
     ['empty lines before the request', `\r\n\r\n${httpText(AUDIT, [...ALL, LENGTH], BODY)}`],
     [
       'header names in any case',

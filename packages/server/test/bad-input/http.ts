@@ -48,6 +48,7 @@ export const MALFORMED = [
     httpText(AUDIT, [...ALL, `X-Name: ${'x'.repeat(20_000)}`, LENGTH], BODY),
   ),
   one('5,000 headers', 'headers_too_large', httpText(AUDIT, [...ALL, ...Array(5000).fill('X-Name: x'), LENGTH], BODY)),
+  one('1,001 short headers', 'headers_too_large', httpText(AUDIT, [...ALL, LENGTH, ...Array(996).fill('a: b')], BODY)),
   one('a path of 20,000 characters', 'headers_too_large', httpText(`POST /${'x'.repeat(20_000)} HTTP/1.1`, ALL)),
 ];
 
