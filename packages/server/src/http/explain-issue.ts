@@ -2,7 +2,7 @@ import type { IssueCode } from '@countersign/core/contract/issue';
 import type { ErrorObject } from 'ajv';
 
 /** What a keyword of JSON Schema means to a person: the stable code, and a message that names the place and the remedy. */
-export function explain(error: ErrorObject, member: string, known: readonly string[]): { code: IssueCode; message: string } {
+export function explain(error: ErrorObject, member: string): { code: IssueCode; message: string } {
   const { keyword, params, data, parentSchema } = error;
   const schema = (parentSchema ?? {}) as { minimum?: number; maximum?: number; format?: string; 'x-means'?: string };
   switch (keyword) {
@@ -39,12 +39,16 @@ export function explain(error: ErrorObject, member: string, known: readonly stri
       return { code: 'bad_characters', message: `${member} must ${schema['x-means'] ?? 'hold other characters'}` };
     case 'format':
       return formatIssue(member, schema.format);
-    case 'additionalProperties':
-      return { code: 'unknown_member', message: `${shown(member)} is not a member here${didYouMean(member, known)}` };
     default:
       return { code: 'wrong_type', message: `${member} ${error.message ?? 'is wrong'}` };
   }
 }
+
+/** A member that the contract does not name, with the nearest one that it does. */
+export const unknownMember = (member: string, known: readonly string[]): { code: IssueCode; message: string } => ({
+  code: 'unknown_member',
+  message: `${shown(member)} is not a member here${didYouMean(member, known)}`,
+});
 
 const FORMAT_REMEDIES: Record<string, string> = {
   uuid: 'must be a UUID in its 36-character form, for example 0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f',

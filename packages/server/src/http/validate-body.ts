@@ -10,7 +10,7 @@ import type { TSchema } from 'typebox';
 import { ApiError, validationFailed } from '../api-error.ts';
 import { isEmailAddress } from '../people/email-address.ts';
 import { isPersonName } from '../people/person-name.ts';
-import { explain } from './explain-issue.ts';
+import { explain, unknownMember } from './explain-issue.ts';
 import { parseJson } from './parse-json.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -76,7 +76,10 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type Steps = readonly (string | number)[];
-type ObjectSchema = TSchema & { properties?: Record<string, TSchema & { type?: string | string[]; items?: ObjectSchema }> };
+type ObjectSchema = TSchema & {
+  properties?: Record<string, TSchema & { type?: string | string[]; items?: ObjectSchema }>;
+  additionalProperties?: boolean;
+};
 
 /**
  * All issues of one object, then those of the objects in its lists, until there are enough. A list's items are checked one by one
@@ -85,15 +88,28 @@ type ObjectSchema = TSchema & { properties?: Record<string, TSchema & { type?: s
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
   const shallow = shallowValidator(schema);
   const errors = shallow(value) ? [] : saidOnce(shallow.errors ?? []);
-  const issues = errors.slice(0, ISSUES_MAX).map((error) => issueOf(error, schema, at));
-  if (typeof value !== 'object' || value === null) return issues;
+  const issues = errors.slice(0, ISSUES_MAX).map((error) => issueOf(error, at));
+  if (!isObject(value)) return issues;
+  issues.push(...unknownMembers(schema, value, at, ISSUES_MAX - issues.length));
   for (const [name, { items }] of listsOf(schema)) {
-    const list = (value as Record<string, unknown>)[name];
+    const list = value[name];
     if (!Array.isArray(list)) continue;
     for (const [index, item] of list.entries()) {
       if (issues.length >= ISSUES_MAX) return issues;
       issues.push(...collectIssues(items, item, [...at, name, index]));
     }
+  }
+  return issues;
+}
+
+/** Members that the contract does not name, up to a number. Not by the schema: Ajv makes an error of each, and a megabyte holds 100,000 of them. */
+function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at: Steps, max: number): Issue[] {
+  const { properties = {}, additionalProperties } = schema;
+  const issues: Issue[] = [];
+  if (additionalProperties !== false) return issues;
+  for (const name in value) {
+    if (issues.length >= max) break;
+    if (!Object.hasOwn(properties, name)) issues.push(issueAt([...at, name], unknownMember(name, Object.keys(properties))));
   }
   return issues;
 }
@@ -114,31 +130,31 @@ const listsOf = (schema: ObjectSchema): [string, { items: ObjectSchema }][] =>
 
 const shallowValidators = new WeakMap<TSchema, ValidateFunction>();
 
-/** The schema without what its lists hold. */
+/** The schema without what its lists hold, and without what `unknownMembers` finds. */
 function shallowValidator(schema: ObjectSchema): ValidateFunction {
   let validator = shallowValidators.get(schema);
   if (validator === undefined) {
     const properties = Object.fromEntries(
       Object.entries(schema.properties ?? {}).map(([name, { items: _, ...property }]) => [name, property]),
     );
-    const { $id: _, ...rest } = schema as ObjectSchema & { $id?: string };
+    const { $id: _, additionalProperties: __, ...rest } = schema as ObjectSchema & { $id?: string };
     validator = allOfThem.compile({ ...rest, properties });
     shallowValidators.set(schema, validator);
   }
   return validator;
 }
 
-function issueOf(error: ErrorObject, schema: ObjectSchema, at: Steps): Issue {
+function issueOf(error: ErrorObject, at: Steps): Issue {
   const steps = [...at, ...error.instancePath.split('/').slice(1).map(unescapeStep)];
-  const named = error.params as { missingProperty?: string; additionalProperty?: string };
-  const member = named.missingProperty ?? named.additionalProperty;
+  const { missingProperty: member } = error.params as { missingProperty?: string };
   const place = member === undefined ? steps : [...steps, member];
-  const { code, message }: { code: IssueCode; message: string } = explain(
-    error,
-    String(place.at(-1) ?? 'the body'),
-    Object.keys(schema.properties ?? {}),
-  );
-  return { path: jsonPointer(place).toWellFormed(), code, message: message.toWellFormed() };
+  return issueAt(place, explain(error, String(place.at(-1) ?? 'the body')));
 }
+
+const issueAt = (place: Steps, { code, message }: { code: IssueCode; message: string }): Issue => ({
+  path: jsonPointer(place).toWellFormed(),
+  code,
+  message: message.toWellFormed(),
+});
 
 const unescapeStep = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
