@@ -8,7 +8,7 @@ import { ExitError } from './exit-codes.ts';
 import { type InstanceSigner, openSigner } from './instance-signer.ts';
 import { newId } from './new-id.ts';
 import { checkSecrets, fingerprints, loadSecrets, type Secrets } from './secrets.ts';
-import { keepInstance } from './storage/instance.ts';
+import { findInstance, keepInstance } from './storage/instance.ts';
 
 /** A database that is reachable, at the right schema, and belongs to these secrets. */
 export interface OpenDatabase extends Pools {
@@ -53,7 +53,8 @@ export async function openDatabase(
   };
   try {
     const migrated = await ensureSchema(site, pools.lookupPool, migrations === 'always' || config.databaseUrl === undefined, say);
-    const secrets = loadSecrets(config);
+    const isNew = (await findInstance(pools.lookupPool)) === undefined;
+    const secrets = loadSecrets(config, isNew);
     const signer = await openInstance(pools.lookupPool, secrets);
     return { ...pools, secrets, signer, where: site.where, migrated, close };
   } catch (error) {

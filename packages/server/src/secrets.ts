@@ -28,11 +28,14 @@ export interface Secrets {
 /**
  * The configured secrets; on the embedded database those missing are made on the first start, mode 0600, beside the data.
  * With an outside database they must be given: two servers must have the same ones.
+ * @param mayMake false for a database that knows its secrets already: new ones would only stand in the way of the right ones.
  */
-export function loadSecrets(config: Config): Secrets {
+export function loadSecrets(config: Config, mayMake: boolean): Secrets {
   const embedded = config.databaseUrl === undefined;
-  const master = config.masterSecret ?? (embedded ? kept(config.dataDir, 'master-secret', newMasterSecret) : undefined);
-  const signing = config.signingKey ?? (embedded ? kept(config.dataDir, 'signing-key.pem', newSigningKey) : undefined);
+  const own = (name: string, make: () => string) =>
+    embedded ? kept(config.dataDir, name, mayMake ? make : undefined) : undefined;
+  const master = config.masterSecret ?? own('master-secret', newMasterSecret);
+  const signing = config.signingKey ?? own('signing-key.pem', newSigningKey);
   if (master === undefined) throw missing('COUNTERSIGN_MASTER_SECRET', '`openssl rand -base64 32` makes one');
   if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', '`openssl genpkey -algorithm ed25519` makes one');
   const previous = config.previousSigningKey ?? (embedded ? keptBefore(config.dataDir, 'signing-key-previous.pem') : undefined);
@@ -45,7 +48,7 @@ export function loadSecrets(config: Config): Secrets {
 
 /** Refuses secrets that are malformed, and missing ones that must be given, before anything is opened or made. */
 export function checkSecrets(config: Config): void {
-  if (config.databaseUrl !== undefined) loadSecrets(config);
+  if (config.databaseUrl !== undefined) loadSecrets(config, false);
   if (config.masterSecret !== undefined) parseMasterSecret(config.masterSecret);
   if (config.signingKey !== undefined) parseSigningKey(config.signingKey, 'COUNTERSIGN_SIGNING_KEY');
   if (config.previousSigningKey !== undefined) parseSigningKey(config.previousSigningKey, 'COUNTERSIGN_SIGNING_KEY_PREVIOUS');
@@ -81,17 +84,20 @@ function parseSigningKey(pem: string, name: string): KeyObject {
 const newMasterSecret = (): string => randomBytes(32).toString('base64') + '\n';
 const newSigningKey = (): string => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** Reads a secret's file, made on the first start. */
-function kept(dataDir: string, name: string, make: () => string): string {
+/** Reads a secret's file; one that is not there is made where that may be. */
+function kept(dataDir: string, name: string, make: (() => string) | undefined): string {
   const folder = join(dataDir, 'secrets');
   const path = join(folder, name);
   try {
     if (!existsSync(path)) {
+      if (make === undefined)
+        throw new ExitError('wrong_secret', `${path} is missing; restore it from your backup: this database was made with it`);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       writeOnce(path, make());
     }
     return readFileSync(path, 'utf8');
   } catch (error) {
+    if (error instanceof ExitError) throw error;
     throw new ExitError('wrong_secret', `the secret ${path} cannot be read or made: ${(error as Error).message}`);
   }
 }

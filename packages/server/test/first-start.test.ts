@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { killAll, processesOf } from './fixtures/embedded-database-processes.ts';
@@ -40,6 +42,34 @@ test('a server and commands that all make a first start at once agree on the dat
     const again = await ServerProcess.start(folder.environment);
     for (const name of names) expect(await run(['workspace', 'list'], folder.environment)).toContain(name);
     expect(await again.end('SIGTERM')).toBe(0);
+  } finally {
+    await folder.clear();
+  }
+});
+
+test('a secret that is missing beside its database is named, never made anew, and put back it is the one that it was', async () => {
+  const folder = new DataFolder();
+  const secrets = join(folder.path, 'secrets');
+  try {
+    await run(['workspace', 'create', '--name', 'kept'], folder.environment);
+    const names = readdirSync(secrets).sort();
+    expect(names).toEqual(['master-secret', 'signing-key.pem']);
+    for (const name of names) {
+      const [path, away] = [join(secrets, name), join(folder.path, `${name}.away`)];
+      const before = readFileSync(path, 'utf8');
+      renameSync(path, away);
+      for (const args of [['workspace', 'list'], ['serve']]) {
+        const command = new CommandProcess(args, { COUNTERSIGN_PORT: '0', ...folder.environment });
+        expect([await command.ended, command.stderr]).toEqual([
+          7,
+          expect.stringContaining(`countersign-server: ${path} is missing; restore it from your backup`),
+        ]);
+      }
+      expect(readdirSync(secrets)).not.toContain(name);
+      renameSync(away, path);
+      expect(await run(['workspace', 'list'], folder.environment)).toContain('kept');
+      expect(readFileSync(path, 'utf8')).toBe(before);
+    }
   } finally {
     await folder.clear();
   }

@@ -13,8 +13,13 @@ export async function keepInstance(pool: Pool, instance: Instance): Promise<Inst
     `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
     [instance.id, instance.masterFingerprint, instance.signingFingerprint],
   );
+  return (await findInstance(pool)) ?? instance;
+}
+
+/** The facts of the installation; undefined before its first start has kept them. */
+export async function findInstance(pool: Pool): Promise<Instance | undefined> {
   const { rows } = await pool.query<Instance>(
     `SELECT id, master_secret_fingerprint AS "masterFingerprint", signing_key_fingerprint AS "signingFingerprint" FROM countersign.instance`,
   );
-  return rows[0] ?? instance;
+  return rows[0];
 }
