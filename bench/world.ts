@@ -57,7 +57,7 @@ async function build(
   const embedded = await acquireEmbeddedDatabase({ dataDir: environment.COUNTERSIGN_DATA_DIR, say });
   made.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // elsewhere, where the launcher has said so
   made.defer(() => embedded.release());
-  const database = await openDatabase(readConfig(environment), say);
+  const database = await openDatabase(readConfig(environment), say, 'set-up');
   made.defer(() => database.close());
   const superuser = new pg.Client({ ...embedded.superuser, application_name: 'countersign-bench' });
   await superuser.connect();

@@ -14,7 +14,7 @@ export const EXIT_CODES = {
   schema_older: { status: 5, meaning: 'The database is older than this server: run `countersign-server migrate`.' },
   schema_newer: { status: 6, meaning: 'The database is newer than this server: start the newer server.' },
   wrong_secret: { status: 7, meaning: 'The secrets are not those the database was made with, or are missing.' },
-  database_away: { status: 8, meaning: 'The database cannot be reached or started.' },
+  database_away: { status: 8, meaning: 'The database cannot be reached or started, or there is none yet.' },
   refused: { status: 9, meaning: 'The rules or the state of the workspace refuse the act; the message says why.' },
   fault: { status: 70, meaning: 'A fault of Countersign itself.' },
 } as const;

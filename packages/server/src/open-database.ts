@@ -34,25 +34,26 @@ interface Site {
 }
 
 /**
+ * What opening may do to the database. `use`: it must be there. `set-up`: where there is none yet, it is made. `migrate`: an older
+ * outside one is migrated as well, which otherwise is refused, because another server may be running on it; the embedded one always is.
+ */
+export type Opening = 'use' | 'set-up' | 'migrate';
+
+/**
  * Opens the configured database.
  * @param say a line for people, for example that the embedded database starts for the first time.
- * @param migrations `when-safe`: the embedded database and an empty outside one are migrated, an older outside one is refused,
- *   because another server may be running on it. `always`: the command `migrate`.
  */
-export async function openDatabase(
-  config: Config,
-  say: (line: string) => void,
-  migrations: 'when-safe' | 'always' = 'when-safe',
-): Promise<OpenDatabase> {
+export async function openDatabase(config: Config, say: (line: string) => void, opening: Opening): Promise<OpenDatabase> {
   checkSecrets(config);
-  const site = config.databaseUrl === undefined ? await embeddedSite(config, say) : outsideSite(config, config.databaseUrl);
+  const { databaseUrl } = config;
+  const site = databaseUrl === undefined ? await embeddedSite(config, say, opening) : outsideSite(config, databaseUrl);
   const pools = openPools(site.server, config.databaseConnections);
   const close = async () => {
     await closePools(pools);
     await site.release();
   };
   try {
-    const migrated = await ensureSchema(site, pools.lookupPool, migrations === 'always' || config.databaseUrl === undefined, say);
+    const migrated = await ensureSchema(site, pools.lookupPool, databaseUrl === undefined ? 'migrate' : opening, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
     const signer = await openInstance(pools.lookupPool, secrets);
@@ -63,9 +64,9 @@ export async function openDatabase(
   }
 }
 
-async function embeddedSite(config: Config, say: (line: string) => void): Promise<Site> {
+async function embeddedSite({ dataDir }: Config, say: (line: string) => void, opening: Opening): Promise<Site> {
   try {
-    const embedded = await acquireEmbeddedDatabase({ dataDir: config.dataDir, say });
+    const embedded = await acquireEmbeddedDatabase({ dataDir, say, mayCreate: opening !== 'use' });
     return {
       server: embedded.server,
       owner: embedded.owner,
@@ -105,15 +106,22 @@ function readUrl(variable: string, url: string): { host: string; database: strin
   }
 }
 
-async function ensureSchema(site: Site, pool: pg.Pool, mayMigrate: boolean, say: (line: string) => void): Promise<string[]> {
+async function ensureSchema(site: Site, pool: pg.Pool, opening: Opening, say: (line: string) => void): Promise<string[]> {
   const level = await schemaLevel(pool);
   if (level === 'newer') throw newerSchema();
   if (level === 'current') return [];
-  if (level === 'older' && !mayMigrate) throw olderSchema();
-  const names = await migrate(site.owner, site.serverRole, mayMigrate);
-  if (level === 'older') say(`migrated the database: ${names.join(', ')}`);
+  if (level === 'empty' && opening === 'use') throw notSetUp(site);
+  if (level === 'older' && opening !== 'migrate') throw olderSchema();
+  const names = await migrate(site.owner, site.serverRole, opening === 'migrate');
+  say(level === 'older' ? `migrated the database: ${names.join(', ')}` : `made the tables in ${site.where}`);
   return names;
 }
+
+const notSetUp = ({ where }: Site): ExitError =>
+  new ExitError(
+    'database_away',
+    `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\` and \`workspace create\` make them`,
+  );
 
 /** What signs for the instance that the database belongs to. A server with other secrets would sign what nobody can verify: it must not start. */
 export async function openInstance(pool: pg.Pool, secrets: Secrets): Promise<InstanceSigner> {

@@ -41,7 +41,7 @@ export async function serve(config: Config): Promise<number> {
   const stop = stopSignal();
   for (const variable of config.unknownVariables) log.warn({ variable }, 'no such variable; --help names those there are');
   await checkAddress(config);
-  const database = await openDatabase(config, (line) => log.info(line));
+  const database = await openDatabase(config, (line) => log.info(line), 'set-up');
   try {
     const running = await start(config, database, log);
     try {

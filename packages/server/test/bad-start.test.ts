@@ -93,6 +93,19 @@ describe('on an outside database', () => {
     await outside.sql('GRANT INSERT ON countersign.one_time_links TO app', 'app');
   });
 
+  test('an empty database gets its tables from commands that set up alone, and they say so', async () => {
+    await outside.sql('CREATE DATABASE empty OWNER app');
+    const there = { ...SECRETS, DATABASE_URL: outside.url('app', 'empty') };
+    const list = await runHere(['workspace', 'list'], there);
+    expect([list.status, list.stderr]).toEqual([
+      8,
+      expect.stringMatching(/no tables of Countersign in .*database empty.*`migrate`/),
+    ]);
+    expect(await outside.sql(`SELECT FROM pg_namespace WHERE nspname = 'countersign'`, 'empty')).toEqual([]);
+    const create = await runHere(['workspace', 'create', '--name', 'acme'], there);
+    expect([create.status, create.stderr]).toEqual([0, expect.stringMatching(/^made the tables in .*database empty\n/)]);
+  });
+
   test('a role that may not make the tables is told what to give it', async () => {
     await outside.role('poor');
     await outside.sql('CREATE DATABASE poor');

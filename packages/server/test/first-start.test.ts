@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -70,6 +70,29 @@ test('a secret that is missing beside its database is named, never made anew, an
       expect(await run(['workspace', 'list'], folder.environment)).toContain('kept');
       expect(readFileSync(path, 'utf8')).toBe(before);
     }
+  } finally {
+    await folder.clear();
+  }
+});
+
+test('in a folder without a database only `serve`, `migrate` and `workspace create` make one; others name the folder', async () => {
+  const folder = new DataFolder();
+  try {
+    for (const args of [
+      ['workspace', 'list'],
+      ['signing-key', 'show'],
+      ['keys', 'list', '--workspace', 'acme'],
+    ]) {
+      const command = new CommandProcess(args, folder.environment);
+      expect([await command.ended, command.stderr]).toEqual([
+        8,
+        expect.stringMatching(/^countersign-server: there is no database in [^\n]*\n$/),
+      ]);
+      expect(command.stderr).toContain(folder.path);
+    }
+    expect(existsSync(folder.path)).toBe(false);
+    expect(await run(['migrate'], folder.environment)).toContain('000001');
+    expect(await run(['workspace', 'list'], folder.environment)).toBe('');
   } finally {
     await folder.clear();
   }

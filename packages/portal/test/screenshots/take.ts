@@ -32,7 +32,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-screenshots-'));
 chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
 const dataDir = join(folder, 'data');
 const config = { ...readConfig({ COUNTERSIGN_DATA_DIR: dataDir }), port: 0 };
-const database = await openDatabase(config, () => undefined);
+const database = await openDatabase(config, () => undefined, 'set-up');
 const server = await start(config, database, pino({ level: 'warn' }));
 const url = `http://127.0.0.1:${server.address.port}`;
 const browser = await launchChromium();

@@ -22,7 +22,7 @@ export function addServe(program: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('migrate') + MIGRATE_NOTE)
     .action(async () => {
-      const migrated = await session.withDatabase(async (database) => database.migrated, 'always');
+      const migrated = await session.withDatabase(async (database) => database.migrated, 'migrate');
       await session.answer({ migrated }, migrated.join('\n'));
       session.say(
         migrated.length === 0 ? 'the schema is at this level already; nothing to do' : 'the schema is at this level now',

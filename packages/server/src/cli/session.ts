@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { type Config, readConfig } from '../config.ts';
 import type { ExitReason } from '../exit-codes.ts';
 import { ExitError } from '../exit-codes.ts';
-import { type OpenDatabase, openDatabase } from '../open-database.ts';
+import { type OpenDatabase, type Opening, openDatabase } from '../open-database.ts';
 import { findTenant, findTenantById, type Tenant } from '../storage/tenants.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { type Column, oneLine, table } from './table.ts';
@@ -77,9 +77,9 @@ export class Session {
     if (rows.length === 0) this.say(whenEmpty);
   }
 
-  /** Opens the configured database for the time of `work`. */
-  async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, migrations?: 'always'): Promise<T> {
-    const database = await openDatabase(this.config, this.say, migrations);
+  /** Opens the configured database for the time of `work`. Only what says so makes one: in a wrong folder the others must not. */
+  async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, opening: Opening = 'use'): Promise<T> {
+    const database = await openDatabase(this.config, this.say, opening);
     try {
       return await work(database);
     } finally {

@@ -24,7 +24,7 @@ export function addWorkspace(program: Command, session: Session): void {
       const { id, link } = await session.withDatabase(async ({ pool }) => {
         const id = await createWorkspace(pool, name);
         return { id, link: await workspaceSetUpLink(pool, id) };
-      });
+      }, 'set-up');
       const setUp = publicAddress(session.config) + link.path;
       await session.answer({ id, name, set_up_link: setUp }, id);
       session.say(`its first admin signs in by this link, which works once, for 72 hours: ${setUp}`);

@@ -31,10 +31,19 @@ export function folderHash(folder: string): string {
   return createHash('sha256').update(folder).digest('hex').slice(0, 12);
 }
 
-/** Decides where the data asked for really goes, and makes the folders. `say` hears when it is not where it was asked. */
-export function settleDataFolder(asked: string, say: (line: string) => void): DataFolder {
+/**
+ * Decides where the data asked for really goes, and makes the folders. `say` hears when it is not where it was asked.
+ * @param mayCreate false: nothing is made where no database is.
+ */
+export function settleDataFolder(asked: string, say: (line: string) => void, mayCreate: boolean): DataFolder {
   const absolute = resolve(asked);
   try {
+    if (!mayCreate && !holdsDatabase(absolute))
+      throw new EmbeddedDatabaseError(
+        'cluster_missing',
+        `there is no database in ${absolute}: go to the folder that it was started in, or name its data folder with COUNTERSIGN_DATA_DIR; ` +
+          '`serve` and `workspace create` make a new one',
+      );
     makeReachableFolder(absolute);
     const dataDir = realpathSync(absolute);
     const self = currentAccount();
@@ -50,9 +59,18 @@ export function settleDataFolder(asked: string, say: (line: string) => void): Da
   }
 }
 
+const standInOf = (dataDir: string): string => join(fallbackParent, folderHash(dataDir));
+
+/** Whether there is a database in the folder, or for root in its stand-in. */
+function holdsDatabase(absolute: string): boolean {
+  const dataDir = existsSync(absolute) ? realpathSync(absolute) : absolute;
+  const places = currentAccount().uid === 0 ? [dataDir, standInOf(dataDir)] : [dataDir];
+  return places.some((place) => statOrUndefined(clusterFolder(place)) !== undefined);
+}
+
 /** As root: the folder itself when PostgreSQL's user can walk to it, else the stand-in for it. */
 function reachableFolder(dataDir: string, say: (line: string) => void): string {
-  const standIn = join(fallbackParent, folderHash(dataDir));
+  const standIn = standInOf(dataDir);
   const reachable = canReach(postgresAccount(dataDir), dataDir);
   if (existsSync(clusterFolder(dataDir))) {
     if (reachable) return dataDir;

@@ -37,6 +37,8 @@ export interface EmbeddedDatabaseOptions {
   readonly dataDir: string;
   /** Hears, in whole lines, what people should know: the first creation, another folder than asked, a restart. */
   readonly say: (line: string) => void;
+  /** false: a folder without a database is refused, and nothing is made in it. Default true. */
+  readonly mayCreate?: boolean;
   /** Extra settings for PostgreSQL (`postgres -c`). They count for whoever comes first, and starts it. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -46,15 +48,15 @@ const firstPauseMs = 50;
 const longestPauseMs = 30_000;
 
 /**
- * The embedded PostgreSQL of a data folder: created at the first call ever, started if it does not run, shared with every process
+ * The embedded PostgreSQL of a data folder: created at the first call that may, started if it does not run, shared with every process
  * that has acquired it. When this process ends without `release`, in whatever way, that counts as one.
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
-  const { say, settings = {} } = options;
+  const { say, settings = {}, mayCreate = true } = options;
   // Before anything is made on a machine that cannot have it.
   findPackage();
-  const folder = settleDataFolder(options.dataDir, say);
-  let lease = await takeLease(folder, { settings, mayCreate: true }, say);
+  const folder = settleDataFolder(options.dataDir, say, mayCreate);
+  let lease = await takeLease(folder, { settings, mayCreate }, say);
   const letGo = new AbortController();
   let retaking: Promise<void> | undefined;
   let released: Promise<void> | undefined;
