@@ -97,3 +97,19 @@ test('in a folder without a database only `serve`, `migrate` and `workspace crea
     await folder.clear();
   }
 });
+
+test.runIf(existsSync('/proc/self'))('a folder in which nothing can be made ends the command, with one line', async () => {
+  const command = new CommandProcess(['workspace', 'create', '--name', 'acme'], {
+    COUNTERSIGN_DATA_DIR: '/proc/countersign/data',
+  });
+  try {
+    expect([await command.ended, command.stderr]).toEqual([
+      8,
+      expect.stringMatching(
+        /^countersign-server: the data folder \/proc\/countersign\/data cannot be used \(E[A-Z]+\): [^\n]*\n$/,
+      ),
+    ]);
+  } finally {
+    command.child.kill('SIGKILL');
+  }
+});

@@ -121,9 +121,21 @@ function ownerOf(folder: string, self: Account): Account {
 
 /** Makes the folder if it is not there. Root's umask may be 077, and then PostgreSQL's user could not pass. */
 function makeReachableFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true });
-  if (first === undefined || process.geteuid?.() !== 0) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o755);
+  const made = makeFolders(folder);
+  if (process.geteuid?.() === 0) for (const each of made) chmodSync(each, 0o755);
+}
+
+/** Makes the folder and those above it, one at a time, and returns those made. Node's own recursive way never ends below /proc. */
+function makeFolders(folder: string): string[] {
+  if (existsSync(folder)) return [];
+  const made = makeFolders(dirname(folder));
+  try {
+    mkdirSync(folder);
+    return [...made, folder];
+  } catch (error) {
+    if (errno(error) === 'EEXIST') return made; // another process was faster
+    throw error;
+  }
 }
 
 function statOrUndefined(path: string): Stats | undefined {
