@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -104,6 +104,31 @@ describe('gate, against the real server', () => {
     expect((await gate(['--agent', 'good', '--verify-key', inFile('ended.json', JSON.stringify(ended))])).status).toBe(3);
     const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
     expect((await gate(['--agent', 'good', '--verify-key', other])).status).toBe(3);
+  });
+
+  test('a file that cannot be written is refused before anything is asked, and the verdict is printed before any is written', async () => {
+    const asked = () => server.database.sql('SELECT count(*) FROM countersign.decisions');
+    const before = await asked();
+    for (const option of ['--output', '--attestation', '--junit'])
+      for (const path of [join(folder, 'nosuch', 'x'), folder]) {
+        const { status, out, err } = await gate(['--agent', 'good', option, path]);
+        expect([status, out, err]).toEqual([2, '', expect.stringMatching(/^countersign: cannot write /)]);
+      }
+    expect(await asked()).toEqual(before);
+    expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
+
+    const place = join(folder, 'going');
+    mkdirSync(place);
+    const fetchAndSpoil: typeof fetch = (...call) => {
+      rmSync(place, { recursive: true });
+      return fetch(...call);
+    };
+    const spoilt = await gate(['--agent', 'good', '--output', join(place, 'x')], { fetch: fetchAndSpoil });
+    expect([spoilt.status, spoilt.out, spoilt.err]).toEqual([
+      2,
+      expect.stringContaining('ALLOWED: good'),
+      expect.stringContaining('cannot write'),
+    ]);
   });
 
   test('--output holds the signed decision byte for byte, as the ledger of decisions has it', async () => {

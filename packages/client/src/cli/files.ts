@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, appendFileSync, constants, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { wrongUse } from './exit-codes.ts';
 
 /** Largest file that is read whole, in bytes. */
@@ -17,7 +17,7 @@ export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
 export function writeFile(path: string, text: string): void {
   usable('write', path, () => {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return writeFileSync(path, text);
-    const aside = `${path}.${process.pid}.partial`;
+    const aside = asideOf(path);
     try {
       writeFileSync(aside, text, { flag: 'wx' });
       renameSync(aside, path);
@@ -27,6 +27,20 @@ export function writeFile(path: string, text: string): void {
     }
   });
 }
+
+/** Throws wrong use when no file can be written there. Nothing is left behind. */
+export function checkWritable(path: string): void {
+  usable('write', path, () => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true) throw wrongUse(`cannot write ${JSON.stringify(path)}: it is a folder`);
+    if (found?.isFile() === false) return accessSync(path, constants.W_OK);
+    const aside = asideOf(path);
+    writeFileSync(aside, '', { flag: 'wx' });
+    rmSync(aside);
+  });
+}
+
+const asideOf = (path: string): string => `${path}.${process.pid}.partial`;
 
 /** Appends to a file that a CI system has made for this. */
 export const appendFile = (path: string, text: string): void => usable('write', path, () => appendFileSync(path, text));

@@ -29,8 +29,10 @@ export interface Finding {
 export interface ReportContext {
   asked: Asked;
   portalUrl: string;
-  junit: string | undefined;
+  /** Files to write; undefined for those that nobody wants. */
   output: string | undefined;
+  attestation: string | undefined;
+  junit: string | undefined;
 }
 
 /** The finding in words and in members, the same for all who are told. */
@@ -46,7 +48,7 @@ export interface Told {
 
 const OUTCOMES = { ok: 'allowed', no: 'blocked', pending: 'pending', undecided: 'undecided', wrong_use: 'undecided' } as const;
 
-/** Tells the finding to whoever listens: the terminal or a machine, GitHub, a JUnit file. */
+/** Tells the finding to whoever listens: the terminal or a machine first, so that no file that fails hides it; files; GitHub. */
 export function gateReport(session: Session, finding: Finding, context: ReportContext): void {
   const told = tellingOf(finding, context);
   const { decision, verifiedBy, checkpoint } = finding;
@@ -64,8 +66,15 @@ export function gateReport(session: Session, finding: Finding, context: ReportCo
     },
     linesOf(finding, told),
   );
-  if (context.junit !== undefined) writeFile(context.junit, gateJUnit(finding, told));
+  writeFiles(finding, told, context);
   tellGitHub(session, finding, told, context.output);
+}
+
+function writeFiles(finding: Finding, told: Told, { output, attestation, junit }: ReportContext): void {
+  if (output !== undefined && finding.text !== undefined) writeFile(output, finding.text);
+  if (attestation !== undefined && finding.attestation !== undefined)
+    writeFile(attestation, `${JSON.stringify(finding.attestation)}\n`);
+  if (junit !== undefined) writeFile(junit, gateJUnit(finding, told));
 }
 
 function tellingOf({ ending, decision, fault }: Finding, { asked, portalUrl }: ReportContext): Told {

@@ -5,7 +5,7 @@ import { type Asked, disbelief, onlyApprovalMissing } from './believe-decision.t
 import { command } from './command.ts';
 import type { Ending } from './exit-codes.ts';
 import { wrongUse } from './exit-codes.ts';
-import { writeFile } from './files.ts';
+import { checkWritable } from './files.ts';
 import { type Finding, gateReport } from './gate-report.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
@@ -62,14 +62,14 @@ by that key. The public key (countersign-server signing-key show --vkey) needs n
     const skewMs = readDuration('--clock-skew', values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
+    // Before anything is asked: an allowed decision may use an approval up.
+    for (const path of [values.output, values.attestation, values.junit]) if (path !== undefined) checkWritable(path);
     const client = await session.client(values);
     const demand = { asked, trusted, skewMs, attested: values.attestation !== undefined };
     const ask = () => askOnce(session, client, demand);
     const finding = await waitForApproval(session, ask, { waitMs, portalUrl });
-    if (values.output !== undefined && finding.text !== undefined) writeFile(values.output, finding.text);
-    if (values.attestation !== undefined && finding.attestation !== undefined)
-      writeFile(values.attestation, `${JSON.stringify(finding.attestation)}\n`);
-    gateReport(session, finding, { asked, portalUrl, junit: values.junit, output: values.output });
+    const { output, attestation, junit } = values;
+    gateReport(session, finding, { asked, portalUrl, output, attestation, junit });
     return finding.ending;
   },
 });
