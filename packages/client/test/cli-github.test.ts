@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
 import { VERSION } from '../src/version.ts';
 import { type CiWorld, ciWorld, NASTY, type Ran, textOf } from './fixtures/ci-world.ts';
+import { runCli } from './fixtures/run-cli.ts';
 
 const action = parse(textOf('action.yml'));
 let world: CiWorld;
@@ -75,6 +76,12 @@ describe('action.yml', () => {
       decision_id: outputs.get('decision-id'),
     });
     expect(summary).toContain('### Promotion of good: allowed');
+    const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
+    const checked = await runCli(['verify', 'decision', outputs.get('attestation-file')!, '--verify-key', publicKey, '--json']);
+    expect([checked.status, JSON.parse(checked.out).decision]).toEqual([
+      0,
+      expect.objectContaining({ decision_id: outputs.get('decision-id') }),
+    ]);
   }, 60_000);
 
   test.each([

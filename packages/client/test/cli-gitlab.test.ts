@@ -2,7 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
 import { type CiWorld, ciWorld, NASTY, type Ran, textOf } from './fixtures/ci-world.ts';
+import { runCli } from './fixtures/run-cli.ts';
 
 const gitlab = parse(textOf('examples/ci/gitlab.yml'));
 let world: CiWorld;
@@ -52,7 +54,10 @@ describe('the GitLab template', () => {
       const passing = await gate({ COUNTERSIGN_AGENT: `from ${tool}`, COUNTERSIGN_MIN_PASS_RATE: '60' });
       expect([passing.status, passing.stdout]).toEqual([0, expect.stringContaining('ALLOWED')]);
       const { paths, reports } = gitlab['.countersign-gate'].artifacts;
-      expect(JSON.parse(readFileSync(join(passing.workspace, paths[0]), 'utf8')).allowed).toBe(true);
+      const [decision, attestation] = paths.map((path: string) => join(passing.workspace, path));
+      expect(JSON.parse(readFileSync(decision, 'utf8')).allowed).toBe(true);
+      const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
+      expect((await runCli(['verify', 'decision', attestation, '--verify-key', publicKey, '--allowed'])).status).toBe(0);
       expect(readFileSync(join(passing.workspace, reports.junit), 'utf8')).toContain('tests="4" failures="0"');
     },
     60_000,

@@ -67,7 +67,7 @@ export function gateReport(session: Session, finding: Finding, context: ReportCo
     linesOf(finding, told),
   );
   writeFiles(finding, told, context);
-  tellGitHub(session, finding, told, context.output);
+  tellGitHub(session, finding, told, context);
 }
 
 function writeFiles(finding: Finding, told: Told, { output, attestation, junit }: ReportContext): void {

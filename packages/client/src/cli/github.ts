@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from './files.ts';
-import type { Finding, Told } from './gate-report.ts';
+import type { Finding, ReportContext, Told } from './gate-report.ts';
 import { oneLine, shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
 
@@ -8,10 +8,15 @@ import type { Session } from './session.ts';
  * Where this runs as a step of GitHub Actions, tells its runner: output variables, the summary of the job, and an error line that shows
  * at the run. https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
  */
-export function tellGitHub(session: Session, finding: Finding, told: Told, output: string | undefined): void {
+export function tellGitHub(
+  session: Session,
+  finding: Finding,
+  told: Told,
+  files: Pick<ReportContext, 'output' | 'attestation'>,
+): void {
   if (!runsOnGitHub(session)) return;
   const outputs = session.variable('GITHUB_OUTPUT');
-  if (outputs !== undefined) appendFile(outputs, session.redaction.of(outputLines(finding, told, output)));
+  if (outputs !== undefined) appendFile(outputs, session.redaction.of(outputLines(finding, told, files)));
   const summary = session.variable('GITHUB_STEP_SUMMARY');
   if (summary !== undefined) appendFile(summary, session.redaction.of(summaryOf(finding, told)));
   if (told.outcome !== 'allowed') showError(session, `Promotion ${told.outcome}`, told.message);
@@ -26,7 +31,11 @@ export function showError(session: Session, title: string, message: string): voi
 }
 
 /** `name<<delimiter`, the value, the delimiter: a delimiter that nobody can know beforehand keeps a value from ending itself. */
-function outputLines({ decision, text, verifiedBy }: Finding, told: Told, output: string | undefined): string {
+function outputLines(
+  { decision, text, attestation, verifiedBy }: Finding,
+  told: Told,
+  files: Pick<ReportContext, 'output' | 'attestation'>,
+): string {
   const values: Record<string, string> = {
     outcome: told.outcome,
     allowed: String(told.outcome === 'allowed'),
@@ -36,7 +45,8 @@ function outputLines({ decision, text, verifiedBy }: Finding, told: Told, output
     'decision-id': decision?.decision_id ?? '',
     'agent-id': decision?.agent_id ?? '',
     'verified-by': verifiedBy ?? '',
-    'decision-file': text === undefined ? '' : (output ?? ''),
+    'decision-file': text === undefined ? '' : (files.output ?? ''),
+    'attestation-file': attestation === undefined ? '' : (files.attestation ?? ''),
   };
   const delimiter = `countersign-${randomUUID()}`;
   return Object.entries(values)
