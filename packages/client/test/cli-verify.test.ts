@@ -87,7 +87,16 @@ describe('verify ledger', () => {
       at('instance.vkey'),
       '--json',
     );
-    expect([kept.status, JSON.parse(kept.out)]).toEqual([0, expect.objectContaining({ whole: true })]);
+    expect([kept.status, JSON.parse(kept.out)]).toEqual([0, expect.objectContaining({ whole: true, headsMet: 1 })]);
+    const said = await verify(
+      'ledger',
+      at('acme.ndjson'),
+      '--checkpoint',
+      at('acme.checkpoint'),
+      '--verify-key',
+      at('instance.vkey'),
+    );
+    expect(said.out).toMatch(/, as the kept head says\n$/);
   });
 
   test('a changed row, and rows that are missing at the end, are broken: 1, with the place', async () => {
@@ -120,7 +129,31 @@ describe('verify ledger', () => {
     expect((await verify('ledger', at('acme.ndjson'), '--head', header)).status).toBe(1);
   });
 
-  test('a file that is not there is wrong use', async () => {
+  test('a file that is not there, is of another log, or a checkpoint that is none or of another log: wrong use', async () => {
     expect((await verify('ledger', at('none.ndjson'))).status).toBe(2);
+    await runCommand(
+      environmentOf(server),
+      ...['ledger', 'export', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.ndjson')],
+    );
+    const decisions = await verify('ledger', at('d.ndjson'));
+    expect([decisions.status, decisions.out, decisions.err]).toEqual([2, '', expect.stringContaining('--log decisions')]);
+    await runCommand(
+      environmentOf(server),
+      ...['ledger', 'checkpoint', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.checkpoint')],
+    );
+    for (const [file, why] of [
+      ['acme.ndjson', 'is no checkpoint'],
+      ['d.checkpoint', 'is a checkpoint of the log decisions'],
+    ] as const) {
+      const { status, err } = await verify(
+        'ledger',
+        at('acme.ndjson'),
+        '--checkpoint',
+        at(file),
+        '--verify-key',
+        at('instance.vkey'),
+      );
+      expect([status, err]).toEqual([2, expect.stringContaining(why)]);
+    }
   });
 });

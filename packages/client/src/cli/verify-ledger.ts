@@ -45,6 +45,7 @@ export const verifyLedger = command({
       publicKeys: trusted?.publicText,
     };
     const verdict = await walked(session, path, trust);
+    if (!verdict.ok && verdict.misfit) throw wrongUse(verdict.fault);
     session.answer(verdict.ok ? { whole: true, ...verdict, ok: undefined } : { whole: false, ...verdict, ok: undefined }, [
       sentenceOf(verdict),
     ]);
@@ -69,9 +70,14 @@ async function walked(session: Session, path: string, trust: Parameters<typeof w
   }
 }
 
+function asKept(heads: number): string {
+  if (heads === 0) return '';
+  return `, as ${heads === 1 ? 'the kept head says' : `all ${heads} kept heads say`}`;
+}
+
 function sentenceOf(verdict: LedgerVerdict): string {
   if (verdict.ok)
-    return `whole: ${verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`}${verdict.head === null ? '' : `, head ${verdict.head}`}`;
+    return `whole: ${verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`}${verdict.head === null ? '' : `, head ${verdict.head}`}${asKept(verdict.headsMet)}`;
   const where = verdict.seq === undefined ? 'broken' : `broken at seq ${verdict.seq}`;
   return `${where}: ${shortLine(verdict.fault, 900)}`;
 }

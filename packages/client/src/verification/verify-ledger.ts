@@ -1,4 +1,4 @@
-import { openCheckpoint, parseWitnessedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
+import { checkpointMisfit, openCheckpoint, parseWitnessedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import type { NoteKey } from '@countersign/core/domain/signed-note';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
@@ -32,6 +32,8 @@ export type LedgerVerdict =
       entries: number;
       /** Hash of the last row; null without rows. */
       head: string | null;
+      /** How many checkpoints and heads were given; the rows are as all of them say. */
+      headsMet: number;
     }
   | {
       ok: false;
@@ -40,25 +42,30 @@ export type LedgerVerdict =
       /** Number of the first bad row; undefined when all rows are whole and contradict what was kept. */
       seq: number | undefined;
       fault: string;
+      /** True when the lines are an export of another log than `log`, which says nothing of this one. */
+      misfit: boolean;
     };
 
 /**
  * Walks an export of the ledger, a line at a time, by the code that the server verifies with. Memory does not grow with the export.
- * @throws ConfigurationError when what was kept has not its form; whatever the source throws.
+ * @throws ConfigurationError when what was kept is no checkpoint or head of such a log; whatever the source throws.
  */
 export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {}): Promise<LedgerVerdict> {
   const log = trust.log ?? 'audit';
   const kept = [...keptHeads(trust, log)];
   const wrong = kept.find((each) => 'fault' in each);
-  if (wrong !== undefined && 'fault' in wrong) return { ok: false, entries: 0, seq: undefined, fault: wrong.fault };
+  if (wrong !== undefined && 'fault' in wrong)
+    return { ok: false, entries: 0, seq: undefined, fault: wrong.fault, misfit: false };
   const heads = kept.filter((each) => 'root' in each);
   const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, { log, kept: heads });
-  if (firstBad !== undefined) return { ok: false, entries, seq: firstBad.seq, fault: firstBad.reason };
-  if (contradiction !== undefined)
-    return { ok: false, entries, seq: undefined, fault: `${contradiction.source}: ${contradiction.reason}` };
+  const bad = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
+    return { ok: false, entries, seq, fault, misfit };
+  };
+  if (firstBad !== undefined) return bad(firstBad.reason, firstBad);
+  if (contradiction !== undefined) return bad(`${contradiction.source}: ${contradiction.reason}`, {});
   if (trust.tenantId !== undefined && tenantId !== undefined && tenantId !== trust.tenantId)
-    return { ok: false, entries, seq: undefined, fault: `it is the ledger of ${tenantId}, not of ${trust.tenantId}` };
-  return { ok: true, tenantId, entries, head };
+    return bad(`it is the ledger of ${tenantId}, not of ${trust.tenantId}`, {});
+  return { ok: true, tenantId, entries, head, headsMet: heads.length };
 }
 
 async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
@@ -78,6 +85,8 @@ function* keptHeads({ checkpoints = [], publicKeys, heads = [] }: LedgerTrust, l
   if (checkpoints.length === 0) return;
   const keys = readKeys(publicKeys);
   for (const [index, note] of checkpoints.entries()) {
+    const misfit = checkpointMisfit(note, log);
+    if (misfit !== undefined) throw new ConfigurationError(`checkpoints[${index}] ${misfit}`);
     const opened = openCheckpoint(note, keys, verifyEd25519, sha256);
     yield 'fault' in opened ? opened : { source: `checkpoint ${index + 1}`, ...opened.head };
   }

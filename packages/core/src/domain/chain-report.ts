@@ -6,6 +6,8 @@ export interface FirstBad {
   /** Number of the row: the one that should stand there. */
   seq: number;
   reason: string;
+  /** What was given is an export of another log than it is to be: nothing is said of either. */
+  misfit?: true;
 }
 
 /** Rows that are whole in themselves are not those that somebody kept a checkpoint of, or a stored one covers. */

@@ -51,6 +51,18 @@ export function openCheckpoint(
     : { head, key: opened.key };
 }
 
+/**
+ * Why a note cannot be a checkpoint of a log of this kind, whoever signed it; undefined when it can. Its workspace is not looked at: the
+ * ledger of another one under this name is what an exchange of two ledgers looks like, and no slip.
+ */
+export function checkpointMisfit(note: string, log: TreeLog): string | undefined {
+  const end = note.indexOf('\n\n');
+  const head = end === -1 ? undefined : parseCheckpointText(note.slice(0, end + 1));
+  if (head === undefined) return 'is no checkpoint';
+  const [, kind = 'audit'] = /^countersign\/[^/]+(?:\/([a-z]+))?$/.exec(head.origin) ?? [];
+  return kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
+}
+
 /** The three lines of a checkpoint; undefined when they are not. */
 export function parseCheckpointText(text: string): TreeHead | undefined {
   const [origin, size, root, ...rest] = text.split('\n');

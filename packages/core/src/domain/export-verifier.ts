@@ -1,5 +1,5 @@
 import { boundedLines, LINE_BYTES_MAX } from './bounded-lines.ts';
-import type { ChainReport } from './chain-report.ts';
+import type { ChainReport, FirstBad } from './chain-report.ts';
 import { ChainVerifier } from './chain-verifier.ts';
 import { decisionDigest } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
@@ -48,7 +48,7 @@ export async function verifyExport(
     for (const line of arrived) {
       const seq = entries + 1;
       const reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, lines, seq);
-      if (reason !== undefined) return report({ firstBad: { seq, reason } });
+      if (reason !== undefined) return report({ firstBad: (seq === 1 && ofAnotherLog(line, log)) || { seq, reason } });
       // Two more hashes a row, which nobody needs who kept nothing.
       if (kept.length > 0) tree.append(bytesOfHex(lines.head!));
       entries = seq;
@@ -56,6 +56,16 @@ export async function verifyExport(
     }
   }
   return report({ firstBad: undefined, contradiction: tree.end(log, lines.tenantId) });
+}
+
+/** An export of the other log, by its first line; undefined for everything else. */
+function ofAnotherLog(line: Uint8Array | 'too long', log: 'audit' | 'decisions'): FirstBad | undefined {
+  const text = line === 'too long' ? undefined : decoded(line);
+  const parsed = text === undefined ? undefined : parseLine(text);
+  const row = parsed !== undefined && 'row' in parsed && isObject(parsed.row) ? parsed.row : {};
+  const isOf = isObject(row.decision) ? 'decisions' : 'row_hash' in row ? 'audit' : undefined;
+  if (isOf === undefined || isOf === log) return undefined;
+  return { seq: 1, reason: `this is an export of the log ${isOf}, not of ${log}: give --log ${isOf}`, misfit: true };
 }
 
 function faultOf(line: Uint8Array, lines: Lines, seq: number): string | undefined {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Contradiction } from '@countersign/core/domain/chain-report';
-import { openCheckpoint, parseWitnessedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
+import { checkpointMisfit, openCheckpoint, parseWitnessedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
 import type { KeptHead } from '@countersign/core/domain/held-tree';
 import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
@@ -45,7 +45,10 @@ export function keptHeads(
     throw new WrongInput('--checkpoint needs --key: the public key that you kept says whose checkpoint it is');
   const heads = head.map((text) => headGiven(text, log));
   for (const path of checkpoint) {
-    const opened = openCheckpoint(readSmall(path, 'a file that can be read'), keys!, verifyEd25519, sha256);
+    const note = readSmall(path, 'a file that can be read');
+    const misfit = checkpointMisfit(note, log);
+    if (misfit !== undefined) throw new WrongInput(`${JSON.stringify(path)} ${misfit}`);
+    const opened = openCheckpoint(note, keys!, verifyEd25519, sha256);
     if ('fault' in opened) return { contradiction: { source: path, size: 0, reason: opened.fault } };
     heads.push({ source: path, ...opened.head });
   }

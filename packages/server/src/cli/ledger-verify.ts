@@ -10,6 +10,7 @@ import type { WalkDemand } from '../ledger/walk-log.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import type { LogName } from '../storage/ledger.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
+import { WrongInput } from '../workspace/wrong-input.ts';
 import { JSON_OPTION, LOG_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { readingFile } from './files.ts';
 import { examples } from './help.ts';
@@ -47,6 +48,8 @@ export function addVerify(group: Command, session: Session): void {
       keepHeapSmall();
       const progress = progressOn(session, asked.progress === true);
       const report = await reportOn(session, asked, progress).finally(progress.done);
+      // An export of another log says nothing of this one: it must not look like one that is broken.
+      if (report.firstBad?.misfit === true) throw new WrongInput(report.firstBad.reason);
       // Set first: a reader who has gone away must not turn a broken chain into a good one.
       session.ending = isWhole(report) ? 'ok' : 'broken';
       const met = (asked.checkpoint ?? []).length + (asked.head ?? []).length;
