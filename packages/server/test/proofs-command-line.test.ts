@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openCheckpoint, originOf, witnessedHead } from '@countersign/core/domain/checkpoint';
+import { openCheckpoint, originOf, signCheckpoint, witnessedHead } from '@countersign/core/domain/checkpoint';
 import { parseLogProof } from '@countersign/core/domain/log-proof';
 import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
 import { leafHash } from '@countersign/core/domain/merkle-tree';
@@ -86,6 +86,34 @@ describe('checkpoints and proofs', () => {
       expect(JSON.parse((await ledger('checkpoint', '--log', log, '--json')).out)).toMatchObject({ log, size, checkpoint: out });
     }
     expect((await ledger('checkpoint', '--log', 'keys')).out).toMatch(new RegExp(`^${originOf(tenantId, 'keys')}\n[1-9]`));
+  });
+
+  test('`ledger checkpoint --output` replaces only a checkpoint that it extends', async () => {
+    const again = (...args: string[]) => ledger('checkpoint', '--output', at('kept-again'), ...args);
+    expect(await again()).toMatchObject({ status: 0 });
+    const first = readFileSync(at('kept-again'), 'utf8');
+    await append(1);
+    expect(await again()).toMatchObject({ status: 0 });
+    const second = readFileSync(at('kept-again'), 'utf8');
+    expect(second).not.toBe(first);
+    for (const [held, args, status, why] of [
+      [second, ['--log', 'decisions'], 9, /no checkpoint of this log/],
+      [second.replace(/^— .*$/m, '— somebody AAAAAAA='), [], 9, /no checkpoint of this log/],
+      ['notes of mine\n', [], 9, /choose another name/],
+    ] as const) {
+      writeFileSync(at('kept-again'), held);
+      expect(await again(...args)).toEqual({ status, out: '', err: expect.stringMatching(why) });
+      expect(readFileSync(at('kept-again'), 'utf8')).toBe(held);
+    }
+    const [signer] = server.open.signer.keys;
+    for (const size of [20, 4000]) {
+      const other = signCheckpoint({ origin: originOf(tenantId, 'audit'), size, root: new Uint8Array(32) }, [signer!], sha256);
+      writeFileSync(at('kept-again'), other);
+      expect(await again()).toEqual({ status: 1, out: '', err: expect.stringMatching(/is not the one of the checkpoint in/) });
+      expect(readFileSync(at('kept-again'), 'utf8')).toBe(other);
+    }
+    const nowhere = await ledger('checkpoint', '--output', at('nowhere/kept'));
+    expect(nowhere).toEqual({ status: 2, out: '', err: expect.stringMatching(/there is no folder ".*nowhere"; make it first/) });
   });
 
   test('`ledger prove` prints a proof that leads from the row to the checkpoint; of a row that is not there none', async () => {

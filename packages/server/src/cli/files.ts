@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { ExitError } from '../exit-codes.ts';
 
 /** Reads a file as a stream, `-` for standard input, for the time of `work`. */
@@ -48,6 +49,9 @@ async function isNoFile(path: string): Promise<boolean> {
 async function usable<T>(verb: 'read' | 'write', path: string, work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
-    throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(path)}: ${error.message}`, { cause: error });
+    const why = verb === 'write' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? noFolder(path) : error.message;
+    throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(path)}: ${why}`, { cause: error });
   });
 }
+
+const noFolder = (path: string): string => `there is no folder ${JSON.stringify(dirname(path))}; make it first`;

@@ -10,6 +10,7 @@ import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION, LOG_OPTION, parseSeq, WORKSPACE_OPTION } from './arguments.ts';
 import { writingFile } from './files.ts';
 import { examples } from './help.ts';
+import { refuseToForget } from './kept-checkpoint.ts';
 import { addVerify, entries } from './ledger-verify.ts';
 import type { Session } from './session.ts';
 
@@ -62,13 +63,15 @@ function addCheckpoint(group: Command, session: Session): void {
     .description('Print the signed checkpoint over every row of a log there is now. Keep it where nobody here can write.')
     .requiredOption(...WORKSPACE_OPTION)
     .addOption(LOG_OPTION())
-    .option('--output <file>', 'file to write instead of stdout; takes its name when it is complete')
+    .option('--output <file>', 'file to write instead of stdout; an older checkpoint there is replaced when this one extends it')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('ledger checkpoint --workspace acme --output kept/acme.checkpoint'))
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
-      const { size, root, note, signedAt } = await session.withWorkspace(workspace, (database, tenant) =>
-        checkpointOver(database, tenant.id, log),
-      );
+      const { size, root, note, signedAt } = await session.withWorkspace(workspace, async (database, tenant) => {
+        const fresh = await checkpointOver(database, tenant.id, log);
+        if (output !== undefined) await refuseToForget(output, database, { tenantId: tenant.id, log, size: fresh.size });
+        return fresh;
+      });
       if (output !== undefined) await writingFile(output, (write) => write(note));
       const said = { log, size, root: Buffer.from(root).toString('base64'), signed_at: signedAt };
       if (session.json)

@@ -1,0 +1,44 @@
+import { readFileSync, statSync } from 'node:fs';
+import { openCheckpoint, originOf, type TreeHead } from '@countersign/core/domain/checkpoint';
+import { sameBytes } from '@countersign/core/domain/signed-note';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { sha256, verifyEd25519 } from '../digests.ts';
+import { noteKeysOf } from '../instance-signer.ts';
+import { LogRewrittenError, storedRoot } from '../ledger/log-tree.ts';
+import type { OpenDatabase } from '../open-database.ts';
+import type { LogName } from '../storage/ledger.ts';
+import { listSigningKeys } from '../storage/signing-keys.ts';
+import { Refusal } from '../workspace/refusal.ts';
+
+/**
+ * Refuses to put a checkpoint in the place of one that it does not extend: the old one may be all that shows what the log once was.
+ * @param size rows that the new checkpoint covers.
+ */
+export async function refuseToForget(
+  path: string,
+  database: OpenDatabase,
+  { tenantId, log, size }: { tenantId: string; log: LogName; size: number },
+): Promise<void> {
+  const note = textAt(path);
+  if (note === undefined) return;
+  const before = await keptHead(note, database, originOf(tenantId, log));
+  const name = JSON.stringify(path);
+  if (before === undefined)
+    throw new Refusal(`${name} is there and is no checkpoint of this log by this instance; choose another name, or move it away`);
+  const root =
+    before.size > size ? undefined : await inTenantTransaction(database.pool, tenantId, (tx) => storedRoot(tx, log, before.size));
+  if (root === undefined || !sameBytes(root, before.root))
+    throw new LogRewrittenError(
+      `the log ${log} is not the one of the checkpoint in ${name}, which was left as it is: keep it as evidence`,
+    );
+}
+
+/** What a file holds; undefined where none is, and for devices and pipes, which keep nothing. */
+const textAt = (path: string): string | undefined =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(path, 'utf8') : undefined;
+
+async function keptHead(note: string, { signer, ledgerPool }: OpenDatabase, origin: string): Promise<TreeHead | undefined> {
+  const keys = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
+  const opened = openCheckpoint(note, keys, verifyEd25519, sha256);
+  return 'head' in opened && opened.head.origin === origin ? opened.head : undefined;
+}
