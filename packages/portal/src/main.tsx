@@ -8,12 +8,15 @@ import './theme/fonts.css';
 import './theme/tokens.css';
 import './theme/base.css';
 import { queryClient, whenSignedOut } from './api/query-client.ts';
+import { holdsTyped } from './forms/typed-forms.ts';
 import { router } from './router.tsx';
 import { colorSchemeManager, theme } from './theme/theme.ts';
+import { toast } from './toasts/toasts.tsx';
 
-// A call says that nobody is signed in: to the sign-in, and back here afterwards. What was typed stays in no form that is left,
-// so this happens on reading alone, or where an act was refused because the session had ended.
-whenSignedOut(() => {
+// A call says that nobody is signed in: to the sign-in, and back here afterwards. A form that is left keeps nothing of what was
+// typed, so while one holds something it is said and no more: whoever signs in again in another tab goes on here.
+whenSignedOut((problem) => {
+  if (holdsTyped()) return toast.problem(problem.message);
   const { pathname, href } = router.state.location;
   if (pathname === '/sign-in' || pathname === '/link') return;
   void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { to: href }, replace: true });

@@ -36,17 +36,46 @@ test('a fault of the server is said with its request id, and the retry shows the
   await page.getByText('No agents yet').waitFor();
 });
 
+/** Comes back to the tab a minute later: what the page shows is old, and asked for again. */
+const COME_BACK = `(() => {
+  const now = Date.now();
+  Date.now = () => now + 60_000;
+  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+})()`;
+
 test('a session that ended sends a reader to the sign-in, and leaves a form with what was typed', async () => {
   const workspace = await newWorkspace();
   const { page, id } = await workspace.visit('admin', 'settings');
   await page.getByLabel('Name').fill('typed already');
   await workspace.server.database.sql('DELETE FROM countersign.sessions WHERE person_id = $1', [id]);
+  await page.evaluate(COME_BACK);
+  await page.getByRole('region', { name: 'Messages' }).getByText('nothing you typed is lost').waitFor();
+  expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByText('You are signed out. Sign in again in another tab').waitFor();
+  await page.getByRole('main').getByText('You are signed out. Sign in again in another tab').waitFor();
   expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
   await page.getByRole('link', { name: 'Runs' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(new URL(page.url()).searchParams.get('to')).toContain('/runs');
+});
+
+test('a dialog that holds text outlives the end of the session, and is sent when somebody has signed in again', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
+  const { page } = await workspace.visit('admin', 'incidents');
+  await page.getByRole('button', { name: 'Open an incident' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('combobox', { name: 'Agent' }).click();
+  await page.getByRole('option', { name: 'support-bot' }).click();
+  await dialog.getByLabel('What happened').fill('Promised a refund.');
+  const signedOut = { status: 401, json: { error: 'unauthorized', issues: [] } };
+  await page.context().route('**/api/portal/**', (route) => route.fulfill(signedOut));
+  await page.evaluate(COME_BACK);
+  await page.getByRole('region', { name: 'Messages' }).getByText('nothing you typed is lost').waitFor();
+  expect(await dialog.getByLabel('What happened').inputValue()).toBe('Promised a refund.');
+  await page.context().unroute('**/api/portal/**');
+  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
 });
 
 test('a workspace without data says on each page what to send and how', async () => {

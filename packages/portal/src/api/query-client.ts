@@ -1,10 +1,10 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { toast } from '../toasts/toasts.tsx';
-import { asProblem } from './problem.ts';
+import { asProblem, type Problem } from './problem.ts';
 
 /** What happens when a call says that nobody is signed in; set by main.tsx, which knows the router. */
-let onSignedOut: () => void = () => undefined;
-export const whenSignedOut = (act: () => void): void => {
+let onSignedOut: (problem: Problem) => void = () => undefined;
+export const whenSignedOut = (act: (problem: Problem) => void): void => {
   onSignedOut = act;
 };
 
@@ -32,5 +32,6 @@ export const queryClient = new QueryClient({
 });
 
 function leaveIfSignedOut(error: unknown): void {
-  if (asProblem(error).kind === 'signed-out') onSignedOut();
+  const problem = asProblem(error);
+  if (problem.kind === 'signed-out') onSignedOut(problem);
 }

@@ -3,6 +3,7 @@ import type { ReactNode, SubmitEvent } from 'react';
 import { Notice } from '../pieces/notice.tsx';
 import { issueElsewhere } from './field-issues.ts';
 import styles from './form.module.css';
+import { useTyped } from './typed-forms.ts';
 
 /**
  * A form that keeps what was typed whatever happens: it is sent as it is, and what the server refuses is said at its field
@@ -20,13 +21,14 @@ export function Form(props: {
 }) {
   const { onSubmit, error, fields, pending, submit, danger = false, onCancel, children } = props;
   const elsewhere = issueElsewhere(error, fields);
+  const noteTyped = useTyped({ pending, error });
   const send = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (!pending) onSubmit();
   };
   return (
     // The browser's own checks would speak its language and hide the server's reasons.
-    <form noValidate onSubmit={send} className={styles.form}>
+    <form noValidate onSubmit={send} onInput={noteTyped} className={styles.form}>
       {children}
       {elsewhere !== undefined && (
         <Notice kind="problem" role="alert">

@@ -26,10 +26,12 @@ export function SettingsPage() {
   return (
     <>
       <PageHeader title="Workspace" lead="Its name can change; its id stands under every hash and never does." />
-      {settings.isError ? (
-        <ProblemNotice problem={settings.error} retry={() => void settings.refetch()} />
-      ) : settings.data === undefined ? (
-        <BlockSkeleton height={180} />
+      {settings.data === undefined ? (
+        settings.isError ? (
+          <ProblemNotice problem={settings.error} retry={() => void settings.refetch()} />
+        ) : (
+          <BlockSkeleton height={180} />
+        )
       ) : (
         <div className={styles.column}>
           <Panel title="Identity">
