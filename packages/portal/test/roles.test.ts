@@ -51,7 +51,15 @@ test('an approver decides about evaluations, and is offered nothing that is an a
 test('somebody of another workspace sees that it is not theirs, and nothing of it', async () => {
   const workspace = await newWorkspace();
   const other = await workspace.server.workspace('other');
-  const { page } = await workspace.visit('admin');
-  await page.goto(`/w/${other}/runs`);
-  await page.getByText('You do not belong to this workspace, or it does not exist.').waitFor();
+  const { page, faults } = await workspace.visit('admin', '');
+  for (const path of [`/w/${other}/runs`, '/w/x']) {
+    await page.goto(path);
+    await page.getByRole('heading', { name: 'Not your workspace', level: 1 }).waitFor();
+    await page.getByText('You do not belong to this workspace, or it does not exist.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  }
+  expect(await page.getByRole('navigation', { name: 'Workspaces' }).getByRole('link').allInnerTexts()).toEqual(['← acme']);
+  await page.getByRole('link', { name: 'To your workspaces' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  expect(faults).toEqual([]);
 });

@@ -8,15 +8,17 @@ import { Wordmark } from './wordmark.tsx';
 
 /**
  * The frame of all pages behind the sign-in: wordmark, what stands in the bar (`top`: the workspace, `children`: its pages), the
- * person. At phone width the bar folds away behind a burger.
+ * person. At phone width the bar folds away behind a burger. `page`: what stands in place of the address's own page.
  */
 export function Frame({
   person,
   top,
+  page = <Outlet />,
   children,
 }: {
   person: Session['person'];
   top?: ReactNode;
+  page?: ReactNode;
   children: (close: () => void) => ReactNode;
 }) {
   const [open, setOpen] = useState(false);
@@ -58,7 +60,7 @@ export function Frame({
         </div>
       </header>
       <main id="page" className={styles.page} tabIndex={-1}>
-        <Outlet />
+        {page}
       </main>
     </div>
   );

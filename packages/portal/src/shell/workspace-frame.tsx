@@ -2,11 +2,12 @@ import { useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { asProblem } from '../api/problem.ts';
 import { HereContext, useSession } from '../api/session.ts';
-import { Notice } from '../pieces/notice.tsx';
+import { PageHeader } from '../pieces/page-header.tsx';
 import { ProblemNotice } from '../pieces/problem-notice.tsx';
 import { Frame } from './frame.tsx';
 import { rememberWorkspace } from './last-workspace.ts';
 import { Navigation } from './navigation.tsx';
+import { OwnWorkspaces } from './own-workspaces.tsx';
 import { WorkspaceSwitcher } from './workspace-switcher.tsx';
 
 /** The frame of a workspace's pages: who is signed in, the workspace of the address, and its pages. */
@@ -24,13 +25,8 @@ export function WorkspaceFrame() {
   }
   if (membership === undefined) {
     return (
-      <Frame person={session.data.person}>
-        {() => (
-          <Notice kind="quiet" title="Not your workspace">
-            <p>You do not belong to this workspace, or it does not exist.</p>
-            <a href="/">To your workspaces</a>
-          </Notice>
-        )}
+      <Frame person={session.data.person} page={<NotYours />}>
+        {() => <OwnWorkspaces memberships={session.data.memberships} />}
       </Frame>
     );
   }
@@ -43,6 +39,14 @@ export function WorkspaceFrame() {
   );
 }
 
+/** In place of every page of a workspace that is another's: its own pages could not even ask. */
+const NotYours = () => (
+  <>
+    <PageHeader title="Not your workspace" lead="You do not belong to this workspace, or it does not exist." />
+    <a href="/">To your workspaces</a>
+  </>
+);
+
 /** The frame of pages that belong to no workspace: the person's account. */
 export function PersonFrame() {
   const session = useSession();
@@ -52,20 +56,5 @@ export function PersonFrame() {
       <ProblemNotice problem={problem} retry={() => void session.refetch()} />
     );
   }
-  return (
-    <Frame person={session.data.person}>
-      {() => (
-        <nav aria-label="Workspaces">
-          <h2 className="visually-hidden">Your workspaces</h2>
-          <ul className="stack tight">
-            {session.data.memberships.map(({ workspace }) => (
-              <li key={workspace.id}>
-                <a href={`/w/${workspace.id}`}>← {workspace.name}</a>
-              </li>
-            ))}
-          </ul>
-        </nav>
-      )}
-    </Frame>
-  );
+  return <Frame person={session.data.person}>{() => <OwnWorkspaces memberships={session.data.memberships} />}</Frame>;
 }
