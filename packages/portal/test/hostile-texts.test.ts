@@ -3,9 +3,10 @@ import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
 import { openWindow } from './window.ts';
 
-/** What would run if a page took it for markup, and what turns all that follows around if nothing holds it. */
+/** What would run if a page took it for markup, what turns all that follows around if nothing holds it, and what has no place to break. */
 const TURNED = '\u202eturned';
-const HOSTILE = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'><svg/onload=window.hacked=1> {{7*7}} ${TURNED}`;
+const UNBROKEN = 'longer-than-any-column'.repeat(4);
+const HOSTILE = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'><svg/onload=window.hacked=1> {{7*7}} ${UNBROKEN} ${TURNED}`;
 const LINK = 'javascript:window.hacked=1';
 
 let workspace: Workspace;
@@ -86,7 +87,7 @@ beforeAll(async () => {
   });
 });
 
-/** Looks, in the page, for scripts that ran, elements that came of texts, links that would run, and texts that turn what follows around. */
+/** Looks, in the page, for scripts that ran, elements that came of texts, links that would run, texts that turn what follows around, and tables with columns out of sight. */
 const LOOK = `(() => {
   const found = [];
   if ('hacked' in window) found.push('a script ran');
@@ -102,10 +103,14 @@ const LOOK = `(() => {
     const behind = nextSibling?.textContent.trim() ?? '';
     if (!isHeld || behind !== '') found.push('turns around what is behind <' + holder.tagName + ' class="' + holder.className + '">: ' + behind);
   }
+  for (const table of document.querySelectorAll('table')) {
+    const { scrollWidth, clientWidth } = table.parentElement;
+    if (scrollWidth > clientWidth) found.push(table.getAttribute('aria-label') + ': ' + (scrollWidth - clientWidth) + ' pixels out of sight');
+  }
   return [...new Set(found)];
 })()`;
 
-test('texts from elsewhere are shown as texts on every page: nothing of them runs, leads away or turns around what stands beside it', async () => {
+test('texts from elsewhere are shown as texts on every page: nothing of them runs, leads away, turns around what stands beside it or moves it out of sight', async () => {
   const { page, faults } = await workspace.visit('admin');
   const dialogs: string[] = [];
   page.on('dialog', (dialog) => {

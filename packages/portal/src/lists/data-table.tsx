@@ -7,7 +7,7 @@ export interface Column<T> {
   cell: (item: T) => ReactNode;
   /** Figures stand to the right. */
   numeric?: boolean;
-  /** Takes the room that is left. */
+  /** Takes the room that is left; what is longer than that is broken into lines. */
   wide?: boolean;
   /** Takes a whole line of the cards at phone width. */
   line?: boolean;
@@ -39,11 +39,12 @@ export function DataTable<T>(props: {
         <tbody>
           {items.map((item) => (
             <tr key={keyOf(item)}>
-              {columns.map(({ title, cell, numeric, line, wideOnly }, index) => (
+              {columns.map(({ title, cell, numeric, wide, line, wideOnly }, index) => (
                 <td
                   key={title}
                   data-title={index === 0 ? undefined : title}
                   data-numeric={numeric}
+                  data-wide={wide}
                   data-line={line}
                   data-wide-only={wideOnly}
                 >

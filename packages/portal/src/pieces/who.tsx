@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { keyNameQuery, membersQuery } from '../api/people.ts';
 import { useHere, useMay } from '../api/session.ts';
-import styles from './who.module.css';
+import { Cut } from './cut.tsx';
 
 /** Who wrote or decided something, from `user:<id>`, `key:<prefix>`, `operator` or `system:…`: a name where there is one. */
 export function Who({ by }: { by: string | null }) {
@@ -13,11 +13,7 @@ export function Who({ by }: { by: string | null }) {
   if (id !== undefined) {
     const name =
       id === person.id ? `${person.name} (you)` : (members?.find(({ person_id }) => person_id === id)?.name ?? 'a former member');
-    return (
-      <span className={styles.person} data-hint={`${name}, ${by}`}>
-        {name}
-      </span>
-    );
+    return <Cut text={name} hint={`${name}, ${by}`} />;
   }
   if (by.startsWith('key:')) return <KeyBehind prefix={by.slice(4)} />;
   if (by === 'operator')
@@ -34,14 +30,7 @@ function KeyBehind({ prefix }: { prefix: string }) {
   const { workspace } = useHere();
   const admin = useMay('admin');
   const name = useQuery(keyNameQuery(workspace.id, prefix)).data?.name;
-  const shown =
-    name === undefined ? (
-      <code>{prefix}</code>
-    ) : (
-      <span className={styles.person} data-hint={`${name}, key ${prefix}`}>
-        {name}
-      </span>
-    );
+  const shown = name === undefined ? <code>{prefix}</code> : <Cut text={name} hint={`${name}, key ${prefix}`} />;
   return (
     <span className="nowrap">
       key{' '}

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { Item } from '../../api/call.ts';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
+import { Cut } from '../../pieces/cut.tsx';
 import { percent } from '../../pieces/figures.ts';
 import { ApprovalState } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
@@ -18,7 +19,7 @@ export const approvalColumns = (workspace: string): Column<Approval>[] => [
         to="/w/$workspace/approvals/$evaluation"
         params={{ workspace, evaluation: evaluation.id }}
       >
-        {agent.name}
+        <Cut text={agent.name} />
       </Link>
     ),
   },

@@ -56,8 +56,8 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
           keyOf={({ what }) => what}
           columns={[
             { title: 'What', cell: ({ what }) => <strong className="nowrap">{WORDS[what]}</strong> },
-            { title: 'Before', cell: ({ what, before }) => <Fact what={what} value={before} /> },
-            { title: 'Now', cell: ({ what, now }) => <Fact what={what} value={now} /> },
+            { title: 'Before', wide: true, cell: ({ what, before }) => <Fact what={what} value={before} /> },
+            { title: 'Now', wide: true, cell: ({ what, now }) => <Fact what={what} value={now} /> },
             {
               title: 'Difference',
               numeric: true,

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { Item } from '../../api/call.ts';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
+import { Cut } from '../../pieces/cut.tsx';
 import { percent } from '../../pieces/figures.ts';
 import { ApprovalState, EvaluationState } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
@@ -29,8 +30,7 @@ export const evaluationColumns = (
     ? [
         {
           title: 'Agent',
-          cell: ({ agent }: Evaluation) =>
-            agent === null ? <span className="faint">none</span> : <span className="nowrap">{agent.name}</span>,
+          cell: ({ agent }: Evaluation) => (agent === null ? <span className="faint">none</span> : <Cut text={agent.name} />),
         },
       ]
     : []),

@@ -7,6 +7,7 @@ import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { FilterBar } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
+import { Cut } from '../../pieces/cut.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { SeverityState } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
@@ -71,9 +72,13 @@ const columnsOf = (workspace: string): Column<Violation>[] => [
       </>
     ),
   },
-  { title: 'Agent', cell: ({ agent }) => agent?.name ?? <span className="faint">–</span> },
+  { title: 'Agent', cell: ({ agent }) => (agent === null ? <span className="faint">–</span> : <Cut text={agent.name} />) },
   { title: 'Severity', cell: ({ severity }) => <SeverityState severity={severity} /> },
-  { title: 'Run', cell: ({ trace_id }) => trace_id ?? <span className="faint">–</span>, wideOnly: true },
+  {
+    title: 'Run',
+    cell: ({ trace_id }) => (trace_id === null ? <span className="faint">–</span> : <Cut text={trace_id} />),
+    wideOnly: true,
+  },
   { title: 'Recorded by', cell: ({ recorded_by }) => <Who by={recorded_by} />, wideOnly: true },
   { title: 'Recorded', cell: ({ recorded_at }) => <When at={recorded_at} /> },
 ];

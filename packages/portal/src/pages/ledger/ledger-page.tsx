@@ -10,6 +10,7 @@ import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
+import { Cut } from '../../pieces/cut.tsx';
 import { Identifier } from '../../pieces/identifier.tsx';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
@@ -101,7 +102,7 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
     title: 'Entry',
     cell: ({ seq, action }) => (
       <Link className={`${rowLink} nowrap`} to="/w/$workspace/ledger/$seq" params={{ workspace, seq: String(seq) }}>
-        <span className="faint num">{seq}</span> {action}
+        <span className="faint num">{seq}</span> <Cut text={action} long />
       </Link>
     ),
   },

@@ -2,6 +2,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { Item } from '../../api/call.ts';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
+import { Cut } from '../../pieces/cut.tsx';
 import { count, dollars, duration } from '../../pieces/figures.ts';
 import { Outcome } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
@@ -15,8 +16,7 @@ export const runColumns = (workspace: string, { withAgent = true }: { withAgent?
     ? [
         {
           title: 'Agent',
-          cell: ({ agent }: Run) =>
-            agent === null ? <span className="faint">none</span> : <span className="nowrap">{agent.name}</span>,
+          cell: ({ agent }: Run) => (agent === null ? <span className="faint">none</span> : <Cut text={agent.name} />),
         },
       ]
     : []),
