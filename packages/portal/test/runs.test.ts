@@ -82,6 +82,32 @@ test('filters and pages of the list stand in the address, and Back goes back', a
   await expect.poll(() => rows.first().innerText()).not.toBe(first);
   await page.goBack();
   await expect.poll(() => rows.first().innerText()).toBe(first);
+
+  // "Previous page" is the page before, also after Back and after a reload; whoever came by a link goes to the first.
+  const trace = async () => (await rows.first().innerText()).split('\n')[0];
+  const tops = [await trace()];
+  for (const _page of [2, 3]) {
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await expect.poll(trace).not.toBe(tops.at(-1));
+    tops.push(await trace());
+  }
+  expect(await page.evaluate('window.scrollY')).toBe(0);
+  await page.goBack();
+  await expect.poll(trace).toBe(tops[1]);
+  await page.getByRole('button', { name: 'Previous page' }).click();
+  await expect.poll(trace).toBe(tops[0]);
+  await page.goBack();
+  await page.getByRole('button', { name: 'Next page' }).click();
+  await expect.poll(trace).toBe(tops[2]);
+  await page.reload();
+  await page.getByRole('button', { name: 'Previous page' }).click();
+  await expect.poll(trace).toBe(tops[1]);
+  const second = page.url();
+  await page.goto('about:blank');
+  await page.goto(second);
+  await page.getByRole('button', { name: 'First page' }).click();
+  await expect.poll(trace).toBe(tops[0]);
+
   await page.getByLabel('Outcome').selectOption('failure');
   await page.waitForURL(/outcome=failure/);
   await expect.poll(() => rows.count()).toBe(12);

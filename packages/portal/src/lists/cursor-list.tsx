@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
-import { type ReactNode, useRef } from 'react';
+import type { ReactNode } from 'react';
 import { ProblemNotice } from '../pieces/problem-notice.tsx';
 import styles from './cursor-list.module.css';
 import { type Column, DataTable } from './data-table.tsx';
@@ -27,7 +27,6 @@ export function CursorList<T>(props: {
   empty: ReactNode;
 }) {
   const { label, queryKey, load, filters, columns, keyOf, empty } = props;
-  const before = useRef<(string | undefined)[]>([]);
   const list = useQuery({
     queryKey: [...queryKey, filters.values, filters.cursor ?? null],
     queryFn: ({ signal }) => load(filters.cursor, signal),
@@ -53,28 +52,31 @@ export function CursorList<T>(props: {
       </EmptyState>
     );
   }
-  const older = () => {
-    before.current.push(filters.cursor);
-    filters.goTo(next ?? undefined);
-  };
   return (
     <>
       <DataTable label={label} columns={columns} items={items} keyOf={keyOf} dimmed={list.isPlaceholderData} />
-      {(next !== null || filters.cursor !== undefined) && (
-        <nav className={styles.pager} aria-label={`Pages of ${label}`}>
-          <Button
-            variant="default"
-            size="xs"
-            disabled={filters.cursor === undefined}
-            onClick={() => filters.goTo(before.current.pop())}
-          >
-            Previous page
-          </Button>
-          <Button variant="default" size="xs" disabled={next === null} onClick={older}>
-            Next page
-          </Button>
-        </nav>
-      )}
+      {(next !== null || filters.cursor !== undefined) && <Pager label={label} filters={filters} next={next} />}
     </>
+  );
+}
+
+/** The ways to the pages beside this one. Whoever came by a link has gone through none: from there it leads to the first. */
+function Pager({ label, filters, next }: { label: string; filters: Filters<string>; next: string | null }) {
+  const { cursor, pagesBefore, goTo } = filters;
+  const back = () => goTo(pagesBefore.at(-1) || undefined, pagesBefore.slice(0, -1));
+  return (
+    <nav className={styles.pager} aria-label={`Pages of ${label}`}>
+      <Button variant="default" size="xs" disabled={cursor === undefined} onClick={back}>
+        {cursor !== undefined && pagesBefore.length === 0 ? 'First page' : 'Previous page'}
+      </Button>
+      <Button
+        variant="default"
+        size="xs"
+        disabled={next === null}
+        onClick={() => goTo(next ?? undefined, [...pagesBefore, cursor ?? ''])}
+      >
+        Next page
+      </Button>
+    </nav>
   );
 }

@@ -1,4 +1,11 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
+
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** Where the pages of a list began that were gone through to the one of the address. */
+    pagesBefore?: readonly string[];
+  }
+}
 
 /** The filters of a list, kept in the address bar: a link shows the same list to somebody else, and Back goes back. */
 export interface Filters<N extends string> {
@@ -10,28 +17,38 @@ export interface Filters<N extends string> {
   clear: () => void;
   /** Where the page of the list begins; undefined for the first one. */
   cursor: string | undefined;
-  /** Goes on to the page that begins there. */
-  goTo: (cursor: string | undefined) => void;
+  /**
+   * Where the pages began that were gone through to this one, the first one with ''. Kept in the browser's history beside the address:
+   * it goes back with Back, and stays over a reload. Empty where a link led here.
+   */
+  pagesBefore: readonly string[];
+  /** Goes to the page that begins there, at its top. */
+  goTo: (cursor: string | undefined, pagesBefore: readonly string[]) => void;
 }
+
+const NONE: readonly string[] = [];
 
 /** Reads and writes the filters of these names in the address bar. */
 export function useFilters<const N extends string>(names: readonly N[]): Filters<N> {
   const search = useSearch({ strict: false }) as Record<string, string | undefined>;
+  const pagesBefore = useLocation({ select: ({ state }) => state.pagesBefore }) ?? NONE;
   const navigate = useNavigate();
   const values: Partial<Record<N, string>> = {};
   for (const name of names) {
     const value = search[name];
     if (value !== undefined && value !== '') values[name] = value;
   }
-  const go = (next: Record<string, string | undefined>, replace: boolean) =>
-    void navigate({ to: '.', search: () => withoutEmpty(next) as never, replace, resetScroll: false });
+  const filter = (next: Record<string, string | undefined>) =>
+    void navigate({ to: '.', search: () => withoutEmpty(next) as never, replace: true, resetScroll: false });
   return {
     values,
     any: Object.keys(values).length > 0,
-    set: (patch) => go({ ...search, cursor: undefined, ...patch }, true),
-    clear: () => go({ ...search, cursor: undefined, ...Object.fromEntries(names.map((name) => [name, undefined])) }, true),
+    set: (patch) => filter({ ...search, cursor: undefined, ...patch }),
+    clear: () => filter({ ...search, cursor: undefined, ...Object.fromEntries(names.map((name) => [name, undefined])) }),
     cursor: search.cursor,
-    goTo: (cursor) => go({ ...search, cursor }, false),
+    pagesBefore,
+    goTo: (cursor, before) =>
+      void navigate({ to: '.', search: () => withoutEmpty({ ...search, cursor }) as never, state: { pagesBefore: before } }),
   };
 }
 
