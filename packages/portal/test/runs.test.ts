@@ -113,4 +113,18 @@ test('filters and pages of the list stand in the address, and Back goes back', a
   await expect.poll(() => rows.count()).toBe(12);
   await page.getByRole('button', { name: 'Clear', exact: true }).click();
   await expect.poll(() => rows.count()).toBe(50);
+
+  // A pause behind a blank eats no blank, and what was cleared is not asked for a moment later.
+  const search = page.getByRole('textbox', { name: 'Search' });
+  await search.pressSequentially('run-7 ');
+  await page.waitForURL(/text=run-7/);
+  await expect.poll(() => rows.count()).toBe(11);
+  await search.pressSequentially('x');
+  expect(await search.inputValue()).toBe('run-7 x');
+  await page.getByRole('button', { name: 'Clear Search' }).click();
+  await expect.poll(() => rows.count()).toBe(50);
+  await search.pressSequentially('run-7');
+  await page.getByRole('button', { name: 'Clear Search' }).click();
+  await page.waitForTimeout(500);
+  expect([await search.inputValue(), new URL(page.url()).search]).toEqual(['', '']);
 });

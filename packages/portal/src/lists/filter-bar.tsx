@@ -1,7 +1,7 @@
 import { CloseButton, NativeSelect, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { Children, type ReactNode, useEffect, useState } from 'react';
+import { Children, type ReactNode, useEffect, useRef, useState } from 'react';
 import styles from './filter-bar.module.css';
 import type { Filters } from './use-filters.ts';
 
@@ -45,8 +45,24 @@ export function FilterText<N extends string>({
 }) {
   const held = filters.values[name] ?? '';
   const [typed, setTyped] = useState(held);
-  useEffect(() => setTyped(held), [held]);
-  const ask = useDebouncedCallback((text: string) => filters.set({ [name]: text.trim() || undefined } as never), TYPING_MS);
+  const asked = useRef(held);
+  const ask = (text: string) => {
+    asked.current = text.trim();
+    filters.set({ [name]: asked.current || undefined } as never);
+  };
+  const askSoon = useDebouncedCallback(ask, TYPING_MS);
+  const clear = () => {
+    askSoon.cancel();
+    setTyped('');
+    ask('');
+  };
+  useEffect(() => {
+    // What comes back of one's own asking has lost its blanks, and may be older than what was typed since.
+    if (held === asked.current) return;
+    asked.current = held;
+    askSoon.cancel();
+    setTyped(held);
+  }, [held, askSoon]);
   return (
     <TextInput
       size="xs"
@@ -54,14 +70,10 @@ export function FilterText<N extends string>({
       placeholder={placeholder ?? label}
       value={typed}
       leftSection={<IconSearch size={14} aria-hidden />}
-      rightSection={
-        typed === '' ? undefined : (
-          <CloseButton size="xs" aria-label={`Clear ${label}`} onClick={() => filters.set({ [name]: undefined } as never)} />
-        )
-      }
+      rightSection={typed === '' ? undefined : <CloseButton size="xs" aria-label={`Clear ${label}`} onClick={clear} />}
       onChange={({ currentTarget }) => {
         setTyped(currentTarget.value);
-        ask(currentTarget.value);
+        askSoon(currentTarget.value);
       }}
     />
   );
