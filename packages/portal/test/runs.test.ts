@@ -127,4 +127,9 @@ test('filters and pages of the list stand in the address, and Back goes back', a
   await page.getByRole('button', { name: 'Clear Search' }).click();
   await page.waitForTimeout(500);
   expect([await search.inputValue(), new URL(page.url()).search]).toEqual(['', '']);
+
+  // Neither a day nor a moment: no filter.
+  await page.goto(`/w/${workspace.id}/runs?from=2026-13-45&to=2026-02-30&since=yesterday`);
+  await expect.poll(() => rows.count()).toBe(50);
+  expect(await page.getByRole('button', { name: 'Clear', exact: true }).count()).toBe(0);
 });

@@ -36,7 +36,7 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
   const values: Partial<Record<N, string>> = {};
   for (const name of names) {
     const value = search[name];
-    if (value !== undefined && value !== '') values[name] = value;
+    if (value !== undefined && value !== '' && isMeant(name, value)) values[name] = value;
   }
   const filter = (next: Record<string, string | undefined>) =>
     void navigate({ to: '.', search: () => withoutEmpty(next) as never, replace: true, resetScroll: false });
@@ -52,10 +52,17 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
   };
 }
 
+/** A day or a moment that there is not, from an address that was typed or cut off, filters nothing. */
+function isMeant(name: string, value: string): boolean {
+  if (name === 'from' || name === 'to') return startOfDay(value) !== undefined;
+  if (name === 'since' || name === 'before') return !Number.isNaN(Date.parse(value));
+  return true;
+}
+
 const withoutEmpty = (search: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
 
-/** The first moment of a day of the reader's calendar, as the API takes it; `after` counts days on. */
+/** The first moment of a day of the reader's calendar, as the API takes it; `after` counts days on. Undefined for a day that there is not. */
 export function startOfDay(date: string | undefined, after = 0): string | undefined {
   const [year, month, day] =
     /^(\d{4})-(\d\d)-(\d\d)$/
@@ -63,5 +70,8 @@ export function startOfDay(date: string | undefined, after = 0): string | undefi
       ?.slice(1)
       .map(Number) ?? [];
   if (year === undefined || month === undefined || day === undefined) return undefined;
+  // The calendar rolls over what is too much: the 45th of a thirteenth month is a day of next February.
+  const start = new Date(year, month - 1, day);
+  if (start.getFullYear() !== year || start.getMonth() !== month - 1 || start.getDate() !== day) return undefined;
   return new Date(year, month - 1, day + after).toISOString();
 }
