@@ -16,16 +16,19 @@ export function dollars(decimal: string | number | null | undefined): string {
   return `$${value.toLocaleString('en-US', { maximumSignificantDigits: 3, maximumFractionDigits: 8 })}`;
 }
 
-/** A pass rate: `92.5 %`. */
+/** A pass rate: `92.5 %`. Cut, never rounded up: 79.9996 beside "below the threshold of 80" must not read as 80. */
 export const percent = (value: number | null | undefined): string =>
-  value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 2 })} %`;
+  value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3, roundingMode: 'trunc' })} %`;
 
-/** Milliseconds as people say them: `420 ms`, `3.2 s`, `4 min 5 s`. */
+/** Milliseconds as people say them: `420 ms`, `3.2 s`, `4 min 5 s`, `2 h 10 min`. Rounded first, then divided: sixty seconds are a minute. */
 export function duration(ms: number | null | undefined): string {
   if (ms == null) return '–';
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: ms < 10_000 ? 2 : 1 })} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: ms < 10_000 ? 2 : 1 })} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** Bytes as people say them. */
