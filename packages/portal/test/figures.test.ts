@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { duration, percent } from '../src/pieces/figures.ts';
+import { duration, percent, shortDollars } from '../src/pieces/figures.ts';
 
 test.each([
   [92.5, '92.5 %'],
@@ -23,3 +23,12 @@ test.each([
   [7_199_999, '2 h 0 min'],
   [7_850_000, '2 h 11 min'],
 ])('%j milliseconds are shown as %j: never as 60 of anything', (ms, shown) => expect(duration(ms)).toBe(shown));
+
+test.each([
+  [0, '$0'],
+  [0.0004, '$0.0004'],
+  [250, '$250.00'],
+  [1_000, '$1K'],
+  [1_500, '$1.5K'],
+  [20_000_000, '$20M'],
+])('%j dollars are %j on the axis of a chart', (value, shown) => expect(shortDollars(value)).toBe(shown));

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'react';
 import uPlot from 'uplot';
 import { shortDay } from '../pieces/times.ts';
 import styles from './day-bars.module.css';
-import { AXIS_FONT, type Palette, Plot } from './plot.tsx';
+import { AXIS_FONT, axisRoom, type Palette, Plot } from './plot.tsx';
 
 /** One day's figure, and the part of it that went wrong where that is known. */
 export interface DayFigure {
@@ -19,15 +19,17 @@ export function DayBars(props: {
   total: string;
   days: readonly DayFigure[];
   show: (value: number) => string;
+  /** The same where there is little room: on the axis. */
+  showShort?: (value: number) => string;
   badWord?: string;
 }) {
-  const { title, total, days, show, badWord } = props;
+  const { title, total, days, show, showShort = show, badWord } = props;
   const [pointed, setPointed] = useState<number | null>(null);
   const data = useMemo<uPlot.AlignedData>(
     () => [days.map((_day, index) => index), days.map(({ value }) => value), days.map(({ bad }) => bad ?? 0)],
     [days],
   );
-  const options = useMemo(() => optionsOf(days, show, setPointed), [days, show]);
+  const options = useMemo(() => optionsOf(days, showShort, setPointed), [days, showShort]);
   const read = pointed === null ? undefined : days[pointed];
   const bad = (read === undefined ? days : [read]).reduce((sum, each) => sum + (each.bad ?? 0), 0);
   return (
@@ -92,7 +94,7 @@ const optionsOf =
         },
         {
           ...axis,
-          size: 46,
+          size: (_plot, values) => axisRoom(values),
           gap: 4,
           grid: { stroke: palette.line, width: 1 },
           space: 34,

@@ -86,3 +86,11 @@ function paletteOf(element: Element): Palette {
 
 /** The font of a chart's axes. */
 export const AXIS_FONT = '11px Geist, system-ui, sans-serif';
+
+/** More than the widest figure of that font takes. */
+const FIGURE_PX = 7;
+const AXIS_PX_MIN = 46;
+
+/** The room that an axis's labels take, in pixels: what is longer than usual widens it. */
+export const axisRoom = (labels: readonly string[] | null): number =>
+  Math.max(AXIS_PX_MIN, ...(labels ?? []).map((label) => label.length * FIGURE_PX + 8));

@@ -16,6 +16,17 @@ export function dollars(decimal: string | number | null | undefined): string {
   return `$${value.toLocaleString('en-US', { maximumSignificantDigits: 3, maximumFractionDigits: 8 })}`;
 }
 
+const shortMoney = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  notation: 'compact',
+  minimumFractionDigits: 0,
+  maximumFractionDigits: 1,
+});
+
+/** Dollars where there is little room: `$1.2K` from a thousand on. */
+export const shortDollars = (value: number): string => (value < 1_000 ? dollars(value) : shortMoney.format(value));
+
 /** A pass rate: `92.5 %`. Cut, never rounded up: 79.9996 beside "below the threshold of 80" must not read as 80. */
 export const percent = (value: number | null | undefined): string =>
   value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3, roundingMode: 'trunc' })} %`;

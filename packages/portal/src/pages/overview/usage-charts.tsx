@@ -5,7 +5,7 @@ import { type Answer, call } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
 import { DayBars } from '../../charts/day-bars.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { dollars, shortCount } from '../../pieces/figures.ts';
+import { dollars, shortCount, shortDollars } from '../../pieces/figures.ts';
 import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import styles from './usage-charts.module.css';
@@ -50,7 +50,7 @@ function Charts({ days }: { days: readonly Day[] }) {
     <div className={styles.charts}>
       <DayBars title="Runs" days={runs} total={shortCount(sum(runs))} show={shortCount} badWord="not successful" />
       <DayBars title="Tokens" days={tokens} total={shortCount(sum(tokens))} show={shortCount} />
-      <DayBars title="Cost" days={cost} total={dollars(sum(cost))} show={dollars} />
+      <DayBars title="Cost" days={cost} total={dollars(sum(cost))} show={dollars} showShort={shortDollars} />
     </div>
   );
 }
