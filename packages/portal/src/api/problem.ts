@@ -27,13 +27,18 @@ export class Problem extends Error {
   readonly issues: readonly FieldIssue[];
   readonly requestId: string | undefined;
 
-  constructor(status: number, code: string, issues: readonly FieldIssue[] = [], requestId?: string) {
-    super(sentence(status, code, issues));
+  constructor(
+    status: number,
+    code: string,
+    issues: readonly FieldIssue[] = [],
+    more: { requestId?: string; waitSeconds?: number } = {},
+  ) {
+    super(sentence(status, code, issues, more.waitSeconds));
     this.name = 'Problem';
     this.status = status;
     this.code = code;
     this.issues = issues;
-    this.requestId = requestId;
+    this.requestId = more.requestId;
     this.kind = kindOf(status, code);
   }
 
@@ -45,12 +50,14 @@ export class Problem extends Error {
 
 /** The problem that an answer tells, whatever its body is. */
 export async function problemOf(response: Response): Promise<Problem> {
-  const requestId = response.headers.get('x-request-id') ?? undefined;
+  const requestId = response.headers.get('x-request-id');
+  const waitSeconds = Number(response.headers.get('retry-after'));
+  const more = { ...(requestId === null ? {} : { requestId }), ...(waitSeconds > 0 ? { waitSeconds } : {}) };
   try {
     const { error, issues } = (await response.json()) as ErrorBody;
-    return new Problem(response.status, String(error), Array.isArray(issues) ? issues : [], requestId);
+    return new Problem(response.status, String(error), Array.isArray(issues) ? issues : [], more);
   } catch {
-    return new Problem(response.status, 'unreadable', [], requestId);
+    return new Problem(response.status, 'unreadable', [], more);
   }
 }
 
@@ -81,9 +88,17 @@ const SENTENCES: Record<Problem['kind'], string> = {
   server: 'The server could not do this. Nothing was stored; try again.',
 };
 
+const relative = new Intl.RelativeTimeFormat('en');
+
+/** `in 40 seconds`, `in 15 minutes`: never shorter than it is. */
+const ahead = (seconds: number): string =>
+  seconds <= 90 ? relative.format(Math.ceil(seconds), 'second') : relative.format(Math.ceil(seconds / 60), 'minute');
+
 /** An issue that points at no field says more than the kind alone. */
-function sentence(status: number, code: string, issues: readonly FieldIssue[]): string {
+function sentence(status: number, code: string, issues: readonly FieldIssue[], waitSeconds?: number): string {
   if (code === 'page_fault') return 'This page has made a mistake. Reload it; if it happens again, tell your administrator.';
+  if (kindOf(status, code) === 'limited' && waitSeconds !== undefined)
+    return `Too many requests in a short time. Try again ${ahead(waitSeconds)}.`;
   const said = issues.map(({ message }) => message).join(' ');
   return said === '' ? SENTENCES[kindOf(status, code)] : said.charAt(0).toUpperCase() + said.slice(1);
 }
