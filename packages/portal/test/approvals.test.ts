@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { person } from '../../server/test/bed/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
 
 const ask = async ({ send }: Workspace) => {
@@ -36,8 +37,17 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
   await decide(page, 'Withdraw', 'Too early.');
   await page.getByText('Withdrawn. The evaluation waits again.').waitFor();
   expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
+
+  // Somebody else is faster: the dialog says so, and the page shows how it stands.
+  const other = await person(workspace.server, { [workspace.id]: 'approver' });
+  const evaluation = new URL(page.url()).pathname.split('/').at(-1);
+  const act = `/workspaces/${workspace.id}/approvals/${evaluation}/approve`;
+  expect((await other.browser.call('POST', act, { rationale: 'I read them too.' })).status).toBe(200);
   await decide(page, 'Approve', 'Now I read the failed cases.');
+  await page.getByRole('dialog').getByText('is approved already').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Withdraw' }).waitFor();
+  expect(await page.getByRole('main').getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
   expect(await ask(workspace)).toEqual({ allowed: true, reason: 'all_conditions_met' });
 
   await workspace.send(paths.evaluations, { name: 'second', agent_name: 'support-bot', status: 'passing', pass_rate: 91 });

@@ -31,6 +31,7 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await dialog.getByLabel('Rationale').fill('It will be fine.');
   await dialog.getByRole('button', { name: 'Close it' }).click();
   await dialog.getByRole('alert').waitFor();
+  await expect.poll(() => close.isDisabled()).toBe(true);
   expect(await dialog.getByLabel('Rationale').inputValue()).toBe('It will be fine.');
   expect(await ask()).not.toBe('all_conditions_met');
 
@@ -38,7 +39,7 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await dialog.getByLabel('Rationale').fill('Evaluated anew with the case of the incident.');
   await dialog.getByRole('button', { name: 'Close it' }).click();
   await page.getByText('The re-certification is closed. It no longer holds the agent back.').waitFor();
-  await page.getByText('Evaluated anew with the case of the incident.').waitFor();
+  await page.getByRole('main').getByText('Evaluated anew with the case of the incident.').waitFor();
   expect(await ask()).toBe('all_conditions_met');
   expect(faults).toEqual([]);
 });

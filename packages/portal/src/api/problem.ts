@@ -83,7 +83,7 @@ const SENTENCES: Record<Problem['kind'], string> = {
   missing: 'There is nothing here: it was never there, or it belongs to another workspace.',
   gone: 'This link has been used, has expired, or was never given out. Ask for a new one.',
   invalid: 'The server did not take this.',
-  conflict: 'Somebody else was faster: this is no longer as you saw it. Reload and look again.',
+  conflict: 'Somebody else was faster: this is no longer as you saw it. Close this and look again.',
   limited: 'Too many requests in a short time. Wait a moment and try again.',
   server: 'The server could not do this. Nothing was stored; try again.',
 };

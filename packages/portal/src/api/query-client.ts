@@ -13,6 +13,8 @@ export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error) => leaveIfSignedOut(error) }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
+      // What was refused because somebody else was faster is not as the page shows it, nor may what it offers be.
+      if (asProblem(error).kind === 'conflict') void queryClient.invalidateQueries();
       // A form shows its own problems beside its fields, a lost session too: leaving it would lose what was typed.
       if (mutation.meta?.shownByForm === true) return;
       leaveIfSignedOut(error);

@@ -11,8 +11,14 @@ export function RiskButton({ agent }: { agent: Answer<'agents.read'> }) {
   const { workspace } = useHere();
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
-  const level = agent.risk_level === 'high' ? 'low' : 'high';
+  const other = agent.risk_level === 'high' ? 'low' : 'high';
+  // What was asked for stays what is asked for, also when somebody else sets it meanwhile.
+  const [level, setLevel] = useState<typeof other>(other);
   if (!useMay('admin')) return null;
+  const ask = () => {
+    setLevel(other);
+    setAsking(true);
+  };
   const act = async (rationale: string) => {
     await call('agents.set_risk', {
       params: { workspace: workspace.id, agent: agent.id },
@@ -23,8 +29,8 @@ export function RiskButton({ agent }: { agent: Answer<'agents.read'> }) {
   };
   return (
     <>
-      <Button variant="default" onClick={() => setAsking(true)}>
-        Set to {level} risk
+      <Button variant="default" onClick={ask}>
+        Set to {other} risk
       </Button>
       <RationaleDialog
         opened={asking}

@@ -58,7 +58,7 @@ export function IncidentPage() {
         }
       />
       <div className="stack">
-        {data.closing !== null && <Closing incident={data} />}
+        <Closing incident={data} />
         <Panel title="What happened">
           <div className="stack">
             <p className="break" style={{ whiteSpace: 'pre-wrap' }}>
@@ -117,38 +117,42 @@ function Closing({ incident }: { incident: Incident }) {
   const approver = useMay('approver');
   const [asking, setAsking] = useState(false);
   const { closing, agent } = incident;
-  if (closing === null) return null;
-  const others = closing.incident_ids.length - 1;
+  const others = (closing?.incident_ids.length ?? 1) - 1;
   const act = async (rationale: string) => {
     await call('recertifications.close', { params: { workspace: workspace.id, agent: agent.id }, body: { rationale } });
     toast.done('The re-certification is closed. It no longer holds the agent back.');
     await queries.invalidateQueries();
   };
+  // The dialog stays when somebody else has closed it meanwhile: it says so.
   return (
-    <Notice kind="warning" title="Re-certification is open: the agent is not promoted">
-      <p>
-        {closing.possible
-          ? `${agent.name} has passed an evaluation since: the re-certification can be closed.`
-          : sentence(closing.obstacle ?? '')}
-      </p>
-      {closing.evaluation !== null && (
-        <span className="row">
-          <span>Latest evaluation:</span>
-          <Link
-            to="/w/$workspace/evaluations/$evaluation"
-            params={{ workspace: workspace.id, evaluation: closing.evaluation.id }}
-          >
-            {closing.evaluation.name}
-          </Link>
-          <EvaluationState status={closing.evaluation.status} />
-          <span>{percent(closing.evaluation.pass_rate)}</span>
-          <When at={closing.evaluation.recorded_at} />
-        </span>
-      )}
-      {approver && (
-        <Button variant="default" disabled={!closing.possible} onClick={() => setAsking(true)}>
-          Close the re-certification
-        </Button>
+    <>
+      {closing !== null && (
+        <Notice kind="warning" title="Re-certification is open: the agent is not promoted">
+          <p>
+            {closing.possible
+              ? `${agent.name} has passed an evaluation since: the re-certification can be closed.`
+              : sentence(closing.obstacle ?? '')}
+          </p>
+          {closing.evaluation !== null && (
+            <span className="row">
+              <span>Latest evaluation:</span>
+              <Link
+                to="/w/$workspace/evaluations/$evaluation"
+                params={{ workspace: workspace.id, evaluation: closing.evaluation.id }}
+              >
+                {closing.evaluation.name}
+              </Link>
+              <EvaluationState status={closing.evaluation.status} />
+              <span>{percent(closing.evaluation.pass_rate)}</span>
+              <When at={closing.evaluation.recorded_at} />
+            </span>
+          )}
+          {approver && (
+            <Button variant="default" disabled={!closing.possible} onClick={() => setAsking(true)}>
+              Close the re-certification
+            </Button>
+          )}
+        </Notice>
       )}
       <RationaleDialog
         opened={asking}
@@ -163,6 +167,6 @@ function Closing({ incident }: { incident: Incident }) {
             ` The re-certifications of ${others} other ${others === 1 ? 'incident' : 'incidents'} of this agent are closed with it.`}
         </p>
       </RationaleDialog>
-    </Notice>
+    </>
   );
 }
