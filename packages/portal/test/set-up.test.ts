@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { setUpLink } from '../../server/src/people/one-time-links.ts';
-import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
+import { Browser, PASSWORD } from '../../server/test/bed/portal-browser.ts';
 import { testServer } from '../../server/test/bed/test-server.ts';
 import './bed.ts';
 import { openWindow } from './window.ts';
@@ -31,7 +31,18 @@ test('the link that a first start prints sets up a workspace and its admin, and 
   expect(await page.getByRole('button', { name: /^Workspace acme/ }).textContent()).toContain('admin');
 
   const other = await openWindow({ baseURL: server.url });
-  await other.page.goto(link?.path ?? '');
+  await other.page.goto('/link#%E0%A4%A');
+  await other.page.getByText(/has been used, has expired/).waitFor();
+  // A link that is pasted over another one changes nothing but what is behind the #.
+  const browser = new Browser(server, (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`)[0]);
+  const workspace = new URL(page.url()).pathname.split('/')[2];
+  const invited = await browser.call('POST', `/workspaces/${workspace}/invitations`, {
+    email: 'grace@example.com',
+    role: 'viewer',
+  });
+  await other.page.evaluate(`location.href = ${JSON.stringify(invited.body.path)}`);
+  await other.page.getByText('as a viewer', { exact: false }).waitFor();
+  await other.page.evaluate(`location.href = ${JSON.stringify(link?.path)}`);
   await other.page.getByText(/has been used, has expired/).waitFor();
   expect([...faults, ...other.faults]).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useSyncExternalStore } from 'react';
 import { type Answer, call } from '../../api/call.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { sessionQuery } from '../../api/session.ts';
@@ -24,9 +24,25 @@ const TITLES: Record<ShownLink['purpose'], string> = {
   sign_in: 'Sign in by link',
 };
 
+/** A second link that is pasted over the first changes the fragment alone: the page stays. */
+const onAnotherLink = (heard: () => void) => {
+  window.addEventListener('hashchange', heard);
+  return () => window.removeEventListener('hashchange', heard);
+};
+
+/** What stands behind the #; as it is where it is no address's text: a link that was never given out. */
+function tokenOfAddress(): string {
+  const text = window.location.hash.slice(1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** `/link#…`: what a one-time link is for, and the form that uses it. The secret stays in the fragment, which no server's log sees. */
 export function LinkPage() {
-  const [token] = useState(() => decodeURIComponent(window.location.hash.slice(1)));
+  const token = useSyncExternalStore(onAnotherLink, tokenOfAddress);
   const navigate = useNavigate();
   const link = useQuery({
     queryKey: ['link', token],
@@ -44,7 +60,7 @@ export function LinkPage() {
   if (link.data !== undefined) {
     return (
       <EntrancePage title={TITLES[link.data.purpose]}>
-        <LinkForm link={link.data} token={token} signedIn={signedIn} />
+        <LinkForm key={token} link={link.data} token={token} signedIn={signedIn} />
       </EntrancePage>
     );
   }
