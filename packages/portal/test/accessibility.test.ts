@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { person } from '../../server/test/bed/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
 import { openWindow } from './window.ts';
 
@@ -10,6 +11,7 @@ const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
 let workspace: Workspace;
+let empty: string;
 /** Every page by its name, with its address behind the workspace's. */
 const pages: Record<string, string> = {
   overview: '',
@@ -51,7 +53,9 @@ beforeAll(async () => {
   const queue = await browser.call('GET', `/workspaces/${id}/approvals`);
   const evaluation: string = queue.body.items[0].evaluation.id;
   const events = await browser.call('GET', `/workspaces/${id}/runs?source=telemetry`);
+  empty = await workspace.server.workspace('empty');
   Object.assign(pages, {
+    'an empty queue': `/w/${empty}/approvals`,
     agent: `agents/${agent}`,
     trace: `runs/traces/${trace}`,
     event: `runs/events/${events.body.items[0].id}/0`,
@@ -88,7 +92,8 @@ async function settled(page: Page): Promise<void> {
 test('axe-core finds nothing serious on any page, light or dark; no page is wider than a phone, nor refuses a style or script of its own', {
   timeout: 240_000,
 }, async () => {
-  const { page, faults } = await workspace.visit('admin', '');
+  const { browser } = await person(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
+  const { page, faults } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });
   const found: string[] = [];
   for (const [name, path] of Object.entries(pages)) {
     await page.setViewportSize(WIDE);

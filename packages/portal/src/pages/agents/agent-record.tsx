@@ -125,11 +125,11 @@ function Latest<T>(props: {
   return (
     <>
       <DataTable label={`Latest ${kind}`} items={list.data.items} keyOf={keyOf} columns={columns} />
-      <p className={styles.more}>
+      <div className={styles.more}>
         <Link to={to} params={{ workspace: workspace.id }} search={{ agent_id: agent }}>
           All {kind} of this agent
         </Link>
-      </p>
+      </div>
     </>
   );
 }

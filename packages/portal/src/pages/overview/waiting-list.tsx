@@ -61,10 +61,10 @@ function More({
   const { workspace } = useHere();
   if (all <= shown) return null;
   return (
-    <p className={styles.more}>
+    <div className={styles.more}>
       <Link to={to} params={{ workspace: workspace.id }}>
         All {all} {words}
       </Link>
-    </p>
+    </div>
   );
 }
