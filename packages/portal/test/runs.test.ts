@@ -2,17 +2,25 @@ import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './bed.ts';
 
 const STEPS = 500;
+/** From here on each step is below the one before. */
+const DEEP_FROM = 480;
+const RIGHT_TO_LEFT = 'البحث عن الطلب في قاعدة البيانات ثم الرد على العميل';
 
-/** A run of one agent step with many below it, half of them below a step of the first level. */
+const parentOf = (index: number): string => {
+  if (index >= DEEP_FROM) return `s${index - 1}`;
+  return index % 2 === 0 ? 's1' : 's0';
+};
+
+/** A run of one agent step with many below it, half of them below a step of the first level, and a last one that goes deep. */
 const longRun = () => ({
   trace_id: 'long-run',
   agent_name: 'support-bot',
   started_at: '2026-11-20T09:30:00.000Z',
   spans: Array.from({ length: STEPS }, (_each, index) => ({
     span_id: `s${index}`,
-    ...(index === 0 ? {} : { parent_span_id: index % 2 === 0 ? 's1' : 's0' }),
+    ...(index === 0 ? {} : { parent_span_id: parentOf(index) }),
     kind: index === 0 ? 'agent' : index % 3 === 0 ? 'tool' : 'llm',
-    name: `step ${index}`,
+    name: index === STEPS - 2 ? RIGHT_TO_LEFT : `step ${index}`,
     started_at: new Date(Date.UTC(2026, 10, 20, 9, 30, 0, index * 10)).toISOString(),
     latency_ms: 8,
     ...(index === 1
@@ -45,6 +53,14 @@ test('a run of 500 steps holds in the page only the rows that can be seen, scrol
   const chosen = tree.locator('[role=treeitem][aria-selected=true]');
   await page.getByRole('treeitem', { name: /step 499/, selected: true }).waitFor();
   expect(await tree.getByRole('treeitem').count()).toBeLessThan(60);
+  // The deepest of all keeps its name, on a phone too, and a name is cut at its own end.
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 860 });
+    const { width: shown = 0 } = (await tree.getByText('step 499', { exact: true }).boundingBox()) ?? {};
+    expect(shown, `at ${width} pixels`).toBeGreaterThan(45);
+  }
+  await page.setViewportSize({ width: 1280, height: 860 });
+  expect(await tree.locator(':dir(rtl)').allInnerTexts()).toEqual([RIGHT_TO_LEFT]);
   await page.keyboard.press('Home');
   await page.keyboard.press('ArrowDown');
   await page

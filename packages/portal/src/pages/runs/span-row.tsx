@@ -1,8 +1,12 @@
 import { IconChevronRight } from '@tabler/icons-react';
+import type { CSSProperties } from 'react';
 import { duration } from '../../pieces/figures.ts';
 import { SpanKind } from './span-kind.tsx';
 import { type Span, type SpanNode, type TimeFrame, timesOf } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
+
+/** Deeper steps stand where these stand, with their level before the name: there is no room to the right without end. */
+const INDENTED_LEVELS_MAX = 6;
 
 /** One step in the tree: its name, its bar on the time line, how long it took. */
 export function SpanRow(props: {
@@ -35,7 +39,7 @@ export function SpanRow(props: {
       data-failed={failed || undefined}
       onClick={() => onSelect(span.span_id)}
     >
-      <span className={styles.name} style={{ paddingLeft: Math.min(depth, 14) * 16 }}>
+      <span className={styles.name} style={{ '--indented': Math.min(depth, INDENTED_LEVELS_MAX) } as CSSProperties}>
         {hasChildren ? (
           // biome-ignore lint/a11y/noStaticElementInteractions: folding by keyboard is the arrow keys of the tree.
           // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
@@ -53,9 +57,16 @@ export function SpanRow(props: {
           <span className={styles.caret} />
         )}
         <SpanKind kind={span.kind} />
+        {depth > INDENTED_LEVELS_MAX && (
+          <small className={styles.level} data-hint={`Level ${depth + 1}`} aria-hidden="true">
+            {depth + 1}
+          </small>
+        )}
         <span className={styles.label}>
-          <bdi>{span.name}</bdi>
-          {span.model !== null && <small> {span.model}</small>}
+          <span className={styles.text} dir="auto">
+            {span.name}
+          </span>
+          {span.model !== null && <small>{span.model}</small>}
           {failed && <span className="visually-hidden">, failed</span>}
         </span>
         {folded && <small className={styles.below}>+{below}</small>}
