@@ -107,6 +107,10 @@ test('axe-core finds nothing serious on any page, light or dark; no page is wide
     await page.setViewportSize(PHONE);
     const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
     if (width > PHONE.width) found.push(`${name}: ${width} pixels wide on a phone`);
+    for (const tab of await page.getByRole('tab').all()) {
+      const { x, width: wide } = (await tab.boundingBox()) ?? { x: 0, width: 0 };
+      if (x + wide > PHONE.width) found.push(`${name}: the tab ${await tab.innerText()} begins or ends beyond a phone`);
+    }
     found.push(...light.map((each) => `${name}, light: ${each}`), ...dark.map((each) => `${name}, dark: ${each}`));
   }
   expect(found).toEqual([]);

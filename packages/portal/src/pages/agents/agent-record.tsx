@@ -30,8 +30,8 @@ export function AgentRecord({ agent }: { agent: string }) {
   const id = workspace.id;
   return (
     <Panel flush>
-      <Tabs value={tab} onChange={setTab} keepMounted={false}>
-        <Tabs.List className={styles.tabs}>
+      <Tabs value={tab} onChange={setTab} keepMounted={false} classNames={{ list: styles.tabs, tab: styles.tab }}>
+        <Tabs.List>
           <Tabs.Tab value="evaluations">Evaluations</Tabs.Tab>
           <Tabs.Tab value="decisions">Decisions</Tabs.Tab>
           <Tabs.Tab value="runs">Runs</Tabs.Tab>
