@@ -7,7 +7,10 @@ import './theme/mantine.css';
 import './theme/fonts.css';
 import './theme/tokens.css';
 import './theme/base.css';
+import { whoIsShown } from './api/call.ts';
 import { queryClient, whenSignedOut } from './api/query-client.ts';
+import { sessionQuery } from './api/session.ts';
+import { whenAnotherTabSigns } from './api/signed-in-tabs.ts';
 import { holdsTyped } from './forms/typed-forms.ts';
 import { router } from './router.tsx';
 import { colorSchemeManager, theme } from './theme/theme.ts';
@@ -21,6 +24,9 @@ whenSignedOut((problem) => {
   if (pathname === '/sign-in' || pathname === '/link') return;
   void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { to: href }, replace: true });
 });
+
+whoIsShown(() => queryClient.getQueryData(sessionQuery.queryKey)?.person.id);
+whenAnotherTabSigns(() => void queryClient.invalidateQueries());
 
 const place = document.getElementById('root');
 if (place === null) throw new Error('index.html has no root');

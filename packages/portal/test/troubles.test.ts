@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './bed.ts';
+import { PASSWORD, person } from '../../server/test/bed/portal-browser.ts';
+import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
 
 test('a lost connection is said, nothing that was typed is lost, and it goes on when the server is back', async () => {
   const workspace = await newWorkspace();
@@ -77,6 +78,35 @@ test('a dialog that holds text outlives the end of the session, and is sent when
   await dialog.getByRole('button', { name: 'Open the incident' }).click();
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
 });
+
+test("an act goes out in nobody else's name: once another one signs in in a second tab, the first one shows them", async () => {
+  const workspace = await newWorkspace();
+  await highRiskAgent(workspace, 'a');
+  const [evaluation] = await workspace.server.database.sql<{ id: string }>('SELECT id FROM countersign.evaluations');
+  const { page } = await workspace.visit('approver', `approvals/${evaluation!.id}`);
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('dialog').getByLabel('Rationale').fill('Seen the runs.');
+  const ada = await person(workspace.server, { [workspace.id]: 'admin' }, 'ada@example.com');
+  const [name, value] = ada.browser.cookie!.split('=');
+  await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]); // as a tab that has not been told
+  await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText("This page is somebody else's: ada has signed in in this browser since").waitFor();
+  expect(await acts(workspace, 'approval.approved')).toBe(0);
+  await page.getByText('ada@example.com').waitFor();
+
+  const second = await page.context().newPage();
+  await second.goto('/sign-in');
+  const grace = await person(workspace.server, { [workspace.id]: 'viewer' }, 'grace@example.com');
+  await second.getByLabel('E-mail address').fill(grace.email);
+  await second.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await second.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('grace@example.com').waitFor();
+});
+
+/** How many entries say that this was done. */
+const acts = async ({ server, id }: Workspace, action: string): Promise<number> =>
+  (await server.database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2', [id, action]))
+    .length;
 
 test('a workspace without data says on each page what to send and how', async () => {
   const workspace = await newWorkspace();

@@ -12,9 +12,6 @@ export function decimalSum(numbers: readonly number[]): string {
   return decimalText(numbers.map(decimalOf).reduce(add, { digits: 0n, scale: 0 }));
 }
 
-/** Exact sum of two decimals in plain notation, as the database gives them. */
-export const decimalPlus = (left: string, right: string): string => decimalText(add(parseDecimal(left), parseDecimal(right)));
-
 /** A finite, non-negative number in plain notation, without an exponent: 1e-7 is "0.0000001". */
 export function plainDecimal(number: number): string {
   const printed = String(number);

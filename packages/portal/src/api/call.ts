@@ -1,5 +1,12 @@
 import places from 'virtual:portal-routes';
-import type { AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf } from '@countersign/core/portal/route';
+import {
+  type AnswerOf,
+  type BodyOf,
+  type ParametersOf,
+  type PortalRoute,
+  type QueryOf,
+  SIGNED_IN_AS,
+} from '@countersign/core/portal/route';
 import type { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { noteConnection } from './connection.ts';
 import { Problem, problemOf } from './problem.ts';
@@ -35,15 +42,31 @@ export function addressOf<N extends RouteName>(name: N, asked: Asked<N>): string
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
+/** Whom the page shows as signed in; set by main.tsx, which knows the cache. */
+let idOfShown: () => string | undefined = () => undefined;
+export const whoIsShown = (tell: () => string | undefined): void => {
+  idOfShown = tell;
+};
+
+function shownAs(): Record<string, string> {
+  const id = idOfShown();
+  return id === undefined ? {} : { [SIGNED_IN_AS]: id };
+}
+
 /**
  * Calls a route of the portal's API and returns its JSON. Throws a Problem: signed out, forbidden, wrong fields, or no answer at all.
  */
 export async function call<N extends RouteName>(name: N, asked: Asked<N>): Promise<Answer<N>> {
   const { body, signal } = asked as { body?: unknown; signal?: AbortSignal };
+  const [method] = place(name);
   const response = await answered(addressOf(name, asked), {
-    method: place(name)[0],
+    method,
     credentials: 'same-origin',
-    headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(method === 'GET' ? {} : shownAs()),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   });

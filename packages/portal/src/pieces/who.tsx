@@ -11,9 +11,12 @@ export function Who({ by }: { by: string | null }) {
   const members = useQuery({ ...membersQuery(workspace.id), enabled: id !== undefined }).data?.items;
   if (by === null) return <span className="faint">–</span>;
   if (id !== undefined) {
-    const name =
-      id === person.id ? `${person.name} (you)` : (members?.find(({ person_id }) => person_id === id)?.name ?? 'a former member');
-    return <Cut text={name} hint={`${name}, ${by}`} />;
+    const member = members?.find(({ person_id }) => person_id === id);
+    const name = id === person.id ? `${person.name} (you)` : (member?.name ?? 'a former member');
+    // Two of one name are told apart by what nobody shares.
+    const isShared = members?.some(({ name: other, person_id }) => person_id !== id && other === member?.name) === true;
+    const shown = isShared ? `${name}, ${member!.email}` : name;
+    return <Cut text={shown} hint={`${shown}, ${by}`} />;
   }
   if (by.startsWith('key:')) return <KeyBehind prefix={by.slice(4)} />;
   if (by === 'operator')

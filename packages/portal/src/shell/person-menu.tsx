@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { call } from '../api/call.ts';
 import { queryClient } from '../api/query-client.ts';
 import type { Session } from '../api/session.ts';
+import { tellOtherTabs } from '../api/signed-in-tabs.ts';
 import styles from './person-menu.module.css';
 
 /** Who is signed in: account, and sign out. */
@@ -15,6 +16,7 @@ export function PersonMenu({ person }: { person: Session['person'] }) {
     onSuccess: async () => {
       await navigate({ to: '/sign-in' });
       queryClient.clear();
+      tellOtherTabs();
     },
   });
   return (

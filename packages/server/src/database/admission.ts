@@ -26,16 +26,25 @@ export class Admission {
 
   /** Takes the bytes in, or throws 503. An empty queue takes anything: a single body larger than the queue must not starve. */
   enter(tenantId: string, bytes: number): void {
-    const own = this.#usedBy.get(tenantId) ?? 0;
-    const tenants = this.#usedBy.size + (own === 0 ? 1 : 0);
-    const share = tenants === 1 ? this.bytesMax * ALONE : (this.bytesMax * TOGETHER) / tenants;
-    const room = own + bytes <= this.bytesMax * LITTLE ? this.bytesMax : this.bytesMax * TOGETHER;
-    const unfair = own + bytes > share && this.#used + bytes > this.bytesMax / 2;
-    if (own > 0 && (this.#used + bytes > room || unfair)) throw unavailable('no room for more bytes');
-    if (own === 0 && this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * TOGETHER)
-      throw unavailable('no room for more bytes');
+    const held = this.#usedBy.get(tenantId) ?? 0;
+    const refused = held === 0 ? this.#isFullForNewcomers(bytes) : this.#isBeyondShare(held, bytes);
+    if (refused) throw unavailable('no room for more bytes');
     this.#used += bytes;
-    this.#usedBy.set(tenantId, own + bytes);
+    this.#usedBy.set(tenantId, held + bytes);
+  }
+
+  /** Who holds nothing gets in until the last tenth is full as well. */
+  #isFullForNewcomers(bytes: number): boolean {
+    return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * TOGETHER;
+  }
+
+  /** Who holds something may fill what is for all, or the last tenth while it is little; and no more than its share once half is taken. */
+  #isBeyondShare(held: number, bytes: number): boolean {
+    const tenants = this.#usedBy.size;
+    const share = tenants === 1 ? this.bytesMax * ALONE : (this.bytesMax * TOGETHER) / tenants;
+    const room = held + bytes <= this.bytesMax * LITTLE ? this.bytesMax : this.bytesMax * TOGETHER;
+    if (this.#used + bytes > room) return true;
+    return held + bytes > share && this.#used + bytes > this.bytesMax / 2;
   }
 
   /** Lets the bytes go. */

@@ -34,6 +34,6 @@ export async function admit(tx: Statements, claimant: Claimant): Promise<void> {
     return;
   }
   // Somebody was first with this address: from now on its password is asked for.
-  if (!(await insertPerson(tx, claimant.newcomer))) throw new ApiError('sign_in_failed');
+  if (!(await insertPerson(tx, claimant.newcomer))) throw signInFailed();
   await endSetUp(tx);
 }

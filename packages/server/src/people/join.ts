@@ -76,7 +76,7 @@ async function enter(act: Act, claimant: Claimant, role: Role, how: Record<strin
 }
 
 /**
- * Makes a locked account a member. Links that reset the person's password or sign them in end: whoever made them was not to get into
+ * Makes an account a member: a newcomer's, or one that is locked, here or by the foreign key of the membership. Links that reset the person's password or sign them in end: whoever made them was not to get into
  * this workspace by them.
  */
 export async function makeMember(

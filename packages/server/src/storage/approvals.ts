@@ -61,19 +61,22 @@ const DECIDE = sql(
 export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise<unknown> =>
   tx.run(DECIDE, [tx.tenantId, made.evaluationId, made.agentId, made.status, made.decidedAt, made.decidedBy, made.rationale]);
 
-const FIND_USE = sql<{ id: string }>(
+/**
+ * SQL of the first decision that the approval `p` has allowed, or NULL. One that was allowed before the approval was given rests on none:
+ * the agent was not high-risk then.
+ */
+export const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
+  WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.recorded_at >= p.decided_at
+  ORDER BY d.seq LIMIT 1)`;
+
+const FIND_USE = sql<{ id: string | null }>(
   'find_use_of_approval',
-  `SELECT d.id FROM countersign.approvals AS p
-     JOIN countersign.decisions AS d ON d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND d.recorded_at >= p.decided_at
-    WHERE p.tenant_id = $1 AND p.evaluation_id = $2 AND p.status = 'approved' ORDER BY d.seq LIMIT 1`,
+  `SELECT ${USED_BY} AS id FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
 );
 
-/**
- * The first decision that an approval has allowed; undefined when it was not used. One that was allowed before the approval was given
- * rests on none: the agent was not high-risk then.
- */
+/** The first decision that an approval has allowed; undefined when it was not used. */
 export const findUseOfApproval = async (tx: Transaction, evaluationId: string): Promise<string | undefined> =>
-  (await tx.run(FIND_USE, [tx.tenantId, evaluationId]))[0]?.id;
+  (await tx.run(FIND_USE, [tx.tenantId, evaluationId]))[0]?.id ?? undefined;
 
 const WITHDRAW = sql(
   'withdraw_approval',

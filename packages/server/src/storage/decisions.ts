@@ -1,5 +1,6 @@
 import { boolArray, digestArray, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
 
 /** A decision as it was signed, with what is searched by. */
 export interface DecisionRow {
@@ -69,11 +70,9 @@ export interface ListedDecisionKey {
   retiredAt: string | null;
 }
 
-const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-
 const LIST_KEYS = sql<ListedDecisionKey>(
   'list_decision_keys',
-  `SELECT key_id AS "keyId", ${iso('created_at')} AS "createdAt", ${iso('retired_at')} AS "retiredAt"
+  `SELECT key_id AS "keyId", ${instantText('created_at')} AS "createdAt", ${instantText('retired_at')} AS "retiredAt"
      FROM countersign.decision_keys WHERE tenant_id = $1 ORDER BY decision_keys.created_at, key_id`,
 );
 

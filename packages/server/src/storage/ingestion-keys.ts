@@ -1,6 +1,7 @@
 import type { KeyKind, KeyScope } from '@countersign/core/contract/scopes';
 import type { Pool } from 'pg';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
 
 /** What authentication needs to know of a key. */
 export interface KeyRecord {
@@ -44,9 +45,8 @@ export interface ListedKey {
   lastUsedAt: string | null;
 }
 
-const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const LISTED = `k.id, k.kind, k.prefix, k.name, k.scopes, ${iso('k.created_at')} AS "createdAt", ${iso('k.rotated_at')} AS "rotatedAt",
-  ${iso('k.expires_at')} AS "expiresAt", ${iso('k.revoked_at')} AS "revokedAt", ${iso('u.last_used_at')} AS "lastUsedAt"`;
+const LISTED = `k.id, k.kind, k.prefix, k.name, k.scopes, ${instantText('k.created_at')} AS "createdAt", ${instantText('k.rotated_at')} AS "rotatedAt",
+  ${instantText('k.expires_at')} AS "expiresAt", ${instantText('k.revoked_at')} AS "revokedAt", ${instantText('u.last_used_at')} AS "lastUsedAt"`;
 
 const LIST = sql<ListedKey>(
   'list_keys',

@@ -34,12 +34,13 @@ export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, 
 /** The same inside a transaction that has begun, by whom nothing is asked: somebody who is only now to become a member, or is leaving. */
 export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   const { audit: head } = await lockLogs(tx, ['audit']);
-  return work({
-    tx,
-    now: head.now,
-    by,
-    record: (said) => appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]).sent,
-  });
+  let isRecorded = false;
+  const record: Act['record'] = (said) => {
+    if (isRecorded) throw new Error('an act has one entry: a second one would be linked to the same row');
+    isRecorded = true;
+    return appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]).sent;
+  };
+  return work({ tx, now: head.now, by, record });
 }
 
 /** An agent by its name, as people write it on the command line, or by its id, as the pages have it. */

@@ -17,7 +17,7 @@ export function SetUp({ link, token, signedIn }: LinkUse) {
     mutationFn: () => {
       const { workspace_name, email, name, password } = typed;
       return call('links.set_up', {
-        body: { token, email: email.trim(), password, name, ...(link.workspace === null ? { workspace_name } : {}) },
+        body: { token, email: email.trim(), password, name: name.trim(), ...(link.workspace === null ? { workspace_name } : {}) },
       });
     },
     meta: { shownByForm: true },
@@ -71,7 +71,8 @@ export function AcceptInvitation({ link, token, signedIn }: LinkUse) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const act = useMutation({
-    mutationFn: () => call('links.accept_invitation', { body: { token, password, ...(link.has_account ? {} : { name }) } }),
+    mutationFn: () =>
+      call('links.accept_invitation', { body: { token, password, ...(link.has_account ? {} : { name: name.trim() }) } }),
     meta: { shownByForm: true },
     onSuccess: signedIn,
   });

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from 'react';
 import { type Answer, call } from '../../api/call.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { sessionQuery } from '../../api/session.ts';
+import { tellOtherTabs } from '../../api/signed-in-tabs.ts';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { EntrancePage } from './entrance-page.tsx';
@@ -53,6 +54,7 @@ export function LinkPage() {
   const signedIn = ({ workspace_id: workspace, ...session }: Answer<'links.sign_in'>) => {
     queryClient.clear();
     queryClient.setQueryData(sessionQuery.queryKey, session);
+    tellOtherTabs();
     void (workspace === null
       ? navigate({ to: '/', replace: true })
       : navigate({ to: '/w/$workspace', params: { workspace }, replace: true }));

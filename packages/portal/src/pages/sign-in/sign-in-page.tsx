@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { sessionQuery } from '../../api/session.ts';
+import { tellOtherTabs } from '../../api/signed-in-tabs.ts';
 import { issueAt } from '../../forms/field-issues.ts';
 import { Form } from '../../forms/form.tsx';
 import { EntrancePage } from './entrance-page.tsx';
@@ -22,6 +23,7 @@ export function SignInPage() {
     onSuccess: async ({ workspace_id: _none, ...session }) => {
       queryClient.clear();
       queryClient.setQueryData(sessionQuery.queryKey, session);
+      tellOtherTabs();
       if (to !== undefined && isOwnPath(to)) router.history.push(to);
       else await navigate({ to: '/' });
     },

@@ -2,14 +2,9 @@ import type { ApprovalStatus } from '@countersign/core/portal/agent-facts';
 import type { ListedApproval } from '@countersign/core/portal/approval-routes';
 import type { Approval } from '@countersign/core/portal/evaluation-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
+import { USED_BY } from '../approvals.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, evaluationJson, instantKey, lookUp } from './fragments.ts';
-
-// An approval is used when a decision allowed the agent on its evaluation after it was given; one that was allowed before the agent
-// became high-risk rests on no approval.
-const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
-  WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.recorded_at >= p.decided_at
-  ORDER BY d.seq LIMIT 1)`;
 
 const APPROVAL_COLUMNS = `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
   p.decided_by, p.rationale, ${USED_BY} AS used_by`;
