@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { validationFailed } from '../api-error.ts';
 import type { Statements } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { type Account, findAccount, insertPerson, lockAccount } from '../storage/people.ts';
