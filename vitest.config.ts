@@ -9,5 +9,6 @@ export default defineConfig({
     // Bounds for what hangs, not for what is slow: a machine that is busy with something else takes several times as long.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 15_000 } },
   },
 });
