@@ -1,7 +1,6 @@
 import type { Issue, IssueCode } from '@countersign/core/contract/issue';
 import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
 import type { Operation } from '@countersign/core/contract/operations';
-import { LABEL_LENGTH_MAX } from '@countersign/core/contract/scalars';
 import { inexactnessOf } from '@countersign/core/domain/exact-json';
 import { isCalendarDate, isDateTime } from '@countersign/core/domain/instant';
 import { deeperThan } from '@countersign/core/domain/nesting';
@@ -12,14 +11,11 @@ import { isEmailAddress } from '../people/email-address.ts';
 import { isPersonName } from '../people/person-name.ts';
 import { explain, unknownMember } from './explain-issue.ts';
 import { parseJson } from './parse-json.ts';
+import { isPersonal } from './personal-data.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const HOLDS_EMAIL = /[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+/;
-const TELEPHONE = /^\s*\+(?:[\s().\-/]*\d){6,}[\s().\-/]*$/;
 /** Hashing is work: what is longer is no password. */
 const PASSWORD_BYTES_MAX = 1024;
-/** A longer text is too long as a label, which is said elsewhere: on megabytes these two would run for hours, or out of stack. */
-const OPAQUE_ID_UNITS_MAX = 2 * LABEL_LENGTH_MAX;
 
 /** The formats that the contract's schemas name, by the same functions that read them. */
 const formats = {
@@ -29,7 +25,7 @@ const formats = {
   email: isEmailAddress,
   'person-name': isPersonName,
   password: (text: string) => text.isWellFormed() && Buffer.byteLength(text) <= PASSWORD_BYTES_MAX,
-  'opaque-user-id': (text: string) => text.length > OPAQUE_ID_UNITS_MAX || (!HOLDS_EMAIL.test(text) && !TELEPHONE.test(text)),
+  'opaque-user-id': (text: string) => !isPersonal(text),
 };
 
 // No coercion, no defaults, no removal: what is validated is what came.
