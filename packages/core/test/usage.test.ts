@@ -62,8 +62,21 @@ describe('usage', () => {
 
   test('a sum beyond 2^53-1 throws and names the member', () => {
     expect(() => usageOf({ prompt_tokens: MAX, completion_tokens: 1 })).toThrow(SumTooLargeError);
-    expect(() => usageOfSpans([span({ total_tokens: MAX }), span({ total_tokens: 1 })])).toThrow(/total_tokens/);
-    expect(() => usageOfSpans([span({ cost_usd: MAX }), span({ cost_usd: 1 })])).toThrow(/cost_usd/);
-    expect(usageOfSpans([span({ total_tokens: MAX })]).totalTokens).toBe(MAX);
+    const totals = (...spans: Span[]) => traceTotals(suppliedUsage({}), usageOfSpans(spans));
+    expect(() => totals(span({ total_tokens: MAX }), span({ total_tokens: 1 }))).toThrow(/total_tokens/);
+    expect(() => totals(span({ cost_usd: MAX }), span({ cost_usd: 1 }))).toThrow(/cost_usd/);
+    expect(() => traceTotals(suppliedUsage({ prompt_tokens: MAX, completion_tokens: 1 }), usageOfSpans([]))).toThrow(
+      /total_tokens/,
+    );
+    expect(totals(span({ total_tokens: MAX })).totalTokens).toBe(MAX);
+  });
+
+  test('a sum that a supplied total makes needless is not made, and what is supplied is no sum', () => {
+    const tooMuch = { prompt_tokens: MAX, completion_tokens: MAX, total_tokens: MAX, cost_usd: MAX };
+    const summed = usageOfSpans([span(tooMuch), span(tooMuch)]);
+    const supplied = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost_usd: 1e300 };
+    expect(traceTotals(suppliedUsage(supplied), summed)).toEqual(suppliedUsage(supplied));
+    const ownTotal = { prompt_tokens: MAX, completion_tokens: 5, total_tokens: 7 };
+    expect(traceTotals(suppliedUsage(ownTotal), usageOfSpans([])).totalTokens).toBe(7);
   });
 });

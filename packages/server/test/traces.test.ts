@@ -154,6 +154,20 @@ describe('a trace sent again', () => {
     expect(await trace('totals', { total_tokens: 3 })).toMatchObject({ tokens: 3, cost_usd: 2 });
   });
 
+  test('a total that is supplied stands whatever the spans would sum to, in this request and by merging', async () => {
+    const MAX = Number.MAX_SAFE_INTEGER;
+    const spans = [span('a', { cost_usd: MAX, total_tokens: MAX }), span('b', { cost_usd: 5, total_tokens: 5 })];
+    expect(await trace('needless', { cost_usd: 1, total_tokens: 2, spans })).toMatchObject({ ok: true, tokens: 2, cost_usd: 1 });
+    expect(await trace('needless', { detail: 'again' })).toMatchObject({ tokens: 2, cost_usd: 1 });
+    expect(await trace('before', { cost_usd: 1, total_tokens: 2 })).toMatchObject({ ok: true });
+    expect(await trace('before', { spans })).toMatchObject({ tokens: 2, cost_usd: 1, spans_ingested: 2 });
+    expect((await server.post(paths.traces, key, { trace_id: 'first', spans })).body.issues).toMatchObject([
+      { path: '/total_tokens', code: 'sum_too_large' },
+    ]);
+    expect(await trace('supplied', { cost_usd: 1e300 })).toMatchObject({ ok: true, cost_usd: 1e300 });
+    expect(await trace('supplied', { spans: [span('a', { cost_usd: 2 })] })).toMatchObject({ cost_usd: 1e300 });
+  });
+
   test('every submission is kept as it came, byte for byte, with its time and its sender', async () => {
     const documents = [
       `{ "trace_id" : "kept",\n\t"detail":"\\u0000 \\ud83d \u{1F600}", "unknown": 1e400, "trace_id": "kept" }`,

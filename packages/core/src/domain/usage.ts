@@ -40,42 +40,50 @@ export function usageOf(reported: ReportedUsage): Usage {
   };
 }
 
-/** The sum over spans, member by member; null where no span says. Throws SumTooLargeError. */
-export function usageOfSpans(spans: readonly Span[]): Usage {
-  const costs = spans.flatMap((span) => (span.cost_usd == null ? [] : [span.cost_usd]));
-  return withinBounds({
-    promptTokens: tokenSum(
+/**
+ * The sum over spans, member by member; null where no span says. Each is made when it is asked for, and throws SumTooLargeError then: one
+ * that a supplied total makes needless cannot be too large.
+ */
+export const usageOfSpans = (spans: readonly Span[]): Usage => ({
+  get promptTokens() {
+    return tokenSum(
       'prompt_tokens',
       spans.map((span) => span.prompt_tokens),
-    ),
-    completionTokens: tokenSum(
+    );
+  },
+  get completionTokens() {
+    return tokenSum(
       'completion_tokens',
       spans.map((span) => span.completion_tokens),
-    ),
-    totalTokens: tokenSum(
+    );
+  },
+  get totalTokens() {
+    return tokenSum(
       'total_tokens',
       spans.map((span) => usageOf(span).totalTokens),
-    ),
-    costUsd: costs.length === 0 ? null : decimalSum(costs),
-  });
-}
+    );
+  },
+  get costUsd() {
+    const costs = spans.flatMap((span) => (span.cost_usd == null ? [] : [span.cost_usd]));
+    return costs.length === 0 ? null : boundedCost(decimalSum(costs));
+  },
+});
 
 /**
  * The totals of a trace: what was supplied at trace level, else the sum over the spans
  * (decisions.md, "Traces"). `prompt_tokens` and `completion_tokens` supplied without a total make one.
  */
 export function traceTotals(supplied: Usage, summed: Usage): Usage {
-  const madeTotal =
-    supplied.promptTokens !== null && supplied.completionTokens !== null
-      ? tokenSum('total_tokens', [supplied.promptTokens, supplied.completionTokens])
-      : null;
-  return withinBounds({
+  return {
     promptTokens: supplied.promptTokens ?? summed.promptTokens,
     completionTokens: supplied.completionTokens ?? summed.completionTokens,
-    totalTokens: supplied.totalTokens ?? madeTotal ?? summed.totalTokens,
+    totalTokens: supplied.totalTokens ?? madeTotal(supplied) ?? summed.totalTokens,
     costUsd: supplied.costUsd ?? summed.costUsd,
-  });
+  };
 }
+
+const madeTotal = ({ promptTokens, completionTokens }: Usage): number | null =>
+  promptTokens === null || completionTokens === null ? null : tokenSum('total_tokens', [promptTokens, completionTokens]);
 
 /** The four members as supplied at trace level, nothing made of them. */
 export const suppliedUsage = (reported: ReportedUsage): Usage => ({
@@ -85,11 +93,10 @@ export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
 });
 
-/** Throws when a member is beyond what JSON numbers hold; returns the usage otherwise. */
-export function withinBounds(usage: Usage): Usage {
-  if ((usage.totalTokens ?? 0) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('total_tokens');
-  if (usage.costUsd !== null && Number(usage.costUsd) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('cost_usd');
-  return usage;
+/** A sum of cost as it is; throws when it is beyond what JSON numbers hold. A cost that was supplied is no sum, and has no bound. */
+export function boundedCost(sum: string): string {
+  if (Number(sum) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('cost_usd');
+  return sum;
 }
 
 /** Sum of what is there; null when nothing is. The first step beyond 2^53-1 throws, so no inexact sum is ever carried on. */

@@ -1,10 +1,33 @@
 import type { Issue } from '@countersign/core/contract/issue';
-import { jsonPointer } from '@countersign/core/contract/json-pointer';
-import type { SumTooLargeError } from '@countersign/core/domain/usage';
+import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
+import { SumTooLargeError } from '@countersign/core/domain/usage';
+import { validationFailed } from '../api-error.ts';
+
+type Steps = readonly (string | number)[];
 
 /** The issue of a sum that JSON numbers cannot hold. */
-export const sumTooLarge = (error: SumTooLargeError, at: readonly (string | number)[]): Issue => ({
+export const sumTooLarge = (error: SumTooLargeError, at: Steps): Issue => ({
   path: jsonPointer([...at, error.member]),
   code: 'sum_too_large',
   message: `${error.message}; send smaller amounts`,
 });
+
+/** What is made of each record, or a 422 with the issues of all whose own sums are too large. */
+export function withSums<R, F>(
+  records: readonly R[],
+  make: (record: R, index: number) => F,
+  place: (index: number) => Steps,
+): F[] {
+  const issues: Issue[] = [];
+  const made: F[] = [];
+  for (const [index, record] of records.entries()) {
+    try {
+      made.push(make(record, index));
+    } catch (error) {
+      if (!(error instanceof SumTooLargeError)) throw error;
+      issues.push(sumTooLarge(error, place(index)));
+    }
+  }
+  if (issues.length > 0) throw validationFailed(...issues.slice(0, ISSUES_MAX));
+  return made;
+}

@@ -1,14 +1,11 @@
-import type { Issue } from '@countersign/core/contract/issue';
-import { ISSUES_MAX } from '@countersign/core/contract/json-pointer';
 import { type Telemetry, type TelemetryEvent, telemetryEvents } from '@countersign/core/contract/telemetry';
 import { parseDateTime } from '@countersign/core/domain/instant';
-import { SumTooLargeError, usageOf } from '@countersign/core/domain/usage';
-import { validationFailed } from '../api-error.ts';
+import { usageOf } from '@countersign/core/domain/usage';
 import type { TelemetryRow } from '../storage/telemetry.ts';
 import { agentClaim } from './agent-book.ts';
 import { type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
-import { sumTooLarge } from './sum-too-large.ts';
+import { withSums } from './sum-too-large.ts';
 
 /** POST /api/public/telemetry: one event, or a batch that is stored whole or not at all. */
 export const ingestTelemetry: Endpoint<Telemetry> = async ({ telemetry }, asked, body) => {
@@ -20,29 +17,13 @@ export const ingestTelemetry: Endpoint<Telemetry> = async ({ telemetry }, asked,
     ...replayability(asked),
     document: asked.document,
     recordedBy: recordedByKey(asked.principal),
-    events: eventRows(events, place),
+    events: withSums(events, eventRow, place),
     claims: events.map((event, index) => agentClaim(event, place(index))),
   });
 };
 
 /** About what a prepared row costs in memory beside its document. */
 const ROW_BYTES = 500;
-
-/** The rows of all events, or the issues of all whose sums are too large. */
-function eventRows(events: readonly TelemetryEvent[], place: (index: number) => (string | number)[]): TelemetryRow[] {
-  const issues: Issue[] = [];
-  const rows = events.flatMap((event, index) => {
-    try {
-      return [eventRow(event, index)];
-    } catch (error) {
-      if (!(error instanceof SumTooLargeError)) throw error;
-      issues.push(sumTooLarge(error, place(index)));
-      return [];
-    }
-  });
-  if (issues.length > 0) throw validationFailed(...issues.slice(0, ISSUES_MAX));
-  return rows;
-}
 
 function eventRow(event: TelemetryEvent, ordinal: number): TelemetryRow {
   return {

@@ -1,12 +1,12 @@
 import type { Span, Trace } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
-import { SumTooLargeError, suppliedUsage, traceTotals, usageOf, usageOfSpans } from '@countersign/core/domain/usage';
-import { validationFailed } from '../api-error.ts';
+import { SumTooLargeError, suppliedUsage, traceTotals, type Usage, usageOf, usageOfSpans } from '@countersign/core/domain/usage';
+import { type ApiError, validationFailed } from '../api-error.ts';
 import { type SpanFacts, spansText } from '../storage/spans.ts';
 import { agentClaim } from './agent-book.ts';
 import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
-import { sumTooLarge } from './sum-too-large.ts';
+import { sumTooLarge, withSums } from './sum-too-large.ts';
 import type { PreparedTrace } from './write-traces.ts';
 
 /** POST /api/public/traces: the summary of a run and its ordered spans, merged into what is known of the trace_id. */
@@ -38,15 +38,16 @@ function prepareTrace(asked: Asked, trace: Trace): PreparedTrace {
     supplied,
     totals: totalsOf(trace),
     spanCount: spans?.length ?? 0,
-    spans: spansText((spans ?? []).map(spanFacts)),
+    spans: spansText(withSums(spans ?? [], spanFacts, (index) => ['spans', index])),
   };
 }
 
-function totalsOf(trace: Trace) {
+/** The totals of the request by itself, or why there are none: whether they are needed depends on what was supplied for its trace before. */
+function totalsOf(trace: Trace): Usage | ApiError {
   try {
     return traceTotals(suppliedUsage(trace), usageOfSpans(trace.spans ?? []));
   } catch (error) {
-    if (error instanceof SumTooLargeError) throw validationFailed(sumTooLarge(error, []));
+    if (error instanceof SumTooLargeError) return validationFailed(sumTooLarge(error, []));
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { operations } from '@countersign/core/contract/operations';
-import { SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
-import { type ApiError, validationFailed } from '../api-error.ts';
+import { boundedCost, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
+import { ApiError, validationFailed } from '../api-error.ts';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
@@ -20,7 +20,9 @@ import { commitWithReplays, type Outcome, type Replayable, type Written } from '
 import { sumTooLarge } from './sum-too-large.ts';
 
 /** A trace request ready to be written: what is searched by as columns, its bytes as they came. */
-export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId'> {
+export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId' | 'totals'> {
+  /** The totals of its trace if it is the first one there, or why it cannot be that. */
+  totals: Usage | ApiError;
   document: Buffer;
   recordedBy: string;
   claim: AgentClaim;
@@ -38,6 +40,8 @@ interface Placed {
   id: string;
   agentId: string | null;
   known: KnownTrace | undefined;
+  /** Of a new trace; those of a known one are merged. */
+  totals: Usage | undefined;
 }
 
 async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<Written> {
@@ -61,20 +65,22 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
     underWay(
       insertTraces(
         tx,
-        fresh.map((each) => facts(each, each.item.supplied, each.item.totals, each.item.spanCount)),
+        fresh.map((each) => facts(each, each.item.supplied, each.totals!, each.item.spanCount)),
       ),
     ),
   ];
   if (accepted.length > 0) sent.push(underWay(insertTraceSubmissions(tx, accepted.map(submission))));
   const merged = await merge(tx, known, sent);
   const outcomes = placed.map(
-    (each): Outcome => (each instanceof Error ? each : accept(each, merged.get(each.id) ?? each.item.totals)),
+    (each): Outcome => (each instanceof Error ? each : accept(each, merged.get(each.id) ?? each.totals!)),
   );
   return { outcomes, sent: Promise.all(sent) };
 }
 
 /** Resolves agent and trace of a request, or says why it is refused. Nothing is written for a refused one. */
 function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): Placed | ApiError {
+  const totals = known === undefined ? item.totals : undefined;
+  if (totals instanceof ApiError) return totals;
   const resolved = book.resolve([item.claim], ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
@@ -87,7 +93,7 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
     ];
   });
   if ('issues' in resolved) return validationFailed(...resolved.issues);
-  return { item, id: known?.id ?? newId(), agentId: resolved.agentIds[0] ?? null, known };
+  return { item, id: known?.id ?? newId(), agentId: resolved.agentIds[0] ?? null, known, totals };
 }
 
 /** Merges totals into known traces: those of all spans, this request's included, whose submission is on its way already. */
@@ -157,22 +163,26 @@ function mergedUsage(sent: Usage, kept: Usage): Usage {
   };
 }
 
-/** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
-function summedUsage(sums: SpanSums | undefined): Usage {
-  const tokens = (
-    member: 'prompt_tokens' | 'completion_tokens' | 'total_tokens',
-    text: string | null | undefined,
-  ): number | null => {
-    if (text == null) return null;
-    if (!Number.isSafeInteger(Number(text))) throw new SumTooLargeError(member);
-    return Number(text);
-  };
-  return {
-    promptTokens: tokens('prompt_tokens', sums?.promptTokens),
-    completionTokens: tokens('completion_tokens', sums?.completionTokens),
-    totalTokens: tokens('total_tokens', sums?.totalTokens),
-    costUsd: sums?.costUsd ?? null,
-  };
+/** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError when it is asked for. */
+const summedUsage = (sums: SpanSums | undefined): Usage => ({
+  get promptTokens() {
+    return tokens('prompt_tokens', sums?.promptTokens);
+  },
+  get completionTokens() {
+    return tokens('completion_tokens', sums?.completionTokens);
+  },
+  get totalTokens() {
+    return tokens('total_tokens', sums?.totalTokens);
+  },
+  get costUsd() {
+    return sums?.costUsd == null ? null : boundedCost(sums.costUsd);
+  },
+});
+
+function tokens(member: SumTooLargeError['member'], text: string | null | undefined): number | null {
+  if (text == null) return null;
+  if (!Number.isSafeInteger(Number(text))) throw new SumTooLargeError(member);
+  return Number(text);
 }
 
 const accept = ({ item, id }: Placed, totals: Usage): Outcome =>

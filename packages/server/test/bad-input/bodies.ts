@@ -118,8 +118,13 @@ export const SUMS: Refusal[] = [
     '/total_tokens sum_too_large',
   ]),
   trace('prompt + completion of one span', { spans: [span('a', { prompt_tokens: half, completion_tokens: half })] }, [
-    '/total_tokens sum_too_large',
+    '/spans/0/total_tokens sum_too_large',
   ]),
+  trace(
+    'prompt + completion of two spans each, beside a total: both are named',
+    { total_tokens: 1, spans: ['a', 'b'].map((id) => span(id, { prompt_tokens: half, completion_tokens: half })) },
+    ['/spans/0/total_tokens sum_too_large', '/spans/1/total_tokens sum_too_large'],
+  ),
   trace(
     'prompt_tokens of two spans',
     { total_tokens: 1, spans: [span('a', { prompt_tokens: MAX }), span('b', { prompt_tokens: 1 })] },
@@ -127,7 +132,9 @@ export const SUMS: Refusal[] = [
   ),
   trace('prompt + completion of the trace', { prompt_tokens: MAX, completion_tokens: 1 }, ['/total_tokens sum_too_large']),
   trace('cost of two spans', { spans: [span('a', { cost_usd: MAX }), span('b', { cost_usd: 1 })] }, ['/cost_usd sum_too_large']),
-  trace('a cost beyond all money', { cost_usd: 1e300 }, ['/cost_usd sum_too_large']),
+  trace('a cost beyond all money, by the sum of one span', { spans: [span('a', { cost_usd: 1e300 })] }, [
+    '/cost_usd sum_too_large',
+  ]),
   telemetry('prompt + completion of an event', { ...GOOD.event, prompt_tokens: MAX, completion_tokens: 1 }, [
     '/total_tokens sum_too_large',
   ]),
