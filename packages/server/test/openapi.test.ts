@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
@@ -117,6 +118,62 @@ describe('the OpenAPI document', () => {
     }
     const page = await (await fetch(`${server.url}/docs`)).text();
     for (const [path] of readingsOf()) expect(page).toContain(path);
+  });
+
+  test('names the headers that answers bear, where they bear them', () => {
+    for (const [path, operation] of [...operationsOf(), ...readingsOf()]) {
+      const isOpen = operation.security?.length === 0;
+      for (const [status, { headers }] of Object.entries<Json>(operation.responses)) {
+        const bears = (name: string) => [path, status, name, Object.hasOwn(headers, name)];
+        const isCounted = !isOpen && !['400', '401', '405', '408', '431'].includes(status);
+        const expected = {
+          'WWW-Authenticate': status === '401',
+          Allow: status === '405',
+          'Retry-After': status === '429' || status === '503',
+          RateLimit: isCounted,
+          'RateLimit-Policy': isCounted,
+          'Preference-Applied': path === paths.promotionCheck && status === '200',
+        };
+        for (const [name, has] of Object.entries(expected)) expect(bears(name)).toEqual([path, status, name, has]);
+      }
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '405', '408', '431', '500', '503']));
+    }
+  });
+
+  test('takes and refuses the bodies that the server takes and refuses', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const key = await server.key(await server.workspace());
+    const run = { trace_id: 'a', outcome: 'success' };
+    const span = { span_id: 's', kind: 'llm', name: 'n' };
+    const bodies: [path: string, body: object, taken: boolean][] = [
+      [paths.promotionCheck, {}, false],
+      [paths.promotionCheck, { agent_id: null }, false],
+      [paths.promotionCheck, { agent_id: null, agent_name: 'a' }, true],
+      [paths.promotionCheck, { agent_id: '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f' }, true],
+      [paths.telemetry, run, true],
+      [paths.telemetry, { ...run, events: null }, true],
+      [paths.telemetry, { ...run, events: [] }, false],
+      [paths.telemetry, { ...run, events: [run] }, true],
+      [paths.telemetry, { events: [{ ...run, events: [] }] }, true],
+    ];
+    for (const [time, taken] of [
+      ['2026-11-20T09:30:00', true],
+      ['2026-11-20t09:30:00.123456789z', true],
+      ['2026-12-31T23:59:60+00:00', true],
+      ['2026-11-20T09:30:00.0123456789Z', false],
+      ['2026-11-20 09:30:00Z', false],
+      ['2026-11-20T09:30Z', false],
+      ['2026-13-20T09:30:00', false],
+    ] as const) {
+      bodies.push([paths.telemetry, { ...run, started_at: time }, taken]);
+      bodies.push([paths.traces, { ...run, spans: [{ ...span, ended_at: time }] }, taken]);
+    }
+    for (const [path, body, taken] of bodies) {
+      const { schema } = document.paths[path].post.requestBody.content['application/json'];
+      const described = ajv.validate({ ...schema, components: document.components }, body);
+      const { status } = await server.post(path, key, body);
+      expect([path, body, described, status]).toEqual([path, body, taken, taken ? 200 : 422]);
+    }
   });
 
   test('bounds are those of the specification', () => {

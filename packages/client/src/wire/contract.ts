@@ -53,9 +53,9 @@ export interface Span {
   error?: string | null | undefined;
   /** Duration in milliseconds. */
   latency_ms?: number | null | undefined;
-  /** When the step began. */
+  /** When the step began. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   started_at?: string | null | undefined;
-  /** When the step ended; kept as it is even if before the start. */
+  /** When the step ended; kept as it is even if before the start. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   ended_at?: string | null | undefined;
   /** Free-form. */
   metadata?: Record<string, unknown> | null | undefined;
@@ -81,9 +81,9 @@ export interface Trace {
   detail?: string | null | undefined;
   /** The error, when there was one. */
   error?: string | null | undefined;
-  /** When the run began. */
+  /** When the run began. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   started_at?: string | null | undefined;
-  /** When the run ended. */
+  /** When the run ended. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   ended_at?: string | null | undefined;
   /** Free-form. */
   metadata?: Record<string, unknown> | null | undefined;
@@ -159,9 +159,9 @@ export interface TelemetryEvent {
   external_user_id?: string | null | undefined;
   /** Free-form. */
   metadata?: Record<string, unknown> | null | undefined;
-  /** When the run began. */
+  /** When the run began. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   started_at?: string | null | undefined;
-  /** When the run ended. */
+  /** When the run ended. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   ended_at?: string | null | undefined;
 }
 

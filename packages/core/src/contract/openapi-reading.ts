@@ -1,16 +1,20 @@
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { LEDGER_READINGS, type LedgerReading } from './ledger-reading.ts';
+import { headersNamed } from './openapi-headers.ts';
 
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
 const ANSWERED: readonly ErrorCode[] = [
+  'bad_request',
   'unauthorized',
   'insufficient_scope',
   'not_found',
   'method_not_allowed',
+  'request_timeout',
   'validation_failed',
   'rate_limited',
+  'headers_too_large',
   'internal_error',
   'unavailable',
 ];
@@ -37,7 +41,7 @@ function readingNode(path: string, reading: LedgerReading, errorResponses: (code
     responses: {
       200: {
         description: `${summary}.`,
-        headers: { 'X-Request-Id': { description: 'Identifies the request in the log.', schema: { type: 'string' } } },
+        headers: headersNamed(token ? ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] : ['X-Request-Id']),
         content: { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } },
       },
       ...errorResponses(codes),

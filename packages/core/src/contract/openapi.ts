@@ -1,7 +1,10 @@
 import { ERRORS, ErrorBody, type ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
+import { errorHeaders, headersNamed } from './openapi-headers.ts';
 import { readingPaths } from './openapi-reading.ts';
 import { type OperationId, operations } from './operations.ts';
+import { PromotionCheck } from './promotion-check.ts';
+import { TelemetryEvent } from './telemetry.ts';
 
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
@@ -66,7 +69,7 @@ export function openApiDocument(): Node {
 
 function operationNode(id: OperationId, components: Map<string, Node>): Node {
   const operation = operations[id];
-  const bodies = operation.bodies.map((schema) => referTo(schema, components));
+  const bodies = operation.bodies.map((schema) => saidBeside(schema, referTo(schema, components)));
   const requests = Object.entries(examples[id]).map(([name, { summary, request }]) => [name, { summary, value: request }]);
   const answers = Object.entries(examples[id]).map(([name, { summary, answer }]) => [name, { summary, value: answer }]);
   return {
@@ -86,17 +89,37 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
     responses: {
       200: {
         description: 'Committed, with fsync.',
-        headers: {
-          'X-Request-Id': requestId,
-          ...(id === 'appendAuditEntry' ? { 'Countersign-Ledger-Seq': ledgerSeq } : {}),
-          ...(operation.replayable ? { 'Idempotent-Replayed': replayed } : {}),
-          ...(id === 'checkPromotion' ? { 'Countersign-Checkpoint': treeHeads, 'Countersign-Attestation': attestation } : {}),
-        },
+        headers: headersNamed([
+          'X-Request-Id',
+          'RateLimit',
+          'RateLimit-Policy',
+          ...(id === 'appendAuditEntry' ? (['Countersign-Ledger-Seq'] as const) : []),
+          ...(operation.replayable ? (['Idempotent-Replayed'] as const) : []),
+          ...(id === 'checkPromotion' ? DECISION_HEADERS : []),
+        ]),
         content: { 'application/json': { schema: referTo(operation.answer, components), examples: Object.fromEntries(answers) } },
       },
       ...errorResponses(ANSWERED.filter((code) => code !== 'idempotency_key_reused' || operation.replayable)),
     },
   };
+}
+
+/**
+ * What `formOf` and `alsoWrong` ask of a body beyond its schema, as a schema can say it: for the document alone, since they explain it
+ * better to a sender than the validator would.
+ */
+const BESIDE = new Map<object, Node>([
+  [TelemetryEvent, { properties: { events: { type: 'null', description: 'What has events is a batch.' } } }],
+  [PromotionCheck, { anyOf: [given('agent_id'), given('agent_name')] }],
+]);
+
+function given(member: string): Node {
+  return { required: [member], properties: { [member]: { type: 'string' } } };
+}
+
+function saidBeside(schema: object, reference: Node): Node {
+  const beside = BESIDE.get(schema);
+  return beside === undefined ? reference : { allOf: [reference, beside] };
 }
 
 /** One response per status, naming the codes that it can bear. */
@@ -108,18 +131,13 @@ function errorResponses(codes: readonly ErrorCode[]): Node {
     const before = responses[status]?.description;
     responses[status] = {
       description: before === undefined ? line : `${before}\n\n${line}`,
-      headers: { 'X-Request-Id': requestId, ...(status === 429 || status === 503 ? { 'Retry-After': retryAfter } : {}) },
+      headers: headersNamed(errorHeaders(status, codes.includes('rate_limited'))),
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     };
   }
   return responses;
 }
 
-const header = (description: string, schema: Node): Node => ({ description, schema });
-const requestId = header('Identifies the request in the log.', { type: 'string' });
-const ledgerSeq = header("The entry's number in its workspace's ledger.", { type: 'integer' });
-const replayed = header('true when this is the first answer again and nothing was stored twice.', { type: 'string' });
-const retryAfter = header('Seconds to wait before trying again.', { type: 'integer' });
 const idempotencyKey: Node = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -128,12 +146,6 @@ const idempotencyKey: Node = {
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 };
 
-const treeHeads = header('Heads of the audit and the decisions log at that moment: whoever keeps the answer is a witness.', {
-  type: 'string',
-});
-const attestation = header('Ed25519 signatures of the attestation, where Prefer asked for them (docs/formats.md).', {
-  type: 'string',
-});
 const prefer: Node = {
   name: 'Prefer',
   in: 'header',
@@ -141,6 +153,8 @@ const prefer: Node = {
   description: "`countersign-attestation` asks for the decision's attestation, which is checked with the instance's public key.",
   schema: { type: 'string' },
 };
+
+const DECISION_HEADERS = ['Countersign-Checkpoint', 'Countersign-Attestation', 'Preference-Applied'] as const;
 
 /** The request headers that an operation reads besides those of authentication and content. */
 function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Node {
@@ -150,13 +164,19 @@ function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Nod
 
 /** A reference to a named schema, which is put among the components; an unnamed one as it stands. */
 function referTo(schema: object, components: Map<string, Node>): Node {
-  const { $id, ...rest } = schema as Node;
+  const { $id, ...rest } = asDocumented(schema as Node);
   if (typeof $id !== 'string') return inlined(rest, components);
   if (!components.has($id)) {
     components.set($id, {});
     components.set($id, inlined(rest, components));
   }
   return { $ref: `#/components/schemas/${$id}` };
+}
+
+/** Where the validator's own format is no standard one, the pattern that says the same to everybody stands in its place. */
+function asDocumented(schema: Node): Node {
+  const { 'x-pattern': pattern, format: _, ...rest } = schema;
+  return pattern === undefined ? schema : { ...rest, pattern };
 }
 
 function inlined(node: Node, components: Map<string, Node>): Node {

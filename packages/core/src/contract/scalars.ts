@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 
 /**
  * The scalars every schema is made of: bounds, formats and their meaning stand here once
- * (spec/decisions.md, "Fields"). `x-means` completes the sentence "<member> must ..." in an issue's message.
+ * (spec/decisions.md, "Fields"). `x-means` completes the sentence "<member> must ..." in an issue's message,
+ * `x-pattern` takes the place of `format` in the OpenAPI document.
  */
 
 /** Longest identifier or label, in code points. */
@@ -49,6 +50,17 @@ export const uuid = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string',
 /** RFC 3339 date-time; without an offset it is read as UTC. */
 export const dateTime = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'date-time', examples: ['2026-11-20T09:30:00.123Z'], ...notes });
+
+/** What `sentDateTime` takes, for those who read the contract and not our validator; days that do not exist are refused besides. */
+const SENT_DATE_TIME =
+  '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])[Tt]([01]\\d|2[0-3]):[0-5]\\d:([0-5]\\d|60)(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)?$';
+
+/** A date-time as it is sent: `format: date-time` asks for an offset, and here it may be left out. */
+export const sentDateTime = ({ description, ...notes }: FieldNotes) =>
+  Type.Unsafe<string>({
+    ...dateTime({ ...notes, description: `${description} RFC 3339 with up to 9 fraction digits; without an offset it is UTC.` }),
+    'x-pattern': SENT_DATE_TIME,
+  });
 
 /** A calendar date that exists, `YYYY-MM-DD`. */
 export const calendarDate = (notes: FieldNotes) =>

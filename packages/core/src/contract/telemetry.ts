@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { messages } from './message.ts';
-import { anything, count, dateTime, flag, freeObject, label, opaqueUserId, optional, text, uuid } from './scalars.ts';
+import { anything, count, flag, freeObject, label, opaqueUserId, optional, sentDateTime, text, uuid } from './scalars.ts';
 import { usageFields } from './usage-fields.ts';
 
 /** Most events in one batch (specification 8). */
@@ -27,8 +27,8 @@ export const TelemetryEvent = Type.Object(
     session_id: optional(label({ description: 'The session that the run belongs to.' })),
     external_user_id: optional(opaqueUserId({ description: "The caller's own user identifier. Never personal data." })),
     metadata: optional(freeObject({ description: 'Free-form.' })),
-    started_at: optional(dateTime({ description: 'When the run began.' })),
-    ended_at: optional(dateTime({ description: 'When the run ended.' })),
+    started_at: optional(sentDateTime({ description: 'When the run began.' })),
+    ended_at: optional(sentDateTime({ description: 'When the run ended.' })),
   },
   { $id: 'TelemetryEvent', description: 'The lightweight summary of one run. Traces say more.' },
 );

@@ -28,7 +28,7 @@ function operationSection({ operationId, path, summary, description, requestBody
   const answers = responses[200].content['application/json'];
   const shown = Object.keys(examples).map((name) => exampleSection(path, examples[name], answers.examples[name]));
   return `<section id="${operationId}"><h2><span class="method">POST</span> ${escaped(path)}</h2><p>${escaped(summary)}.</p>${paragraphs(description)}
-<p>Body: ${(schema.anyOf ?? [schema]).map(typeOf).join(' or ')}. Answer: ${typeOf(answers.schema)}.</p>${shown.join('')}
+<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Answer: ${typeOf(answers.schema)}.</p>${shown.join('')}
 <details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
     .filter(([status]) => status !== '200')
     .map(([status, response]) => `<tr><th scope="row">${status}</th><td>${paragraphs(response.description)}</td></tr>`)

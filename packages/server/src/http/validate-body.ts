@@ -29,7 +29,7 @@ const formats = {
 };
 
 // No coercion, no defaults, no removal: what is validated is what came.
-const options = { strict: true, strictTypes: false, allowUnionTypes: true, formats, keywords: ['x-means'] };
+const options = { strict: true, strictTypes: false, allowUnionTypes: true, formats, keywords: ['x-means', 'x-pattern'] };
 const firstOnly = new Ajv({ ...options });
 const allOfThem = new Ajv({ ...options, allErrors: true, verbose: true });
 

@@ -1,0 +1,42 @@
+/** Any JSON object of the document. */
+type Node = Record<string, unknown>;
+
+const header = (description: string, type: 'string' | 'integer' = 'string'): Node => ({ description, schema: { type } });
+
+/** The headers that answers bear, by name. */
+const HEADERS = {
+  'X-Request-Id': header('Identifies the request in the log.'),
+  RateLimit: header(
+    'What is left of the limit of requests, and the seconds until it is whole again (draft-ietf-httpapi-ratelimit-headers); where a limit is configured.',
+  ),
+  'RateLimit-Policy': header('The limit of requests per minute and key; where one is configured.'),
+  'Retry-After': header('Seconds to wait before trying again.', 'integer'),
+  'WWW-Authenticate': header('`Bearer`; where the scope is missing, with `error="insufficient_scope"` and the scope.'),
+  Allow: header('The methods that the path takes.'),
+  'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", 'integer'),
+  'Idempotent-Replayed': header('true when this is the first answer again and nothing was stored twice.'),
+  'Countersign-Checkpoint': header(
+    'Heads of the audit and the decisions log at that moment: whoever keeps the answer is a witness.',
+  ),
+  'Countersign-Attestation': header('Ed25519 signatures of the attestation, where Prefer asked for them (docs/formats.md).'),
+  'Preference-Applied': header('`countersign-attestation`, where Prefer asked for it (RFC 7240).'),
+} as const;
+export type HeaderName = keyof typeof HEADERS;
+
+/** The headers of a response. */
+export const headersNamed = (names: readonly HeaderName[]): Node =>
+  Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
+
+/** Answered before the key's rate is counted, or beside it: what is no request of a key, or not a request that could be read. */
+const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 431]);
+
+/** The headers of an error. @param isCounted whether requests to this path count against the rate of their key. */
+export function errorHeaders(status: number, isCounted: boolean): HeaderName[] {
+  return [
+    'X-Request-Id',
+    ...(isCounted && !UNCOUNTED.has(status) ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
+    ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
+    ...(status === 405 ? (['Allow'] as const) : []),
+    ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
+  ];
+}
