@@ -126,6 +126,10 @@ class FormatsPage(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / 'decision.json'
 
+            def reporting(rate):
+                evaluation = {**make_vectors.ALLOWED['evaluation'], 'pass_rate': rate, 'agent_name': 'support-bot'}
+                return make_vectors.decision_response({**make_vectors.ALLOWED, 'actual_threshold': rate, 'evaluation': evaluation})
+
             def said(response, key):
                 path.write_text(json.dumps(response, ensure_ascii=False), 'utf-8')
                 environment = {'PATH': os.environ['PATH'], 'COUNTERSIGN_DECISION_KEY': key}
@@ -139,6 +143,12 @@ class FormatsPage(unittest.TestCase):
                 doctored = {**case['response'], 'allowed': True, 'message': 'doctored'}
                 done = said(doctored, case['decision_key_hex'])
                 self.assertEqual((done.returncode, done.stdout), (1, b''), done)
+            key = golden['cases'][0]['decision_key_hex']
+            for rate in (33.333333333333336, 0.0001):
+                self.assertEqual(said(reporting(rate), key).returncode, 0, rate)
+            # Not printed alike everywhere: refused, or believed rightly, by the version of jq; never believed when it is false.
+            self.assertIn(said(reporting(0.00001), key).returncode, (0, 1))
+            self.assertEqual(said({**reporting(0.00001), 'actual_threshold': 99}, key).returncode, 1)
             self.assertEqual(said({'error': 'unauthorized', 'issues': []}, '0' * 64).returncode, 1)
             self.assertEqual(said({}, '').returncode, 1)
 
