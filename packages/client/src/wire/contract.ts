@@ -111,7 +111,7 @@ export interface TraceAccepted {
   spans_ingested: number;
   /** Total tokens of the merged trace; null when nobody said. */
   tokens: number | null;
-  /** Cost of the merged trace in US dollars, an exact decimal; null when nobody said. */
+  /** Cost of the merged trace in US dollars, the number nearest to the exact sum; null when nobody said. */
   cost_usd: number | null;
 }
 

@@ -98,7 +98,10 @@ export const TraceAccepted = Type.Object(
     spans_ingested: count({ description: "This request's spans." }),
     tokens: nullable(count({ description: 'Total tokens of the merged trace; null when nobody said.' })),
     cost_usd: nullable(
-      amount({ minimum: 0, description: 'Cost of the merged trace in US dollars, an exact decimal; null when nobody said.' }),
+      amount({
+        minimum: 0,
+        description: 'Cost of the merged trace in US dollars, the number nearest to the exact sum; null when nobody said.',
+      }),
     ),
   },
   { $id: 'TraceAccepted' },
