@@ -1,4 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import { Arriving } from './shell/arriving.tsx';
+import { ComingPage } from './shell/coming-page.tsx';
 import { PageFault } from './shell/error-boundary.tsx';
 import { HintLayer } from './shell/hint-layer.tsx';
 import { LostConnection } from './shell/lost-connection.tsx';
@@ -42,6 +44,7 @@ const personal = createRoute({ getParentRoute: () => root, id: 'personal', compo
 const account = createRoute({
   getParentRoute: () => personal,
   path: '/account',
+  pendingComponent: ComingPage,
   component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 });
 
@@ -49,7 +52,7 @@ const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspace
 
 /** A page of a workspace; its code is loaded when somebody goes there. */
 const page = <const P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
-  createRoute({ getParentRoute: () => workspace, path, validateSearch: texts, component });
+  createRoute({ getParentRoute: () => workspace, path, validateSearch: texts, component, pendingComponent: ComingPage });
 
 const pages = [
   page(
@@ -134,6 +137,9 @@ const pages = [
   ),
 ] as const;
 
+/** A page whose code takes longer is seen to be on its way; until then the one before stays. */
+const ON_ITS_WAY_MS = 150;
+
 /** Every address of the portal. Search parameters are plain texts: an id of digits alone stays a text. */
 export const router = createRouter({
   routeTree: root.addChildren([home, signIn, link, personal.addChildren([account]), workspace.addChildren([...pages])]),
@@ -143,6 +149,8 @@ export const router = createRouter({
     return text === '' ? '' : `?${text}`;
   },
   defaultErrorComponent: PageFault,
+  defaultPendingComponent: Arriving,
+  defaultPendingMs: ON_ITS_WAY_MS,
   scrollRestoration: true,
 });
 

@@ -44,6 +44,37 @@ const COME_BACK = `(() => {
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
 })()`;
 
+test('what is on its way is seen to be: the pages themselves, and one that a link leads to', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const loading = page.getByRole('status', { name: 'Loading' });
+  /** Holds what is asked for there until what it returns is called. */
+  const hold = async (address: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.context().route(address, async (route) => {
+      await promise;
+      await route.continue();
+    });
+    return resolve;
+  };
+
+  const releasePage = await hold('**/assets/agents-page-*.js');
+  await page.getByRole('link', { name: 'Agents', exact: true }).click();
+  await page.getByRole('main').getByRole('status', { name: 'Loading' }).first().waitFor();
+  expect(await page.getByRole('heading', { name: 'Overview' }).count()).toBe(0);
+  releasePage();
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+
+  const releaseAll = await hold('**/assets/*.js');
+  await page.reload({ waitUntil: 'commit' });
+  await loading.waitFor();
+  expect(await page.getByRole('main').count()).toBe(0);
+  releaseAll();
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+  await loading.waitFor({ state: 'hidden' });
+});
+
 test('a session that ended sends a reader to the sign-in, and leaves a form with what was typed', async () => {
   const workspace = await newWorkspace();
   const { page, id } = await workspace.visit('admin', 'settings');

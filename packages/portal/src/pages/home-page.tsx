@@ -3,6 +3,7 @@ import { asProblem } from '../api/problem.ts';
 import { useSession } from '../api/session.ts';
 import { Notice } from '../pieces/notice.tsx';
 import { ProblemNotice } from '../pieces/problem-notice.tsx';
+import { Arriving } from '../shell/arriving.tsx';
 import { lastWorkspace } from '../shell/last-workspace.ts';
 import { EntrancePage } from './sign-in/entrance-page.tsx';
 
@@ -10,7 +11,7 @@ import { EntrancePage } from './sign-in/entrance-page.tsx';
 export function HomePage() {
   const session = useSession();
   if (session.data === undefined) {
-    if (session.isPending || asProblem(session.error).kind === 'signed-out') return null;
+    if (session.isPending || asProblem(session.error).kind === 'signed-out') return <Arriving />;
     return (
       <EntrancePage title="Countersign">
         <ProblemNotice problem={session.error} retry={() => void session.refetch()} />

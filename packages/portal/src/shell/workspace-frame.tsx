@@ -4,6 +4,7 @@ import { asProblem } from '../api/problem.ts';
 import { HereContext, useSession } from '../api/session.ts';
 import { PageHeader } from '../pieces/page-header.tsx';
 import { ProblemNotice } from '../pieces/problem-notice.tsx';
+import { Arriving } from './arriving.tsx';
 import { Frame } from './frame.tsx';
 import { rememberWorkspace } from './last-workspace.ts';
 import { Navigation } from './navigation.tsx';
@@ -18,10 +19,14 @@ export function WorkspaceFrame() {
   useEffect(() => {
     if (membership !== undefined) rememberWorkspace(id);
   }, [membership, id]);
-  if (session.isPending) return null;
+  if (session.isPending) return <Arriving />;
   if (session.data === undefined) {
     const problem = asProblem(session.error);
-    return problem.kind === 'signed-out' ? null : <ProblemNotice problem={problem} retry={() => void session.refetch()} />;
+    return problem.kind === 'signed-out' ? (
+      <Arriving />
+    ) : (
+      <ProblemNotice problem={problem} retry={() => void session.refetch()} />
+    );
   }
   if (membership === undefined) {
     return (
@@ -52,7 +57,9 @@ export function PersonFrame() {
   const session = useSession();
   if (session.data === undefined) {
     const problem = asProblem(session.error);
-    return session.isPending || problem.kind === 'signed-out' ? null : (
+    return session.isPending || problem.kind === 'signed-out' ? (
+      <Arriving />
+    ) : (
       <ProblemNotice problem={problem} retry={() => void session.refetch()} />
     );
   }
