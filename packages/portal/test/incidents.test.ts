@@ -31,7 +31,7 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await dialog.getByLabel('Rationale').fill('It will be fine.');
   await dialog.getByRole('button', { name: 'Close it' }).click();
   await dialog.getByRole('alert').waitFor();
-  await expect.poll(() => close.isDisabled()).toBe(true);
+  await expect.poll(() => close.isDisabled(), { timeout: 20_000 }).toBe(true);
   expect(await dialog.getByLabel('Rationale').inputValue()).toBe('It will be fine.');
   expect(await ask()).not.toBe('all_conditions_met');
 

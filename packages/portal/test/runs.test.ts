@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './bed.ts';
 
+/** A machine that is busy takes longer than the second that polls wait. */
+const BUSY = { timeout: 20_000 };
+
 const STEPS = 500;
 /** From here on each step is below the one before. */
 const DEEP_FROM = 480;
@@ -95,50 +98,50 @@ test('filters and pages of the list stand in the address, and Back goes back', a
   const first = await rows.first().innerText();
   await page.getByRole('button', { name: 'Next page' }).click();
   await page.waitForURL(/cursor=/);
-  await expect.poll(() => rows.first().innerText()).not.toBe(first);
+  await expect.poll(() => rows.first().innerText(), BUSY).not.toBe(first);
   await page.goBack();
-  await expect.poll(() => rows.first().innerText()).toBe(first);
+  await expect.poll(() => rows.first().innerText(), BUSY).toBe(first);
 
   // "Previous page" is the page before, also after Back and after a reload; whoever came by a link goes to the first.
   const trace = async () => (await rows.first().innerText()).split('\n')[0];
   const tops = [await trace()];
   for (const _page of [2, 3]) {
     await page.getByRole('button', { name: 'Next page' }).click();
-    await expect.poll(trace).not.toBe(tops.at(-1));
+    await expect.poll(trace, BUSY).not.toBe(tops.at(-1));
     tops.push(await trace());
   }
   expect(await page.evaluate('window.scrollY')).toBe(0);
   await page.goBack();
-  await expect.poll(trace).toBe(tops[1]);
+  await expect.poll(trace, BUSY).toBe(tops[1]);
   await page.getByRole('button', { name: 'Previous page' }).click();
-  await expect.poll(trace).toBe(tops[0]);
+  await expect.poll(trace, BUSY).toBe(tops[0]);
   await page.goBack();
   await page.getByRole('button', { name: 'Next page' }).click();
-  await expect.poll(trace).toBe(tops[2]);
+  await expect.poll(trace, BUSY).toBe(tops[2]);
   await page.reload();
   await page.getByRole('button', { name: 'Previous page' }).click();
-  await expect.poll(trace).toBe(tops[1]);
+  await expect.poll(trace, BUSY).toBe(tops[1]);
   const second = page.url();
   await page.goto('about:blank');
   await page.goto(second);
   await page.getByRole('button', { name: 'First page' }).click();
-  await expect.poll(trace).toBe(tops[0]);
+  await expect.poll(trace, BUSY).toBe(tops[0]);
 
   await page.getByLabel('Outcome').selectOption('failure');
   await page.waitForURL(/outcome=failure/);
-  await expect.poll(() => rows.count()).toBe(12);
+  await expect.poll(() => rows.count(), BUSY).toBe(12);
   await page.getByRole('button', { name: 'Clear', exact: true }).click();
-  await expect.poll(() => rows.count()).toBe(50);
+  await expect.poll(() => rows.count(), BUSY).toBe(50);
 
   // A pause behind a blank eats no blank, and what was cleared is not asked for a moment later.
   const search = page.getByRole('textbox', { name: 'Search' });
   await search.pressSequentially('run-7 ');
   await page.waitForURL(/text=run-7/);
-  await expect.poll(() => rows.count()).toBe(11);
+  await expect.poll(() => rows.count(), BUSY).toBe(11);
   await search.pressSequentially('x');
   expect(await search.inputValue()).toBe('run-7 x');
   await page.getByRole('button', { name: 'Clear Search' }).click();
-  await expect.poll(() => rows.count()).toBe(50);
+  await expect.poll(() => rows.count(), BUSY).toBe(50);
   await search.pressSequentially('run-7');
   await page.getByRole('button', { name: 'Clear Search' }).click();
   await page.waitForTimeout(500);
@@ -146,6 +149,6 @@ test('filters and pages of the list stand in the address, and Back goes back', a
 
   // Neither a day nor a moment: no filter.
   await page.goto(`/w/${workspace.id}/runs?from=2026-13-45&to=2026-02-30&since=yesterday`);
-  await expect.poll(() => rows.count()).toBe(50);
+  await expect.poll(() => rows.count(), BUSY).toBe(50);
   expect(await page.getByRole('button', { name: 'Clear', exact: true }).count()).toBe(0);
 });
