@@ -68,6 +68,21 @@ describe('doctor', () => {
     expect((await doctor(narrow, ['--scopes', 'evaluations'])).status).toBe(0);
   });
 
+  test('a public key that signs nothing here is bad; one that signs, and a decision key, are not', async () => {
+    const keyFinding = async (given: string) =>
+      (await doctor({ COUNTERSIGN_VERIFY_KEY: given })).findings.filter(({ what }) => what === 'verify key').at(-1);
+    const own = (await runCommand(environmentOf(server), 'signing-key', 'show', '--vkey')).out.trim();
+    expect(await keyFinding(own)).toMatchObject({ ok: true, says: 'is one that signs here' });
+    const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
+    expect(await keyFinding(other)).toMatchObject({ ok: false, remedy: expect.stringContaining('signing-key show') });
+    expect(await keyFinding('ab'.repeat(32))).toMatchObject({ ok: null });
+  });
+
+  test('everything that is bad has its remedy', async () => {
+    for (const variables of [{ COUNTERSIGN_API_KEY: 'aa_live_x' }, { COUNTERSIGN_VERIFY_KEY: 'hello' }, { COUNTERSIGN_URL: '' }])
+      for (const finding of (await doctor(variables)).bad) expect(finding.remedy, finding.what).toBeDefined();
+  });
+
   test('a revoked key is told from one that lacks a scope', async () => {
     const dead = await server.key(tenantId);
     await runCommand(environmentOf(server), 'keys', 'revoke', '--workspace', 'acme', dead.slice(8, 20));
@@ -77,7 +92,7 @@ describe('doctor', () => {
   });
 
   test.each([
-    ['no address', { COUNTERSIGN_URL: '' }, 'address', /--url or COUNTERSIGN_URL/],
+    ['no address', { COUNTERSIGN_URL: '' }, 'address', /which service\? Give --url or COUNTERSIGN_URL/],
     ['an address that is none', { COUNTERSIGN_URL: 'localhost' }, 'address', /is no address/],
     ['no key', { COUNTERSIGN_API_KEY: '' }, 'key', /set COUNTERSIGN_API_KEY/],
     ['a key that is malformed', { COUNTERSIGN_API_KEY: 'aa_live_x' }, 'key', /has not the form/],
@@ -100,6 +115,9 @@ describe('doctor', () => {
       (await doctor({ COUNTERSIGN_URL: url })).bad.find(({ what }) => what === 'service')?.remedy;
     expect(await remedyFor(`http://127.0.0.1:${port}`)).toContain('nothing listens there');
     expect(await remedyFor(server.url.replace('http:', 'https:'))).toContain('TLS');
+    const tls = (await doctor({ COUNTERSIGN_URL: server.url.replace('http:', 'https:') })).bad.at(-1)!.says;
+    expect(tls).toMatch(/^cannot be reached: E[A-Z_]+: [a-z ]+$/);
+    expect(await remedyFor(`${server.url}/foo`)).toContain('wrong path in the address');
     lying.lie = says('<html>sign in</html>', 200, { 'content-type': 'text/html' });
     expect(await remedyFor(lying.url)).toContain('proxy');
     lying.lie = says('', 302, { location: 'https://elsewhere.example' });

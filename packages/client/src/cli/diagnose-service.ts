@@ -77,6 +77,13 @@ function readiness(answer: Response, text: string): Diagnosis {
       says: `what answers (${answer.status}) is not Countersign`,
       remedy: 'check host, port and path; a proxy or a sign-in page may stand in between',
     };
+  if (answer.status === 404)
+    return {
+      what,
+      ok: false,
+      says: 'Countersign answers, and has nothing at this path',
+      remedy: 'wrong path in the address: give host and port alone, or the path below which your proxy has the service',
+    };
   if (answer.status !== 200)
     return {
       what,
@@ -97,10 +104,19 @@ function unreachable(error: unknown): Diagnosis {
   return {
     what: 'service',
     ok: false,
-    says: `cannot be reached: ${[code, cause.message].filter((each) => each !== undefined && each !== '').join(': ')}`,
+    says: `cannot be reached: ${[code, saidBy(cause)].filter((each) => each !== undefined && each !== '').join(': ')}`,
     remedy,
   };
 }
+
+/** What a system's error says. That of OpenSSL is lines of its source code; its last part is the reason. */
+const saidBy = ({ message = '' }: { message?: string }): string =>
+  /:error:/.test(message)
+    ? message
+        .trim()
+        .split(':')
+        .findLast((part) => /[a-z] /.test(part))!
+    : message;
 
 const REMEDIES: readonly [RegExp, string][] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'the name does not resolve: check the host, and the DNS of this machine'],

@@ -2,6 +2,7 @@ import { SCOPES } from '@countersign/core/contract/scopes';
 import { command } from './command.ts';
 import { diagnoseScope } from './diagnose-key.ts';
 import { type Diagnosis, diagnoseAddress, diagnoseClock } from './diagnose-service.ts';
+import { diagnoseVerifyKey } from './diagnose-verify-key.ts';
 import { CommandError } from './exit-codes.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
@@ -55,18 +56,19 @@ async function examine(session: Session, values: Given, wanted: readonly string[
     (text) => `${text.slice(0, 20)}… has the form of an ingestion key`,
     found,
   );
-  await tried(
+  const trusted = await tried(
     'verify key',
     async () => readTrusted(session, values['verify-key']),
-    (trusted) => (trusted === undefined ? 'none given: signatures are not checked' : 'can be read'),
+    (given) => (given === undefined ? 'none given: signatures are not checked' : 'can be read'),
     found,
-    (trusted) => (trusted === undefined ? null : true),
+    (given) => (given === undefined ? null : true),
   );
   if (address === undefined) return found;
   const reached = await diagnoseAddress(session.terminal, address, { timeoutMs, insecureHttp: values['insecure-http'] === true });
   found.push(...reached.diagnoses);
   if (reached.answer === undefined) return found;
   found.push(diagnoseClock(reached.answer));
+  if (trusted !== undefined) found.push(await diagnoseVerifyKey(session.terminal, address, trusted, timeoutMs));
   if (key === undefined) return found;
   for (const scope of SCOPES)
     found.push(await diagnoseScope(session.terminal, address, key, { scope, wanted: wanted.includes(scope), timeoutMs }));
@@ -87,10 +89,19 @@ async function tried<T>(
     return value;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    found.push({ what, ok: false, says: error.message });
+    const [says, ...remedy] = error.message.split('; ');
+    found.push({ what, ok: false, says: says!, remedy: remedy.length === 0 ? REMEDIES[what] : remedy.join('; ') });
     return undefined;
   }
 }
+
+/** What to do where the error itself does not say it. */
+const REMEDIES: Record<string, string> = {
+  address: 'give the address of the service, as COUNTERSIGN_URL or --url',
+  key: 'give the key as it was printed, alone, as COUNTERSIGN_API_KEY; when it is lost, mint another (`countersign-server keys mint`)',
+  'verify key':
+    'give a file of the public key (`countersign-server signing-key show --vkey`) or of the decision key (`decision-key show`)',
+};
 
 const MARKS = new Map<boolean | null, string>([
   [true, 'ok  '],
