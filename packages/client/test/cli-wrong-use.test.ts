@@ -31,6 +31,7 @@ describe('wrong use ends with 2, sends nothing and says what to do', () => {
     ['half of two commands', ['verify', 'desicion'], /there is verify decision, verify ledger/],
     ['an option that is none', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
     ['an argument too many', [...agent, 'b'], /takes no argument "b"/],
+    ['an option twice', [...agent, '--agent', 'b'], /--agent is given twice/],
     ['no agent', ['gate'], /which agent/],
     ['an empty agent', ['gate', '--agent', ''], /--agent is empty/],
     ['a line break in a name', ['gate', '--agent', 'a\nb'], /line break/],
@@ -107,6 +108,14 @@ describe('help', () => {
     expect(status).toBe(0);
     for (const { name } of COMMANDS) expect(out).toContain(`\n  ${name}`);
     for (const { status: code } of Object.values(EXIT_CODES)) expect(out).toMatch(new RegExp(`^  ${code} `, 'm'));
+  });
+
+  test.each(['verify', 'audit', 'trace', 'evaluate'])('%s --help lists what begins so', async (word) => {
+    for (const flag of ['--help', '-h']) {
+      const { status, out, err } = await run([word, flag], {});
+      expect([status, err]).toEqual([0, '']);
+      for (const { name } of COMMANDS) expect(out.includes(`\n  ${name}`), name).toBe(name.startsWith(`${word} `));
+    }
   });
 
   test.each(COMMANDS.map(({ name, options }) => [name, Object.keys(options)] as const))(

@@ -4,10 +4,11 @@ import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { CommandError, type Ending, EXIT_CODES, wrongUse } from './exit-codes.ts';
 import { showError } from './github.ts';
-import { helpOf, overview } from './help.ts';
+import { groupHelp, helpOf, overview } from './help.ts';
 import { readArguments } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { holdsKey } from './redaction.ts';
+import { isSendersFault } from './senders-fault.ts';
 import { Session } from './session.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
@@ -34,7 +35,7 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
   const found = commandOf(args);
   if (found === undefined) return withoutCommand(session, args);
   const { command, rest } = found;
-  if (rest.includes('--help') || rest.includes('-h')) {
+  if (asksForHelp(rest)) {
     session.write(helpOf(command));
     return 'ok';
   }
@@ -58,15 +59,21 @@ function commandOf(args: readonly string[]): { command: Command; rest: readonly 
 function withoutCommand(session: Session, args: readonly string[]): Ending {
   const [first] = args.filter((word) => !['--json', '--debug'].includes(word));
   if (first === '--version') session.write(`${VERSION}\n`);
+  else if (first !== undefined && asksForHelp(args) && begunBy(first).length > 0) session.write(groupHelp(first, begunBy(first)));
   else if (first === '--help' || first === '-h' || first === 'help') session.write(overview(COMMANDS));
   else if (first === undefined) throw wrongUse('a command is missing; countersign --help lists them');
   else throw wrongUse(unknownCommand(first, args));
   return 'ok';
 }
 
+const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h');
+
+/** The commands whose first word of two this is. */
+const begunBy = (word: string): Command[] => COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
+
 /** What to type instead, where the first word begins a command. */
 function unknownCommand(first: string, args: readonly string[]): string {
-  const begun = COMMANDS.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const begun = begunBy(first).map(({ name }) => name);
   if (begun.length > 0) return `${JSON.stringify(first)} is not a whole command; there is ${begun.join(', ')}`;
   const words = args.filter((word) => !word.startsWith('-')).slice(0, 2);
   return `there is no command ${JSON.stringify(words.join(' '))}; countersign --help lists them`;
@@ -83,7 +90,8 @@ function report(session: Session, error: unknown): number {
 /** Anything that is not understood is `undecided`: it must not look like an answer. */
 function failureOf(error: unknown): { ending: Ending; message: string } {
   if (error instanceof CommandError) return { ending: error.ending, message: shortLine(error.message, 1000) };
-  if (error instanceof CountersignError) return { ending: 'undecided', message: shortLine(error.message, 1000) };
+  if (error instanceof CountersignError)
+    return { ending: isSendersFault(error) ? 'wrong_use' : 'undecided', message: shortLine(error.message, 1000) };
   const said = error instanceof Error ? error.message : String(error);
   return { ending: 'undecided', message: shortLine(`a fault of this command: ${said}; --debug shows where`, 1000) };
 }

@@ -2,7 +2,11 @@
 export const EXIT_CODES = {
   ok: { status: 0, meaning: 'Done. gate: the agent may be promoted. verify: genuine and whole.' },
   no: { status: 1, meaning: 'gate: blocked. verify: not genuine, or broken. doctor: something is wrong.' },
-  wrong_use: { status: 2, meaning: 'The command line, the environment or a file given is wrong; the message names it.' },
+  wrong_use: {
+    status: 2,
+    meaning:
+      'The command line, the environment or a file given is wrong, or the service refuses what was to be recorded (400, 413, 422); the message names it.',
+  },
   undecided: {
     status: 3,
     meaning: 'No answer that can be believed: network, 401, 5xx, bad signature, an old decision or one about something else.',

@@ -28,6 +28,17 @@ ${exitCodes()}
 `;
 }
 
+/** The help of commands that begin with the same word. */
+export function groupHelp(word: string, commands: readonly Command[]): string {
+  return `Usage: countersign ${word} <command> [options]
+
+Commands:
+${commands.map(({ name, summary }) => row(name, summary, 18)).join('\n')}
+
+countersign <command> --help says more.
+`;
+}
+
 /** The help of one command. */
 export function helpOf({ name, summary, arguments: rest, options, examples, notes }: Command): string {
   const lines = Object.entries({ ...options, ...COMMON }).map(([option, spec]) => row(written(option, spec), spec.help, 28));

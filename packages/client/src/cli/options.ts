@@ -40,12 +40,20 @@ export function readArguments<O extends Options>(
   options: O,
 ): { values: Values<O & typeof COMMON>; positionals: string[] } {
   try {
-    const { values, positionals } = parseArgs({
+    const { values, positionals, tokens } = parseArgs({
       args: [...args],
       options: { ...COMMON, ...options },
       allowPositionals: true,
       strict: true,
+      tokens: true,
     });
+    const seen = new Set<string>();
+    for (const token of tokens) {
+      if (token.kind !== 'option') continue;
+      if (seen.has(token.name) && options[token.name]?.multiple !== true && token.value !== undefined)
+        throw wrongUse(`--${token.name} is given twice`);
+      seen.add(token.name);
+    }
     for (const [name, value] of Object.entries(values)) if (value === '') throw wrongUse(`--${name} is empty`);
     return { values: values as unknown as Values<O & typeof COMMON>, positionals };
   } catch (error) {

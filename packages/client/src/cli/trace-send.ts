@@ -4,6 +4,7 @@ import { CommandError, wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
+import { isSendersFault } from './senders-fault.ts';
 import type { Session } from './session.ts';
 
 const OPTIONS = { ...CONNECTION } as const satisfies Options;
@@ -27,7 +28,8 @@ export const traceSend = command({
         sent.push(await client.traces.send(trace));
       } catch (error) {
         const said = shortLine((error as Error).message, 600);
-        throw new CommandError('undecided', `trace ${sent.length + 1} of ${traces.length}: ${said}; ${sent.length} were stored`, {
+        const ending = isSendersFault(error) ? 'wrong_use' : 'undecided';
+        throw new CommandError(ending, `trace ${sent.length + 1} of ${traces.length}: ${said}; ${sent.length} were stored`, {
           cause: error,
         });
       }
