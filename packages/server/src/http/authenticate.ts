@@ -52,7 +52,13 @@ const unauthorized = (): ApiError => new ApiError('unauthorized', [], { 'WWW-Aut
 const insufficientScope = (scope: KeyScope): ApiError =>
   new ApiError(
     'insufficient_scope',
-    [{ path: '', code: 'missing_scope', message: `this endpoint needs a key with the scope ${scope}` }],
+    [
+      {
+        path: '',
+        code: 'missing_scope',
+        message: `this endpoint needs ${scope === 'read' ? 'a read token (`tokens mint`)' : `a key with the scope ${scope}`}`,
+      },
+    ],
     {
       'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
     },
