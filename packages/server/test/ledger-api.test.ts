@@ -51,7 +51,10 @@ const opened = async (note: string) => {
 describe('read access', () => {
   test('a read token reads, an ingestion key reads nothing, a read token writes nothing, no key sees nothing', async () => {
     expect((await get('/api/ledger/audit/checkpoint')).status).toBe(200);
-    expect(JSON.parse((await get('/api/ledger/audit/checkpoint', key)).text).error).toBe('insufficient_scope');
+    expect(JSON.parse((await get('/api/ledger/audit/checkpoint', key)).text)).toMatchObject({
+      error: 'insufficient_scope',
+      issues: [{ message: 'this endpoint needs a read token (`tokens mint`)' }],
+    });
     for (const path of Object.values(paths)) expect((await server.post(path, token, {})).body.error).toBe('insufficient_scope');
     expect((await get('/api/ledger/audit/checkpoint', null)).status).toBe(401);
     expect((await get('/api/ledger/audit/checkpoint', token.replace('aa_read_', 'aa_live_'))).status).toBe(401);
@@ -80,7 +83,16 @@ describe('read access', () => {
     const some = (await get('/api/ledger/audit/entries?from=7&to=9')).text.trim().split('\n');
     expect(some.map((line) => JSON.parse(line).seq)).toEqual([7, 8, 9]);
     expect((await get('/api/ledger/audit/entries?from=100000')).text).toBe('');
-    for (const query of ['from=0', 'from=-1', 'from=x', 'from=1&from=2', 'to=1.5', 'from=99999999999999999']) {
+    for (const query of [
+      'from=0',
+      'frm=5',
+      'from=9&to=7',
+      'from=-1',
+      'from=x',
+      'from=1&from=2',
+      'to=1.5',
+      'from=99999999999999999',
+    ]) {
       expect(JSON.parse((await get(`/api/ledger/audit/entries?${query}`)).text), query).toMatchObject({
         error: 'validation_failed',
         issues: [{ code: 'bad_query' }],

@@ -36,6 +36,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
       const principal = await authenticator.authenticate(request.headers, 'read');
       void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
+      refuseUnknownQuery(request, url);
       return answering(principal, request, reply);
     });
     refuseOtherMethods(app, [url], ['GET']);
@@ -46,6 +47,8 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
     if (log !== 'keys') {
       get(`/api/ledger/${log}/entries`, async ({ tenantId }, request, reply) => {
         const range = { from: wholeQuery(request, 'from', 1) ?? 1, to: wholeQuery(request, 'to', 1) };
+        if (range.to !== undefined && range.from > range.to)
+          throw badQuery('from', `is ${range.from}, above to, which is ${range.to}`);
         return reply.header('content-type', NDJSON).send(Readable.from(await reader.entries(tenantId, log, range)));
       });
     }
@@ -98,6 +101,13 @@ function seqOf({ params }: FastifyRequest): number {
   const seq = wholeNumber((params as { seq: string }).seq, 1);
   if (seq === undefined) throw new ApiError('not_found');
   return seq;
+}
+
+/** A parameter that is misspelt would be passed over, and another range be read than was meant. */
+function refuseUnknownQuery({ query }: FastifyRequest, url: LedgerReadingPath): void {
+  const known = url.endsWith('/entries') ? ['from', 'to'] : url.endsWith('/consistency') ? ['first', 'second'] : [];
+  const unknown = Object.keys(query as object).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw badQuery(unknown, `is not known here; there is ${known.join(' and ') || 'none'}`);
 }
 
 /** A whole number from the query string; undefined when it is not there. */
