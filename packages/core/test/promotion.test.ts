@@ -28,6 +28,16 @@ describe('the promotion rule', () => {
     });
   });
 
+  test('without an evaluation of the harness asked for, the harness is named', () => {
+    const none = { ...good, evaluation: null };
+    expect(decidePromotion(none, { ...demand, harnessId: 'h-1' }).message).toBe(
+      'bot has no evaluation of the harness h-1; run one and record its result.',
+    );
+    expect(decidePromotion(none, { ...demand, harnessId: null }).message).toBe(
+      'bot has no evaluation; run one and record its result.',
+    );
+  });
+
   test.each([
     ['an unknown agent', { ...good, agent: null, evaluation: null }, 'no_recent_evaluation'],
     ['no evaluation', { ...good, evaluation: null }, 'no_recent_evaluation'],

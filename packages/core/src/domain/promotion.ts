@@ -18,6 +18,8 @@ export interface Evidence {
 export interface Demand {
   /** What was asked for, for messages: the agent's name, or its id. */
   agentLabel: string;
+  /** The harness that alone was asked about, for messages; undefined for any. */
+  harnessId?: string | null;
   minPassRate: number;
   maxAgeHours: number;
 }
@@ -56,7 +58,7 @@ export function decidePromotion(evidence: Evidence, demand: Demand): Verdict {
   return { allowed: failed === undefined, reason, event: EVENT_OF_REASON[reason], message, checks };
 }
 
-function recentPassing({ agent, evaluation }: Evidence, { agentLabel, maxAgeHours }: Demand): ConditionCheck {
+function recentPassing({ agent, evaluation }: Evidence, { agentLabel, harnessId, maxAgeHours }: Demand): ConditionCheck {
   const condition = 'recent_passing_evaluation';
   if (agent === null) {
     return failing(
@@ -66,7 +68,12 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, maxAgeHour
     );
   }
   if (evaluation === null) {
-    return failing(condition, 'no_recent_evaluation', `${agentLabel} has no evaluation; run one and record its result.`);
+    const ofHarness = harnessId == null ? '' : ` of the harness ${harnessId}`;
+    return failing(
+      condition,
+      'no_recent_evaluation',
+      `${agentLabel} has no evaluation${ofHarness}; run one and record its result.`,
+    );
   }
   const ageHours = roundedHours(evaluation.ageHours);
   if (!(ageHours >= 0)) {

@@ -25,7 +25,7 @@ import type { Answered } from './endpoint.ts';
 /** A promotion check ready to be decided. */
 export interface PreparedCheck extends Item {
   question: EvidenceQuestion;
-  demand: Omit<Demand, 'agentLabel'>;
+  demand: Omit<Demand, 'agentLabel' | 'harnessId'>;
   /** The asking key's prefix. */
   askedBy: string;
 }
@@ -119,7 +119,7 @@ async function keep(
 function decide(check: PreparedCheck, evidence: Evidence, signing: { keyId: string; key: Uint8Array; now: string }): Decided {
   const { demand, question } = check;
   const agentLabel = evidence.agent?.name ?? question.agentName ?? question.agentId ?? '';
-  const verdict = decidePromotion(evidence, { ...demand, agentLabel });
+  const verdict = decidePromotion(evidence, { ...demand, agentLabel, harnessId: question.harnessId });
   const { ageHours, ...evaluation } = evidence.evaluation ?? { ageHours: null };
   const decision: Omit<PromotionDecision, keyof Signature> = {
     allowed: verdict.allowed,
