@@ -7,11 +7,11 @@ import type { ActorName } from './actor.ts';
 import { newDecisionKeyId } from './decision-keys.ts';
 import { type Act, actIn } from './governance-act.ts';
 import { Refusal } from './refusal.ts';
-import { requireLabel } from './wrong-input.ts';
+import { requireName } from './wrong-input.ts';
 
 /** Makes a workspace with the heads of its logs and its first decision key. Names are unique. Returns its id. */
 export async function createWorkspace(pool: Pool, name: string): Promise<string> {
-  requireLabel('the name', name);
+  requireName('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {
     await makeWorkspace(tx, name);
     return tx.tenantId;
@@ -20,7 +20,7 @@ export async function createWorkspace(pool: Pool, name: string): Promise<string>
 
 /** Makes a workspace together with the first act in it: both or neither. */
 export async function createWorkspaceBy<T>(pool: Pool, name: string, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
-  requireLabel('the name', name);
+  requireName('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {
     await makeWorkspace(tx, name);
     return actIn(tx, by, work);

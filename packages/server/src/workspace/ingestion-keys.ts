@@ -11,7 +11,7 @@ import { insertKey, type ListedKey, lockKey, markRevoked, replaceScopes, replace
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { NotThere, Refusal } from './refusal.ts';
-import { requireLabel } from './wrong-input.ts';
+import { requireName } from './wrong-input.ts';
 
 /** What a new key is to be: an ingestion key with scopes, or a read token, which has one scope of its own. */
 export interface NewKey {
@@ -23,7 +23,7 @@ export interface NewKey {
 
 /** Mints a key and returns its text: shown this once, never stored. */
 export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Actor): Promise<string> {
-  requireLabel('the name', key.name);
+  requireName('the name', key.name);
   return keyAct(pool, tenantId, by, async (tx, record) => {
     const kind: KeyKind = (key.scopes as readonly KeyScope[]).includes('read') ? 'read' : 'live';
     const prefix = randomBytes(PREFIX_BYTES).toString('hex');

@@ -3,13 +3,13 @@ import { renameTenant } from '../storage/tenants.ts';
 import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
 import { Refusal } from './refusal.ts';
-import { requireLabel } from './wrong-input.ts';
+import { requireName } from './wrong-input.ts';
 
 const UNIQUE_VIOLATION = '23505';
 
 /** Renames a workspace. Returns false, and writes nothing, when it has that name already. */
 export async function renameWorkspace(pool: Pool, tenantId: string, name: string, by: Actor): Promise<boolean> {
-  requireLabel('the name', name);
+  requireName('the name', name);
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const before = await renameTenant(tx, name).catch((error: { code?: unknown }) => {
       if (error.code !== UNIQUE_VIOLATION) throw error;

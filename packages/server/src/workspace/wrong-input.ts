@@ -21,6 +21,12 @@ export function requireLabel(what: string, text: string): string {
   return requireWhole(what, text);
 }
 
+/** A label that somebody types: white space around it would make another name that looks the same. Returns it. */
+export function requireName(what: string, text: string): string {
+  if (text !== text.trim()) throw new WrongInput(`${what} must not begin or end with white space`);
+  return requireLabel(what, text);
+}
+
 /**
  * Free text that goes under the ledger's hash: something said in 1 to 65,536 characters. No lone surrogates, which have no
  * bytes to hash, and no U+0000, which PostgreSQL's text cannot hold. Returns it as it came.
