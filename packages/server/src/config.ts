@@ -135,7 +135,7 @@ export const VARIABLES = {
   logLevel: variable(
     'COUNTERSIGN_LOG_LEVEL',
     'info',
-    'fatal, error, warn, info, debug or silent.',
+    'fatal, error, warn, info, debug, trace or silent.',
     oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   ),
   tlsCert: variable(

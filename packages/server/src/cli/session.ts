@@ -79,6 +79,7 @@ export class Session {
 
   /** Opens the configured database for the time of `work`. Only what says so makes one: in a wrong folder the others must not. */
   async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, opening: Opening = 'use'): Promise<T> {
+    for (const name of this.config.unknownVariables) this.say(`no such variable: ${name}; --help names those there are`);
     const database = await openDatabase(this.config, this.say, opening);
     try {
       return await work(database);
