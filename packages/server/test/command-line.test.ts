@@ -289,7 +289,13 @@ describe('the command line itself', () => {
 
   test.each([
     [['frobnicate'], /unknown command 'frobnicate'/],
-    [['key', 'mint'], /unknown command 'key'.*keys/],
+    [['key', 'mint'], /unknown command 'key'; did you mean keys\?/],
+    [['help', 'frobnicate'], /unknown command 'frobnicate'/],
+    [['frobnicate', '--help'], /unknown command 'frobnicate'/],
+    [['workspace', 'create', '--nme', 'foo'], /unknown option '--nme'; did you mean --name\?/],
+    [['workspace', 'create', '--name', ' acme'], /the name must not begin or end with white space/],
+    [['keys', 'mint', '--workspace', 'acme', '--name', 'x ', '--scopes', 'audit'], /white space/],
+    [['agents', 'list', '--workspace', 'acme', '--workspace=beta'], /option '--workspace' is given twice/],
     [['keys', 'mint', '--workspace', 'acme'], /--name <name>' not specified/],
     [['keys', 'mint', '--workspace', 'acme', '--name', 'x', '--scopes', 'audit,admin'], /"admin" is not a scope/],
     [['keys', 'mint', '--workspace', 'acme', '--name', 'x', '--scopes', ''], /"" is not a scope/],
@@ -314,6 +320,24 @@ describe('the command line itself', () => {
     const machine = await run(...args, '--json');
     expect([machine.status, machine.out]).toEqual([2, '']);
     expect(JSON.parse(machine.err)).toEqual({ error: 'wrong_use', message: expect.stringMatching(message) });
+  });
+
+  test('--json is taken before the command too, and `help` before one of two words', async () => {
+    const before = await run('--json', 'workspace', 'list');
+    expect([before.status, before.err, JSON.parse(before.out)[0]]).toEqual([
+      0,
+      '',
+      expect.objectContaining({ name: 'Ünïted 🦉' }),
+    ]);
+    expect((await run('help', 'keys', 'mint')).out).toBe((await run('keys', 'mint', '--help')).out);
+    expect((await run('help')).out).toBe((await run('--help')).out);
+  });
+
+  test('a variable that is named like ours and is none is told by every command that opens the database', async () => {
+    const bogus = { ...environment, COUNTERSIGN_BOGUS: '1' };
+    const { status, err } = await runCommand(bogus, 'workspace', 'list');
+    expect([status, err]).toEqual([0, 'no such variable: COUNTERSIGN_BOGUS; --help names those there are\n']);
+    expect((await runCommand(bogus, 'workspace', 'list', '--json')).err).toBe('');
   });
 
   test('--version prints the version of the package, alone', async () => {

@@ -1,7 +1,8 @@
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { VERSION } from '../version.ts';
 import { addAgents } from './agents.ts';
 import { addApprovals } from './approvals.ts';
+import { CarefulCommand } from './careful-command.ts';
 import { addDecisionKey } from './decision-key.ts';
 import { failureOf, statusOf } from './failure.ts';
 import { epilogue } from './help.ts';
@@ -23,11 +24,25 @@ export async function runCommandLine(args: string[], terminal: Terminal = ownTer
   for (const stream of [terminal.out, terminal.err]) if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
   const session = new Session(terminal, asksForJson(args));
   try {
-    await commandLine(session, terminal).parseAsync(keyIdsLast(args), { from: 'user' });
+    const program = commandLine(session, terminal);
+    await program.parseAsync(keyIdsLast(inOrder(args, program)), { from: 'user' });
     return statusOf(session.ending);
   } catch (error) {
     return report(error, session, terminal);
   }
+}
+
+/** The line as commander takes it: --json behind the command, `help` as the option, and no help for a command that is not there. */
+function inOrder(args: readonly string[], program: Command): string[] {
+  const [first, ...rest] = args;
+  const named = (word: string | undefined) => program.commands.find((command) => command.name() === word);
+  if (first === '--json' && rest.length > 0) {
+    const words = named(rest[0])?.commands.length === 0 ? 1 : 2;
+    return inOrder([...rest.slice(0, words), first, ...rest.slice(words)], program);
+  }
+  if (first === 'help' && rest.length > 0) return inOrder([...rest, '--help'], program);
+  const isKnown = first === undefined || first.startsWith('-') || first === 'help' || named(first) !== undefined;
+  return isKnown ? [...args] : args.filter((arg) => arg !== '--help' && arg !== '-h');
 }
 
 /** A signing key's id that looks like an option: a thumbprint in base64url (RFC 7638), and one in 64 begins with a hyphen. */
@@ -47,7 +62,7 @@ function asksForJson(args: readonly string[]): boolean {
 }
 
 function commandLine(session: Session, { out, err }: Terminal): Command {
-  const program = new Command('countersign-server')
+  const program = new CarefulCommand('countersign-server')
     .description('Countersign, the governance ledger for AI agents: the server and what its operator does.')
     .version(VERSION, '--version', 'print the version')
     .exitOverride()

@@ -19,7 +19,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof LogRewrittenError)
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };
   if (error instanceof WrongInput) return { reason: 'wrong_use', message: oneLine(error.message) };
-  if (error instanceof CommanderError) return { reason: 'wrong_use', message: oneLine(error.message.replace(/^error: /, '')) };
+  if (error instanceof CommanderError) return { reason: 'wrong_use', message: inOneLine(error.message) };
   const said = error instanceof Error ? error.message || error.name : String(error);
   if (isDatabaseAway(error)) return { reason: 'database_away', message: oneLine(`the database went away: ${said}`) };
   return {
@@ -27,6 +27,10 @@ export function failureOf(error: unknown): Failure {
     message: oneLine(`a fault of Countersign: ${said} (COUNTERSIGN_LOG_LEVEL=debug shows where)`),
   };
 }
+
+/** Commander's message: its suggestion stands on a line of its own, in brackets. */
+const inOneLine = (message: string): string =>
+  oneLine(message.replace(/^error: /, '').replace(/\s*\n\(Did you mean (.*)\)/, '; did you mean $1'));
 
 /** The status that the process ends with. */
 export const statusOf = (ending: ExitReason | number): number =>
