@@ -2,6 +2,7 @@ import { ConfigurationError } from './http/errors.ts';
 import type { FetchLike } from './http/fetch-like.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './http/retry-pace.ts';
 import { readKey, type TransportSettings } from './http/transport.ts';
+import { refuseUnknown } from './known-options.ts';
 import { positive } from './positive-option.ts';
 import type { TelemetryOptions } from './telemetry/telemetry-options.ts';
 import type { TracingOptions } from './tracing/tracing-options.ts';
@@ -34,11 +35,26 @@ export interface ClientOptions {
   traces?: TracingOptions;
 }
 
+const NAMES: readonly (keyof ClientOptions)[] = [
+  'baseUrl',
+  'apiKey',
+  'fetch',
+  'timeoutMs',
+  'deadlineMs',
+  'retries',
+  'insecureHttp',
+  'telemetry',
+  'traces',
+];
+const RETRY_NAMES: readonly (keyof RetryOptions)[] = ['attemptsMax', 'pauseMs', 'pauseMsMax'];
+
 const TIMEOUT_MS_DEFAULT = 10_000;
 const DEADLINE_MS_DEFAULT = 30_000;
 
 /** Checks the options and makes the transport's settings of them. Throws a ConfigurationError that names what is wrong. */
 export function readOptions(options: ClientOptions): TransportSettings {
+  refuseUnknown('', options, NAMES);
+  refuseUnknown('retries.', options.retries ?? {}, RETRY_NAMES);
   const { apiKey, fetch: given = globalThis.fetch, retries = {} } = options;
   if (typeof given !== 'function') throw new ConfigurationError('this runtime has no fetch: give one as the option fetch');
   if (typeof apiKey !== 'function') readKey(apiKey);

@@ -20,6 +20,14 @@ describe('options', () => {
     ['a key with a line end', { apiKey: `${apiKey}\n` }, /apiKey must be/],
     ['a timeout of nothing', { timeoutMs: 0 }, /timeoutMs must be a number above 0, got 0/],
     ['a batch that the service would refuse', { telemetry: { batchEventsMax: 201 } }, /from 1 to 200/],
+    ['an option that is none', { timeoutMS: 3 } as never, /there is no option timeoutMS; there is .*timeoutMs/],
+    ['one of telemetry', { telemetry: { batchMax: 3 } as never }, /there is no option telemetry\.batchMax/],
+    [
+      'one of retries',
+      { retries: { attempts: 3 } as never },
+      /there is no option retries\.attempts; there is retries\.attemptsMax/,
+    ],
+    ['one of traces', { traces: { onunsent: () => undefined } as never }, /there is no option traces\.onunsent/],
     ['attempts that are none', { retries: { attemptsMax: 0 } }, /retries.attemptsMax/],
   ])('%s is refused with what is wrong, and never with the key', (_, options, message) => {
     const make = () => clientOf(options);

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../http/errors.ts';
+import { refuseUnknown } from '../known-options.ts';
 import { positive } from '../positive-option.ts';
 import type { BatchBounds, QueueBounds } from './event-queue.ts';
 import type { TelemetryCallbacks } from './telemetry-reports.ts';
@@ -31,11 +32,25 @@ export interface TelemetrySettings {
   callbacks: TelemetryCallbacks;
 }
 
+const NAMES: readonly (keyof TelemetryOptions)[] = [
+  'batchEventsMax',
+  'batchBytesMax',
+  'flushIntervalMs',
+  'queueEventsMax',
+  'queueCharactersMax',
+  'requestsMax',
+  'exitDeadlineMs',
+  'onRejected',
+  'onUnsent',
+  'onDropped',
+];
+
 /** Most events that the service takes in one request. */
 const SERVICE_EVENTS_MAX = 200;
 
 /** Reads the options. Throws a ConfigurationError that names what is wrong. */
 export function readTelemetryOptions(options: TelemetryOptions = {}): TelemetrySettings {
+  refuseUnknown('telemetry.', options, NAMES);
   const eventsMax = positive('telemetry.batchEventsMax', options.batchEventsMax, SERVICE_EVENTS_MAX);
   if (eventsMax > SERVICE_EVENTS_MAX || !Number.isInteger(eventsMax))
     throw new ConfigurationError(

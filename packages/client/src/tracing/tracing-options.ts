@@ -1,4 +1,5 @@
 import type { CountersignError } from '../http/errors.ts';
+import { refuseUnknown } from '../known-options.ts';
 import { positive } from '../positive-option.ts';
 import type { Trace } from '../wire/contract.ts';
 
@@ -29,8 +30,13 @@ export interface TracingLimits {
 }
 
 /** Reads the limits. Throws a ConfigurationError that names what is wrong. */
-export const readTracingLimits = (options: TracingOptions = {}): TracingLimits => ({
-  spansMax: positive('traces.spansMax', options.spansMax, 5000),
-  spanCharactersMax: positive('traces.spanCharactersMax', options.spanCharactersMax, 1_000_000),
-  runCharactersMax: positive('traces.runCharactersMax', options.runCharactersMax, 32_000_000),
-});
+export function readTracingLimits(options: TracingOptions = {}): TracingLimits {
+  refuseUnknown('traces.', options, NAMES);
+  return {
+    spansMax: positive('traces.spansMax', options.spansMax, 5000),
+    spanCharactersMax: positive('traces.spanCharactersMax', options.spanCharactersMax, 1_000_000),
+    runCharactersMax: positive('traces.runCharactersMax', options.runCharactersMax, 32_000_000),
+  };
+}
+
+const NAMES: readonly (keyof TracingOptions)[] = ['onUnsent', 'spansMax', 'spanCharactersMax', 'runCharactersMax'];
