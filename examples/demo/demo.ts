@@ -52,7 +52,14 @@ function keepsServer(args: readonly string[]): boolean {
   return args.length > 0 || (process.stdin.isTTY === true && process.stdout.isTTY === true);
 }
 
+const USAGE = `Usage: npm run demo [-- --keep]
+
+Tours the main job, against the server at COUNTERSIGN_URL, or of this environment, or one that it starts and stops.
+  --keep   lets a server that it started run on until Ctrl-C, which it does anyway at a terminal
+`;
+
 async function run(): Promise<void> {
+  if (process.argv.includes('--help') || process.argv.includes('-h')) return void process.stdout.write(USAGE);
   const keep = keepsServer(process.argv.slice(2));
   const url = addressOf(process.env);
   // Known from its first moment, so that it is stopped whenever the tour ends.

@@ -11,7 +11,7 @@ const USAGE = `Usage: COUNTERSIGN_API_KEY=aa_live_... sh scripts/run.sh examples
 Imports the published runs of τ-bench's airline agent as traces and evaluations, and asks the gate about the agent.
 
   --file FILE   gpt-4o-airline.json, as τ-bench publishes it
-  --url URL     the server (default http://127.0.0.1:7300)
+  --url URL     the server (default COUNTERSIGN_URL, else http://127.0.0.1 at COUNTERSIGN_PORT or 7300)
   --help        this text
 
 The key comes from the environment variable COUNTERSIGN_API_KEY and needs the scopes telemetry, evaluations and governance.
@@ -45,7 +45,7 @@ function readArguments(): { file: string; client: IngestClient } | undefined {
 function parsedOptions() {
   const options = {
     file: { type: 'string' },
-    url: { type: 'string', default: 'http://127.0.0.1:7300' },
+    url: { type: 'string', default: process.env.COUNTERSIGN_URL || `http://127.0.0.1:${process.env.COUNTERSIGN_PORT || 7300}` },
     help: { type: 'boolean' },
   } as const;
   try {

@@ -324,11 +324,7 @@ describe('the command line itself', () => {
 
   test('--json is taken before the command too, and `help` before one of two words', async () => {
     const before = await run('--json', 'workspace', 'list');
-    expect([before.status, before.err, JSON.parse(before.out)[0]]).toEqual([
-      0,
-      '',
-      expect.objectContaining({ name: 'Ünïted 🦉' }),
-    ]);
+    expect([before.status, before.err, JSON.parse(before.out)[0]]).toEqual([0, '', expect.objectContaining({ name: 'acme' })]);
     expect((await run('help', 'keys', 'mint')).out).toBe((await run('keys', 'mint', '--help')).out);
     expect((await run('help')).out).toBe((await run('--help')).out);
   });

@@ -89,6 +89,14 @@ function expectWholeTour(stdout: string): void {
 }
 
 describe('npm run demo', () => {
+  test('--help says what it takes, and tours nothing', async () => {
+    expect(await takeTour({}, '--help').ended).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^Usage: npm run demo/),
+      stderr: '',
+    });
+  });
+
   test('starts a server on an empty folder, tells all chapters and stops the server in order; taken again with --keep, its link into the portal works once, on the server that runs on until it is told to end', {
     timeout: 120_000,
   }, async () => {
