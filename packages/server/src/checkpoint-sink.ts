@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmdirSync } from 'node:fs';
 import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { wrong } from './config-values.ts';
 import type { LogName } from './storage/ledger.ts';
 
 /** Where checkpoints go besides the database: somebody else's keeping makes a cut tail or a rewritten log evident. */
@@ -17,6 +19,22 @@ const NAME = /^\d{16}\.checkpoint$/;
 
 /** What a file system says that has no hard links, as most mounted buckets. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/**
+ * Refuses a folder that is not there, or takes nothing, when the server starts: a mount that is missing must not become a folder of this
+ * machine, where the operator himself keeps what he is to be held against.
+ */
+export function requireSinkFolder(folder: string): void {
+  try {
+    rmdirSync(mkdtempSync(join(folder, '.countersign-')));
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw wrong(
+      'COUNTERSIGN_CHECKPOINT_DIR',
+      `is ${folder}, which ${code === 'ENOENT' ? 'is not there' : `takes no files (${code})`}; mount it, or make it`,
+    );
+  }
+}
 
 /**
  * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced, and never over another: the size stands in

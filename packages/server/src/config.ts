@@ -184,7 +184,7 @@ export const VARIABLES = {
   checkpointDir: variable(
     'COUNTERSIGN_CHECKPOINT_DIR',
     undefined,
-    'Folder outside the data (a git work tree, a mounted bucket) that every checkpoint is written to as well, never over another.',
+    'Folder outside the data (a git work tree, a mounted bucket) that every checkpoint is written to as well, never over another; it must be there at the start.',
     (given) => (given === undefined ? undefined : resolve(given)),
   ),
 } as const;

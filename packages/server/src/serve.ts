@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { keepCheckpoints } from './checkpoint-keeper.ts';
-import { folderSink } from './checkpoint-sink.ts';
+import { folderSink, requireSinkFolder } from './checkpoint-sink.ts';
 import type { Config } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { schemaLevel } from './database/migrate.ts';
@@ -23,8 +23,13 @@ import { PAGES_FOLDER, readBuiltPages } from './portal/built-pages.ts';
 import { registerPages } from './portal/pages.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
 import { serverLog } from './server-log.ts';
+import { isBoundByNothing } from './storage/own-role.ts';
 import { markSigning } from './storage/signing-keys.ts';
+import { listTenants } from './storage/tenants.ts';
 import { welcome } from './welcome.ts';
+
+const SUPERUSER =
+  'the role of DATABASE_URL is a superuser or has BYPASSRLS: row-level security does not hold it; give the server a role of its own';
 
 /** How long requests under way may take to end once the server is told to stop. */
 const STOP_PATIENCE_MS = 5_000;
@@ -40,9 +45,11 @@ export async function serve(config: Config): Promise<number> {
   const log = serverLog(config.logLevel);
   const stop = stopSignal();
   for (const variable of config.unknownVariables) log.warn({ variable }, 'no such variable; --help names those there are');
+  if (config.checkpointDir !== undefined) requireSinkFolder(config.checkpointDir);
   await checkAddress(config);
   const database = await openDatabase(config, (line) => log.info(line), 'set-up');
   try {
+    if (config.databaseUrl !== undefined && (await isBoundByNothing(database.pool))) log.warn(SUPERUSER);
     const running = await start(config, database, log);
     try {
       await markSigning(
@@ -50,7 +57,9 @@ export async function serve(config: Config): Promise<number> {
         database.signer.keys.map(({ keyid }) => keyid),
       );
       const setUpPath = (await setUpLink(database.pool))?.path;
-      process.stderr.write(welcome({ port: running.address.port, where: database.where, config, setUpPath }));
+      const [workspace] = await listTenants(database.ledgerPool);
+      const { port } = running.address;
+      process.stderr.write(welcome({ port, where: database.where, config, setUpPath, workspace: workspace?.name }));
       log.info({ ...running.address, data: database.where }, 'ready');
       await stop;
       log.info('stopping');

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { shellWord } from './cli/table.ts';
 import type { Config } from './config.ts';
 import { publicAddress } from './public-address.ts';
 
@@ -8,12 +9,15 @@ export function welcome({
   where,
   config,
   setUpPath,
+  workspace,
 }: {
   port: number;
   where: string;
   config: Config;
   /** Path of the link for the set-up, while nobody is set up. */
   setUpPath: string | undefined;
+  /** Name of a workspace that there is; undefined before the first. */
+  workspace: string | undefined;
 }): string {
   const own = publicAddress({ ...config, publicUrl: undefined }, port);
   const people = publicAddress(config, port);
@@ -24,8 +28,7 @@ export function welcome({
     data      ${where}
   ${setUpPath === undefined ? `The portal: ${people}` : `Set up the portal, by this link that works once, for 72 hours:\n    ${people}${setUpPath}`}
   In another terminal, in this folder${elsewhere}:
-    npx countersign-server workspace create --name acme
-    KEY=$(npx countersign-server keys mint --workspace acme --name ci --scopes telemetry,evaluations,audit,governance)
+${workspace === undefined ? '    npx countersign-server workspace create --name acme\n' : ''}    KEY=$(npx countersign-server keys mint --workspace ${shellWord(workspace ?? 'acme')} --name ci --scopes telemetry,evaluations,audit,governance)
     curl -s ${own}/api/public/governance/promotion-check -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"agent_name":"support-bot"}'
   \`npm run demo\` tours the whole of it. Ctrl-C stops in order.
 `;

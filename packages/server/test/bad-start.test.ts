@@ -93,6 +93,25 @@ describe('on an outside database', () => {
     await outside.sql('GRANT INSERT ON countersign.one_time_links TO app', 'app');
   });
 
+  test('a superuser is taken, with a warning; once there is a workspace, the greeting mints a key for that one', async () => {
+    await outside.role('boss');
+    await outside.sql('ALTER ROLE boss SUPERUSER');
+    await outside.sql('CREATE DATABASE bossy OWNER boss');
+    const there = { ...SECRETS, DATABASE_URL: outside.url('boss', 'bossy') };
+    const server = await ServerProcess.start(there);
+    expect(server.stdout).toMatch(/"level":40.*is a superuser or has BYPASSRLS/);
+    expect(server.stderr).toContain('workspace create --name acme');
+    await runHere(['workspace', 'create', '--name', "it's ours"], there);
+    expect(await server.end('SIGTERM')).toBe(0);
+    const again = await ServerProcess.start({ ...environment });
+    expect(again.stdout).not.toContain('superuser');
+    expect(await again.end('SIGTERM')).toBe(0);
+    const third = await ServerProcess.start(there);
+    expect(third.stderr).not.toContain('workspace create');
+    expect(third.stderr).toContain(`keys mint --workspace 'it'\\''s ours' --name ci`);
+    expect(await third.end('SIGTERM')).toBe(0);
+  });
+
   test('an empty database gets its tables from commands that set up alone, and they say so', async () => {
     await outside.sql('CREATE DATABASE empty OWNER app');
     const there = { ...SECRETS, DATABASE_URL: outside.url('app', 'empty') };
@@ -189,13 +208,15 @@ describe('bad configuration', () => {
     ['COUNTERSIGN_SIGNING_KEY', 'not a key'],
     ['COUNTERSIGN_SIGNING_KEY_PREVIOUS', 'not a key'],
     ['COUNTERSIGN_CHECKPOINT_SECONDS', '-1'],
+    ['COUNTERSIGN_CHECKPOINT_DIR', '/nowhere/kept'],
+    ['COUNTERSIGN_CHECKPOINT_DIR', thisFile],
     ['COUNTERSIGN_SIGNING_KEY', generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
   ];
 
   test('every variable is tried, but those that take any text', () => {
     const tried = new Set(bad.map(([variable]) => variable.replace(/_FILE$/, '')));
     const untried = Object.values(VARIABLES).filter(({ name }) => !tried.has(name.replace(/_FILE$/, '')));
-    expect(untried.map(({ name }) => name)).toEqual(['COUNTERSIGN_DATA_DIR', 'COUNTERSIGN_CHECKPOINT_DIR']);
+    expect(untried.map(({ name }) => name)).toEqual(['COUNTERSIGN_DATA_DIR']);
   });
 
   test.for(bad.map((each, index) => [index + 1, ...each] as const))(

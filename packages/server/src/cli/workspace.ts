@@ -6,7 +6,7 @@ import { createWorkspace } from '../workspace/create-workspace.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shownTime } from './table.ts';
+import { shellWord, shownTime } from './table.ts';
 
 /** `workspace create | list`. */
 export function addWorkspace(program: Command, session: Session): void {
@@ -29,7 +29,7 @@ export function addWorkspace(program: Command, session: Session): void {
       await session.answer({ id, name, set_up_link: setUp }, id);
       session.say(`its first admin signs in by this link, which works once, for 72 hours: ${setUp}`);
       session.say(
-        `workspace ${JSON.stringify(name)} is made; next: countersign-server keys mint --workspace ${quoted(name)} ...`,
+        `workspace ${JSON.stringify(name)} is made; next: countersign-server keys mint --workspace ${shellWord(name)} ...`,
       );
     });
 
@@ -48,6 +48,3 @@ export function addWorkspace(program: Command, session: Session): void {
       ]);
     });
 }
-
-/** A name as a shell takes it. */
-const quoted = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);
