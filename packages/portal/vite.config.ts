@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
-import type { PortalRoute } from '../core/src/portal/route.ts';
+import { type PortalRoute, SIGNED_IN_AS } from '../core/src/portal/route.ts';
 import { PORTAL_ROUTES } from '../core/src/portal/routes.ts';
 
 /**
- * `virtual:portal-routes`: method and path of every route, read from the contract when the pages are built. The schemas
+ * `virtual:portal-routes`: method and path of every route, and the header of whom a page shows, read from the contract when the pages are built. The schemas
  * themselves stay out of the bundle: the server validates, and their types cost nothing (docs/decisions/0019).
  */
 function portalRoutes(): Plugin {
@@ -18,7 +18,8 @@ function portalRoutes(): Plugin {
     load: (id) => {
       if (id !== `\0${name}`) return null;
       const entries = Object.entries(PORTAL_ROUTES as Record<string, PortalRoute>);
-      return `export default ${JSON.stringify(Object.fromEntries(entries.map(([key, { method, path }]) => [key, [method, path]])))}`;
+      const places = Object.fromEntries(entries.map(([key, { method, path }]) => [key, [method, path]]));
+      return `export const SIGNED_IN_AS = ${JSON.stringify(SIGNED_IN_AS)}; export default ${JSON.stringify(places)}`;
     },
   };
 }

@@ -1,12 +1,5 @@
-import places from 'virtual:portal-routes';
-import {
-  type AnswerOf,
-  type BodyOf,
-  type ParametersOf,
-  type PortalRoute,
-  type QueryOf,
-  SIGNED_IN_AS,
-} from '@countersign/core/portal/route';
+import places, { SIGNED_IN_AS } from 'virtual:portal-routes';
+import type { AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf } from '@countersign/core/portal/route';
 import type { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { noteConnection } from './connection.ts';
 import { Problem, problemOf } from './problem.ts';
