@@ -80,13 +80,14 @@ describe('what operators ask', () => {
     for (const [method, path] of [
       ['POST', '/livez'],
       ['DELETE', '/metrics'],
-      ['GET', '/index.html'],
-      ['GET', '/docs/'],
-      ['GET', '/favicon.ico'],
     ] as const) {
       const response = await fetch(server.url + path, { method });
-      expect(response.status).toBe(404);
-      expect(await response.json()).toEqual({ error: 'not_found', issues: [] });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      expect(await response.json()).toEqual({ error: 'method_not_allowed', issues: [] });
+    }
+    for (const path of ['/index.html', '/docs/', '/favicon.ico']) {
+      const response = await fetch(server.url + path);
+      expect([response.status, await response.json()]).toEqual([404, { error: 'not_found', issues: [] }]);
     }
   });
 });
