@@ -73,9 +73,11 @@ describe('usage', () => {
 
   test('a sum that a supplied total makes needless is not made, and what is supplied is no sum', () => {
     const tooMuch = { prompt_tokens: MAX, completion_tokens: MAX, total_tokens: MAX, cost_usd: MAX };
-    const summed = usageOfSpans([span(tooMuch), span(tooMuch)]);
-    const supplied = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost_usd: 1e300 };
-    expect(traceTotals(suppliedUsage(supplied), summed)).toEqual(suppliedUsage(supplied));
+    const spans = [span(tooMuch), span(tooMuch)];
+    const supplied = suppliedUsage({ prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost_usd: 1e300 });
+    expect(traceTotals(supplied, usageOfSpans(spans, supplied))).toEqual(supplied);
+    expect(() => usageOfSpans(spans, suppliedUsage({ prompt_tokens: 1, completion_tokens: 2 }))).toThrow(/cost_usd/);
+    expect(() => usageOfSpans(spans, { ...supplied, promptTokens: null })).toThrow(/prompt_tokens/);
     const ownTotal = { prompt_tokens: MAX, completion_tokens: 5, total_tokens: 7 };
     expect(traceTotals(suppliedUsage(ownTotal), usageOfSpans([])).totalTokens).toBe(7);
   });

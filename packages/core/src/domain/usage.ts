@@ -41,33 +41,25 @@ export function usageOf(reported: ReportedUsage): Usage {
 }
 
 /**
- * The sum over spans, member by member; null where no span says. Each is made when it is asked for, and throws SumTooLargeError then: one
- * that a supplied total makes needless cannot be too large.
+ * The sums over spans that a trace needs, member by member: null where no span says, and where what was supplied makes the sum needless,
+ * which then cannot be too large. Throws SumTooLargeError.
  */
-export const usageOfSpans = (spans: readonly Span[]): Usage => ({
-  get promptTokens() {
-    return tokenSum(
-      'prompt_tokens',
-      spans.map((span) => span.prompt_tokens),
-    );
-  },
-  get completionTokens() {
-    return tokenSum(
-      'completion_tokens',
-      spans.map((span) => span.completion_tokens),
-    );
-  },
-  get totalTokens() {
-    return tokenSum(
-      'total_tokens',
-      spans.map((span) => usageOf(span).totalTokens),
-    );
-  },
-  get costUsd() {
-    const costs = spans.flatMap((span) => (span.cost_usd == null ? [] : [span.cost_usd]));
-    return costs.length === 0 ? null : boundedCost(decimalSum(costs));
-  },
-});
+export function usageOfSpans(spans: readonly Span[], supplied: Usage = NOTHING): Usage {
+  const sumOf = (member: SumTooLargeError['member'], tokens: (span: Span) => number | null | undefined) =>
+    tokenSum(member, spans.map(tokens));
+  const costs = supplied.costUsd === null ? spans.flatMap((span) => (span.cost_usd == null ? [] : [span.cost_usd])) : [];
+  return {
+    promptTokens: supplied.promptTokens === null ? sumOf('prompt_tokens', (span) => span.prompt_tokens) : null,
+    completionTokens: supplied.completionTokens === null ? sumOf('completion_tokens', (span) => span.completion_tokens) : null,
+    totalTokens: suppliesTotal(supplied) ? null : sumOf('total_tokens', (span) => usageOf(span).totalTokens),
+    costUsd: costs.length === 0 ? null : boundedCost(decimalSum(costs)),
+  };
+}
+
+const NOTHING: Usage = { promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null };
+
+const suppliesTotal = ({ promptTokens, completionTokens, totalTokens }: Usage): boolean =>
+  totalTokens !== null || (promptTokens !== null && completionTokens !== null);
 
 /**
  * The totals of a trace: what was supplied at trace level, else the sum over the spans
