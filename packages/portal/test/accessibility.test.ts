@@ -69,8 +69,15 @@ beforeAll(async () => {
 /** All rules, or those that a colour scheme can break: nothing else of a page depends on it. */
 type Rules = 'all' | 'colours';
 
-/** What axe-core calls serious or critical on the page as it stands, each with the places. */
+/** Waits until no colour is on its way to another: one that is half-way has a contrast that no scheme has. */
+async function painted(page: Page): Promise<void> {
+  await page.evaluate(`Promise.allSettled(
+    document.getAnimations().filter((each) => each instanceof CSSTransition).map((transition) => transition.finished))`);
+}
+
+/** What axe-core calls serious or critical on the page once its colours stand, each with the places. */
 async function violations(page: Page, rules: Rules = 'all'): Promise<string[]> {
+  await painted(page);
   await page.evaluate(axe);
   const runOnly = rules === 'all' ? {} : { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
   const options = JSON.stringify({ resultTypes: ['violations'], ...runOnly });
