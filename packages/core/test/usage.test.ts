@@ -30,13 +30,14 @@ describe('usage', () => {
     expect(usageOf({ prompt_tokens: 5 }).totalTokens).toBe(5);
     expect(usageOf({ prompt_tokens: 5, completion_tokens: 2 }).totalTokens).toBe(7);
     expect(usageOf({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 9 }).totalTokens).toBe(9);
-    expect(usageOfSpans([span({}), span({ prompt_tokens: 0 })])).toEqual({
+    const sumsOf = (...spans: Span[]) => traceTotals(suppliedUsage({}), usageOfSpans(spans));
+    expect(sumsOf(span({}), span({ prompt_tokens: 0 }))).toEqual({
       promptTokens: 0,
       completionTokens: null,
       totalTokens: 0,
       costUsd: null,
     });
-    expect(usageOfSpans([])).toEqual({ promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null });
+    expect(sumsOf()).toEqual({ promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null });
   });
 
   test('what is supplied at trace level wins, prompt and completion supplied make a total, one of them alone does not', () => {
@@ -73,11 +74,11 @@ describe('usage', () => {
 
   test('a sum that a supplied total makes needless is not made, and what is supplied is no sum', () => {
     const tooMuch = { prompt_tokens: MAX, completion_tokens: MAX, total_tokens: MAX, cost_usd: MAX };
-    const spans = [span(tooMuch), span(tooMuch)];
+    const sums = usageOfSpans([span(tooMuch), span(tooMuch)]);
     const supplied = suppliedUsage({ prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost_usd: 1e300 });
-    expect(traceTotals(supplied, usageOfSpans(spans, supplied))).toEqual(supplied);
-    expect(() => usageOfSpans(spans, suppliedUsage({ prompt_tokens: 1, completion_tokens: 2 }))).toThrow(/cost_usd/);
-    expect(() => usageOfSpans(spans, { ...supplied, promptTokens: null })).toThrow(/prompt_tokens/);
+    expect(traceTotals(supplied, sums)).toEqual(supplied);
+    expect(() => traceTotals(suppliedUsage({ prompt_tokens: 1, completion_tokens: 2 }), sums)).toThrow(/cost_usd/);
+    expect(() => traceTotals({ ...supplied, promptTokens: null }, sums)).toThrow(/prompt_tokens/);
     const ownTotal = { prompt_tokens: MAX, completion_tokens: 5, total_tokens: 7 };
     expect(traceTotals(suppliedUsage(ownTotal), usageOfSpans([])).totalTokens).toBe(7);
   });

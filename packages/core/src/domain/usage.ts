@@ -40,39 +40,42 @@ export function usageOf(reported: ReportedUsage): Usage {
   };
 }
 
-/**
- * The sums over spans that a trace needs, member by member: null where no span says, and where what was supplied makes the sum needless,
- * which then cannot be too large. Throws SumTooLargeError.
- */
-export function usageOfSpans(spans: readonly Span[], supplied: Usage = NOTHING): Usage {
-  const sumOf = (member: SumTooLargeError['member'], tokens: (span: Span) => number | null | undefined) =>
-    tokenSum(member, spans.map(tokens));
-  const costs = supplied.costUsd === null ? spans.flatMap((span) => (span.cost_usd == null ? [] : [span.cost_usd])) : [];
-  return {
-    promptTokens: supplied.promptTokens === null ? sumOf('prompt_tokens', (span) => span.prompt_tokens) : null,
-    completionTokens: supplied.completionTokens === null ? sumOf('completion_tokens', (span) => span.completion_tokens) : null,
-    totalTokens: suppliesTotal(supplied) ? null : sumOf('total_tokens', (span) => usageOf(span).totalTokens),
-    costUsd: costs.length === 0 ? null : boundedCost(decimalSum(costs)),
-  };
-}
+/** Sums of a trace's parts, each made when it is asked for: one that a supplied total makes needless cannot be too large. */
+export type Sums = { readonly [Member in keyof Usage]: () => Usage[Member] };
 
-const NOTHING: Usage = { promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null };
-
-const suppliesTotal = ({ promptTokens, completionTokens, totalTokens }: Usage): boolean =>
-  totalTokens !== null || (promptTokens !== null && completionTokens !== null);
+/** The sums over spans; null where no span says. Each throws SumTooLargeError. */
+export const usageOfSpans = (spans: readonly Span[]): Sums => ({
+  promptTokens: () =>
+    tokenSum(
+      'prompt_tokens',
+      spans.map((span) => span.prompt_tokens),
+    ),
+  completionTokens: () =>
+    tokenSum(
+      'completion_tokens',
+      spans.map((span) => span.completion_tokens),
+    ),
+  totalTokens: () =>
+    tokenSum(
+      'total_tokens',
+      spans.map((span) => usageOf(span).totalTokens),
+    ),
+  costUsd: () => {
+    const costs = spans.flatMap((span) => (span.cost_usd == null ? [] : [span.cost_usd]));
+    return costs.length === 0 ? null : boundedCost(decimalSum(costs));
+  },
+});
 
 /**
  * The totals of a trace: what was supplied at trace level, else the sum over the spans
  * (decisions.md, "Traces"). `prompt_tokens` and `completion_tokens` supplied without a total make one.
  */
-export function traceTotals(supplied: Usage, summed: Usage): Usage {
-  return {
-    promptTokens: supplied.promptTokens ?? summed.promptTokens,
-    completionTokens: supplied.completionTokens ?? summed.completionTokens,
-    totalTokens: supplied.totalTokens ?? madeTotal(supplied) ?? summed.totalTokens,
-    costUsd: supplied.costUsd ?? summed.costUsd,
-  };
-}
+export const traceTotals = (supplied: Usage, sums: Sums): Usage => ({
+  promptTokens: supplied.promptTokens ?? sums.promptTokens(),
+  completionTokens: supplied.completionTokens ?? sums.completionTokens(),
+  totalTokens: supplied.totalTokens ?? madeTotal(supplied) ?? sums.totalTokens(),
+  costUsd: supplied.costUsd ?? sums.costUsd(),
+});
 
 const madeTotal = ({ promptTokens, completionTokens }: Usage): number | null =>
   promptTokens === null || completionTokens === null ? null : tokenSum('total_tokens', [promptTokens, completionTokens]);

@@ -45,8 +45,7 @@ function prepareTrace(asked: Asked, trace: Trace): PreparedTrace {
 /** The totals of the request by itself, or why there are none: whether they are needed depends on what was supplied for its trace before. */
 function totalsOf(trace: Trace): Usage | ApiError {
   try {
-    const supplied = suppliedUsage(trace);
-    return traceTotals(supplied, usageOfSpans(trace.spans ?? [], supplied));
+    return traceTotals(suppliedUsage(trace), usageOfSpans(trace.spans ?? []));
   } catch (error) {
     if (error instanceof SumTooLargeError) return validationFailed(sumTooLarge(error, []));
     throw error;

@@ -1,5 +1,5 @@
 import { operations } from '@countersign/core/contract/operations';
-import { boundedCost, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
+import { boundedCost, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
 import { ApiError, validationFailed } from '../api-error.ts';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
@@ -163,20 +163,12 @@ function mergedUsage(sent: Usage, kept: Usage): Usage {
   };
 }
 
-/** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError when it is asked for. */
-const summedUsage = (sums: SpanSums | undefined): Usage => ({
-  get promptTokens() {
-    return tokens('prompt_tokens', sums?.promptTokens);
-  },
-  get completionTokens() {
-    return tokens('completion_tokens', sums?.completionTokens);
-  },
-  get totalTokens() {
-    return tokens('total_tokens', sums?.totalTokens);
-  },
-  get costUsd() {
-    return sums?.costUsd == null ? null : boundedCost(sums.costUsd);
-  },
+/** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
+const summedUsage = (sums: SpanSums | undefined): Sums => ({
+  promptTokens: () => tokens('prompt_tokens', sums?.promptTokens),
+  completionTokens: () => tokens('completion_tokens', sums?.completionTokens),
+  totalTokens: () => tokens('total_tokens', sums?.totalTokens),
+  costUsd: () => (sums?.costUsd == null ? null : boundedCost(sums.costUsd)),
 });
 
 function tokens(member: SumTooLargeError['member'], text: string | null | undefined): number | null {
