@@ -130,6 +130,34 @@ describe('an outside PostgreSQL', () => {
     }
   });
 
+  test('migrating takes back from the server what it was given besides, and nothing from a role that migrates itself', async () => {
+    await outside.role('giving_role');
+    await outside.role('given_role');
+    await outside.sql('CREATE DATABASE given OWNER giving_role');
+    await outside.sql('REVOKE ALL ON DATABASE given FROM PUBLIC; GRANT CONNECT ON DATABASE given TO given_role');
+    const owner = {
+      ...secrets,
+      DATABASE_URL: outside.url('giving_role', 'given'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('giving_role', 'given'),
+    };
+    const mayDelete = async (role: string) => {
+      const [row] = await outside.sql<{ may: boolean }>(
+        `SELECT has_table_privilege('${role}', 'countersign.traces', 'DELETE') AS may`,
+        'given',
+      );
+      return row!.may;
+    };
+    await run(['migrate'], owner);
+    expect(await mayDelete('giving_role')).toBe(true);
+    await outside.sql(
+      'SET ROLE giving_role; GRANT USAGE ON SCHEMA countersign TO given_role; GRANT DELETE ON countersign.traces TO given_role',
+      'given',
+    );
+    expect(await mayDelete('given_role')).toBe(true);
+    await run(['migrate'], { ...owner, DATABASE_URL: outside.url('given_role', 'given') });
+    expect(await mayDelete('given_role')).toBe(false);
+  });
+
   test('a start that was cut off between the tables and the rights on them is mended by the next one', async () => {
     await outside.role('cut_owner');
     await outside.role('cut_server');

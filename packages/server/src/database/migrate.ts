@@ -99,6 +99,8 @@ const CHANGEABLE: Record<string, string> = {
 };
 
 async function grantServerRole(client: pg.Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ migrates: boolean }>('SELECT current_user = $1 AS migrates', [role]);
+  if (rows[0]!.migrates) return; // it owns the tables: what is taken from it below would be its own
   const name = pg.escapeIdentifier(role);
   const grants = Object.entries(CHANGEABLE).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
   await client.query(`BEGIN;
