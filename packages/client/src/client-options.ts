@@ -2,7 +2,7 @@ import { ConfigurationError } from './http/errors.ts';
 import type { FetchLike } from './http/fetch-like.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './http/retry-pace.ts';
 import { readKey, type TransportSettings } from './http/transport.ts';
-import { refuseUnknown } from './known-options.ts';
+import { type OptionNames, refuseUnknown } from './known-options.ts';
 import { positive } from './positive-option.ts';
 import type { TelemetryOptions } from './telemetry/telemetry-options.ts';
 import type { TracingOptions } from './tracing/tracing-options.ts';
@@ -35,18 +35,18 @@ export interface ClientOptions {
   traces?: TracingOptions;
 }
 
-const NAMES: readonly (keyof ClientOptions)[] = [
-  'baseUrl',
-  'apiKey',
-  'fetch',
-  'timeoutMs',
-  'deadlineMs',
-  'retries',
-  'insecureHttp',
-  'telemetry',
-  'traces',
-];
-const RETRY_NAMES: readonly (keyof RetryOptions)[] = ['attemptsMax', 'pauseMs', 'pauseMsMax'];
+const NAMES: OptionNames<ClientOptions> = {
+  baseUrl: true,
+  apiKey: true,
+  fetch: true,
+  timeoutMs: true,
+  deadlineMs: true,
+  retries: true,
+  insecureHttp: true,
+  telemetry: true,
+  traces: true,
+};
+const RETRY_NAMES: OptionNames<RetryOptions> = { attemptsMax: true, pauseMs: true, pauseMsMax: true };
 
 const TIMEOUT_MS_DEFAULT = 10_000;
 const DEADLINE_MS_DEFAULT = 30_000;

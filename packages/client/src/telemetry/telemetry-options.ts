@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../http/errors.ts';
-import { refuseUnknown } from '../known-options.ts';
+import { type OptionNames, refuseUnknown } from '../known-options.ts';
 import { positive } from '../positive-option.ts';
 import type { BatchBounds, QueueBounds } from './event-queue.ts';
 import type { TelemetryCallbacks } from './telemetry-reports.ts';
@@ -32,18 +32,18 @@ export interface TelemetrySettings {
   callbacks: TelemetryCallbacks;
 }
 
-const NAMES: readonly (keyof TelemetryOptions)[] = [
-  'batchEventsMax',
-  'batchBytesMax',
-  'flushIntervalMs',
-  'queueEventsMax',
-  'queueCharactersMax',
-  'requestsMax',
-  'exitDeadlineMs',
-  'onRejected',
-  'onUnsent',
-  'onDropped',
-];
+const NAMES: OptionNames<TelemetryOptions> = {
+  batchEventsMax: true,
+  batchBytesMax: true,
+  flushIntervalMs: true,
+  queueEventsMax: true,
+  queueCharactersMax: true,
+  requestsMax: true,
+  exitDeadlineMs: true,
+  onRejected: true,
+  onUnsent: true,
+  onDropped: true,
+};
 
 /** Most events that the service takes in one request. */
 const SERVICE_EVENTS_MAX = 200;

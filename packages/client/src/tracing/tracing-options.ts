@@ -1,5 +1,5 @@
 import type { CountersignError } from '../http/errors.ts';
-import { refuseUnknown } from '../known-options.ts';
+import { type OptionNames, refuseUnknown } from '../known-options.ts';
 import { positive } from '../positive-option.ts';
 import type { Trace } from '../wire/contract.ts';
 
@@ -39,4 +39,4 @@ export function readTracingLimits(options: TracingOptions = {}): TracingLimits {
   };
 }
 
-const NAMES: readonly (keyof TracingOptions)[] = ['onUnsent', 'spansMax', 'spanCharactersMax', 'runCharactersMax'];
+const NAMES: OptionNames<TracingOptions> = { onUnsent: true, spansMax: true, spanCharactersMax: true, runCharactersMax: true };
