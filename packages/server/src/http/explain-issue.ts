@@ -1,5 +1,6 @@
 import type { IssueCode } from '@countersign/core/contract/issue';
 import type { ErrorObject } from 'ajv';
+import { PERSON_NAME_RULE } from '../people/person-name.ts';
 
 /** What a keyword of JSON Schema means to a person: the stable code, and a message that names the place and the remedy. */
 export function explain(error: ErrorObject, member: string): { code: IssueCode; message: string } {
@@ -53,8 +54,7 @@ export const unknownMember = (member: string, known: readonly string[]): { code:
 const FORMAT_REMEDIES: Record<string, string> = {
   uuid: 'must be a UUID in its 36-character form, for example 0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f',
   'date-time': 'must be an RFC 3339 date-time that exists, for example 2026-11-20T09:30:00.123Z',
-  'person-name':
-    'must be a name of letters, digits or symbols, without blanks around it or characters that are not seen, and not that of the operator, a key or the system',
+  'person-name': `must be ${PERSON_NAME_RULE}`,
   email: 'must be an e-mail address, for example ada@example.com',
   password: 'must hold at most 1024 bytes of whole characters',
   date: 'must be a date that exists, for example 2033-12-31',

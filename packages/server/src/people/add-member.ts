@@ -8,7 +8,7 @@ import { requireLabel, WrongInput } from '../workspace/wrong-input.ts';
 import { comparedEmail } from './email-address.ts';
 import { makeMember } from './join.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
-import { isPersonName } from './person-name.ts';
+import { isPersonName, PERSON_NAME_RULE } from './person-name.ts';
 
 /**
  * Makes somebody a member without asking them, and returns a link that signs them in. Who has no account gets one without a password: a
@@ -22,10 +22,7 @@ export async function addMember(
   by: 'operator',
 ): Promise<IssuedLink> {
   requireLabel('the name', name);
-  if (!isPersonName(name))
-    throw new WrongInput(
-      'the name must have letters, digits or symbols, no blanks around it and no characters that are not seen, and not be that of the operator, a key or the system',
-    );
+  if (!isPersonName(name)) throw new WrongInput(`the name must be ${PERSON_NAME_RULE}`);
   const email = comparedEmail(given);
   return governanceAct(pool, tenantId, by, async (act) => {
     const newcomer = { id: newId(), email, name, password: null };

@@ -14,3 +14,7 @@ export function isPersonName(text: string): boolean {
   const plain = text.normalize('NFKC').replace(/\s+/gu, ' ');
   return /[\p{L}\p{N}\p{S}]/u.test(plain) && !RESERVED.test(plain);
 }
+
+/** What makes a name one, in words, behind "must be". */
+export const PERSON_NAME_RULE =
+  'a name of letters, digits or symbols, without blanks around it or characters that are not seen, and not that of the operator, a key or the system';
