@@ -105,7 +105,7 @@ function seqOf({ params }: FastifyRequest): number {
 
 /** A parameter that is misspelt would be passed over, and another range be read than was meant. */
 function refuseUnknownQuery({ query }: FastifyRequest, url: LedgerReadingPath): void {
-  const known = url.endsWith('/entries') ? ['from', 'to'] : url.endsWith('/consistency') ? ['first', 'second'] : [];
+  const known = LEDGER_READINGS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(query as object).find((name) => !known.includes(name));
   if (unknown !== undefined) throw badQuery(unknown, `is not known here; there is ${known.join(' and ') || 'none'}`);
 }

@@ -3,6 +3,7 @@ import { type PortalRoute, SIGNED_IN_AS } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../api-error.ts';
+import { refuseOtherMethods } from '../http/other-methods.ts';
 import type { Caller } from '../people/sign-in.ts';
 import { asPortalError } from './act-errors.ts';
 import { type Handler, Reply } from './handler.ts';
@@ -36,7 +37,7 @@ export function registerPortalApi(app: FastifyInstance, parts: PortalParts): voi
   const wrong = wrongRoutes(PORTAL_ROUTES, HANDLERS);
   if (wrong.length > 0) throw new Error(`the table of the portal's routes is wrong: ${wrong.join('; ')}`);
   for (const name of names) registerRoute(app, parts, name, PORTAL_ROUTES[name], HANDLERS[name]);
-  refuseOtherMethods(app, parts, names);
+  refuseMethodsBeside(app, Object.values(PORTAL_ROUTES), parts);
 }
 
 function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName, route: PortalRoute, handler: AnyHandler): void {
@@ -93,21 +94,8 @@ function send(reply: FastifyReply, answer: unknown): FastifyReply {
 }
 
 /** A path of the table asked by a method that it does not take is a 405, not a page. */
-function refuseOtherMethods(app: FastifyInstance, { headers }: PortalParts, names: readonly RouteName[]): void {
-  const allowed = new Map<string, Set<string>>();
-  for (const name of names) {
-    const { path, method } = PORTAL_ROUTES[name];
-    allowed.set(path, (allowed.get(path) ?? new Set()).add(method));
-  }
-  for (const [url, methods] of allowed) {
-    const Allow = [...methods].join(', ');
-    app.route({
-      method: app.supportedMethods.filter((method) => !methods.has(method)),
-      url,
-      handler: async (_request, reply) => {
-        void reply.headers(headers.api);
-        throw new ApiError('method_not_allowed', [], { Allow });
-      },
-    });
-  }
+function refuseMethodsBeside(app: FastifyInstance, routes: readonly PortalRoute[], { headers }: PortalParts): void {
+  const taken = new Map<string, string[]>();
+  for (const { path, method } of routes) taken.set(path, [...(taken.get(path) ?? []), method]);
+  for (const [url, methods] of taken) refuseOtherMethods(app, [url], methods, headers.api);
 }
