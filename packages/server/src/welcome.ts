@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { shellWord } from './cli/table.ts';
 import type { Config } from './config.ts';
 import { publicAddress } from './public-address.ts';
+import { shellWord } from './shell-word.ts';
 
 /** What a person reads when the server is ready: where it is, and what to do next. `$KEY` stands in the line as it is to be typed. */
 export function welcome({

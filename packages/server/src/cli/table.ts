@@ -27,6 +27,3 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 /** An instant as tables show it: to the second, UTC. */
 export const shownTime = (instant: string | null): string | null =>
   instant === null ? null : instant.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
-
-/** A name as a shell takes it. */
-export const shellWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);

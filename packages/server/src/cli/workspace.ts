@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { workspaceSetUpLink } from '../people/one-time-links.ts';
 import { publicAddress } from '../public-address.ts';
+import { shellWord } from '../shell-word.ts';
 import { listTenants } from '../storage/tenants.ts';
 import { createWorkspace } from '../workspace/create-workspace.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
-import { shellWord, shownTime } from './table.ts';
+import { shownTime } from './table.ts';
 
 /** `workspace create | list`. */
 export function addWorkspace(program: Command, session: Session): void {
