@@ -167,7 +167,10 @@ describe('the signing key of the embedded database', () => {
     const [first] = await vkeys();
     // A rotation that was cut off between its two files has left the same key under both names; the next one goes on.
     copyFileSync(secret('signing-key.pem'), secret('signing-key-previous.pem'));
-    await run(['signing-key', 'rotate'], data.environment);
+    const rotation = new CommandProcess(['signing-key', 'rotate'], { ...data.environment, COUNTERSIGN_PROT: '80' });
+    expect(await rotation.ended).toBe(0);
+    // It opens the database twice, and says of its environment once.
+    expect(rotation.stderr.match(/no such variable: COUNTERSIGN_PROT/g)).toHaveLength(1);
     expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
     expect(await refused('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/`signing-key retire` ends it/)]);
     expect(await checkpoint()).toHaveLength(1);

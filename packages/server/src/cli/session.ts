@@ -28,6 +28,7 @@ export class Session {
   readonly json: boolean;
   readonly #terminal: Terminal;
   #config: Config | undefined;
+  #hasOpened = false;
 
   constructor(terminal: Terminal, json: boolean) {
     this.#terminal = terminal;
@@ -79,13 +80,20 @@ export class Session {
 
   /** Opens the configured database for the time of `work`. Only what says so makes one: in a wrong folder the others must not. */
   async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, opening: Opening = 'use'): Promise<T> {
-    for (const name of this.config.unknownVariables) this.say(`no such variable: ${name}; --help names those there are`);
+    this.#sayUnknownVariables();
     const database = await openDatabase(this.config, this.say, opening);
     try {
       return await work(database);
     } finally {
       await database.close();
     }
+  }
+
+  /** Once, however often a command opens the database. */
+  #sayUnknownVariables(): void {
+    if (this.#hasOpened) return;
+    this.#hasOpened = true;
+    for (const name of this.config.unknownVariables) this.say(`no such variable: ${name}; --help names those there are`);
   }
 
   /** Opens the database for work on one workspace, given by its name or its id. */
