@@ -5,7 +5,8 @@ import { type NoteKey, noteVerifierKey } from '@countersign/core/domain/signed-n
 import type { Pool } from 'pg';
 import { sha256 } from './digests.ts';
 import { ExitError } from './exit-codes.ts';
-import type { Secrets } from './secrets.ts';
+import { fingerprints, type Secrets } from './secrets.ts';
+import type { Instance } from './storage/instance.ts';
 import { insertSigningKey, listSigningKeys, type StoredSigningKey } from './storage/signing-keys.ts';
 
 /** A live key of the instance: signs notes under the instance's name, and attestations under its thumbprint. */
@@ -24,18 +25,11 @@ export interface InstanceSigner {
 }
 
 /**
- * The instance's signer. A key that the database does not know is taken only beside the one before it: that is how a rotation looks,
- * and a server with a wrong key must not start.
+ * The instance's signer. A key that the database does not know is taken only beside the one before it, which is how a rotation looks;
+ * where none is listed yet, only the one that the installation was made with. A server with a wrong key must not start.
  */
-export async function openSigner(
-  pool: Pool,
-  instanceId: string,
-  secrets: Secrets & {
-    /** Whether the key is the one that the installation was made with: it alone may be the first one listed. */
-    isFirst: boolean;
-  },
-): Promise<InstanceSigner> {
-  const name = noteKeyName(instanceId);
+export async function openSigner(pool: Pool, instance: Instance, secrets: Secrets): Promise<InstanceSigner> {
+  const name = noteKeyName(instance.id);
   const current = signingKey(name, secrets.signingKey);
   const previous = secrets.previousSigningKey === undefined ? undefined : signingKey(name, secrets.previousSigningKey);
   const listed = new Map((await listSigningKeys(pool)).map((key) => [key.kid, key]));
@@ -44,7 +38,8 @@ export async function openSigner(
     throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY was retired; give the one that followed it');
   }
   if (!listed.has(current.keyid)) {
-    if (listed.size > 0 ? !isLive(previous) : !secrets.isFirst) {
+    const mayFollow = listed.size > 0 ? isLive(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
+    if (!mayFollow) {
       throw new ExitError(
         'wrong_secret',
         'COUNTERSIGN_SIGNING_KEY is not one of this database; give the right one, or the one before it as COUNTERSIGN_SIGNING_KEY_PREVIOUS',
@@ -54,7 +49,7 @@ export async function openSigner(
   }
   // The same key under both names is a rotation that was cut off: it signs once.
   const both = isLive(previous) && previous!.keyid !== current.keyid;
-  return { instanceId, keys: both ? [current, previous!] : [current] };
+  return { instanceId: instance.id, keys: both ? [current, previous!] : [current] };
 }
 
 /** The id under which a private key's public half is listed: the thumbprint of its JWK. */

@@ -133,7 +133,7 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets): Promise<Ins
       'COUNTERSIGN_MASTER_SECRET is not the one this database was made with; give the right one (nothing was changed)',
     );
   }
-  return openSigner(pool, kept.id, { ...secrets, isFirst: kept.signingFingerprint === own.signing });
+  return openSigner(pool, kept, secrets);
 }
 
 /** Trouble on the way to the database, in one line. The URL is not repeated: it may hold a password. */

@@ -70,6 +70,18 @@ describe('on an outside database', () => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
 
+  test('where a first start was cut off before it listed its signing key, no other one becomes the first', async () => {
+    await outside.sql('DELETE FROM countersign.signing_keys', 'app');
+    await expectRefusal(
+      { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
+      'wrong_secret',
+      /COUNTERSIGN_SIGNING_KEY is not one/,
+    );
+    const server = await ServerProcess.start(environment);
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(await outside.sql('SELECT kid FROM countersign.signing_keys', 'app')).toHaveLength(1);
+  });
+
   test.for([
     ['a wrong password', () => outside.url('app', 'app', 'wr0ng-word'), /password/],
     ['a database that is not there', () => outside.url('app', 'nowhere'), /nowhere/],

@@ -12,6 +12,7 @@ import { inTenantTransaction } from '../src/database/transaction.ts';
 import { sha256, verifyEd25519 } from '../src/digests.ts';
 import { type InstanceSigner, openSigner } from '../src/instance-signer.ts';
 import { checkpointOf } from '../src/ledger/checkpoints.ts';
+import { findInstance } from '../src/storage/instance.ts';
 import type { LogName } from '../src/storage/ledger.ts';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
@@ -301,11 +302,10 @@ describe('a checkpoint that was signed before a key came', () => {
     await append(await server.key(tenantId), 2);
     const [old] = server.open.signer.keys;
     const { privateKey } = generateKeyPairSync('ed25519');
-    const next = await openSigner(server.open.pool, server.open.signer.instanceId, {
-      masterSecret: new Uint8Array(32),
+    const next = await openSigner(server.open.pool, (await findInstance(server.open.pool))!, {
+      ...server.open.secrets,
       signingKey: privateKey,
       previousSigningKey: server.open.secrets.signingKey,
-      isFirst: false,
     });
     const made = (signers: InstanceSigner['keys']) =>
       inTenantTransaction(server.open.pool, tenantId, (tx) => checkpointOf(tx, signers, { log: 'audit' }));
