@@ -24,11 +24,14 @@ export class Anchoring {
     this.#logger = logger;
   }
 
-  /** Writes whatever the sink has not yet. Never rejects: what cannot be written is said in the log and tried again the next time. */
-  catchUp(tenantId: string, log: LogName): Promise<void> {
-    const place = `${tenantId} ${log}`;
+  /**
+   * Writes whatever the sink has not yet. Never rejects: what cannot be written is said in the log and tried again the next time.
+   * @param newest size of the log's newest checkpoint, as far as it is known: nothing is read when the sink has that one.
+   */
+  catchUp(tenantId: string, log: LogName, newest = Number.POSITIVE_INFINITY): Promise<void> {
+    const place = placeOf(tenantId, log);
     const turn = (this.#turns.get(place) ?? Promise.resolve()).then(() =>
-      this.#bring(tenantId, log, place).catch((error: unknown) => {
+      this.#bring(tenantId, log, newest).catch((error: unknown) => {
         this.#kept.delete(place);
         this.#logger.error({ err: error, tenantId, log }, 'a checkpoint was not written to COUNTERSIGN_CHECKPOINT_DIR');
       }),
@@ -38,19 +41,21 @@ export class Anchoring {
     return turn;
   }
 
-  async #bring(tenantId: string, log: LogName, place: string): Promise<void> {
+  async #bring(tenantId: string, log: LogName, newest: number): Promise<void> {
+    const place = placeOf(tenantId, log);
     let kept = this.#kept.get(place) ?? (await this.#keptBefore(tenantId, log));
-    for (;;) {
+    this.#kept.set(place, kept);
+    while (kept < newest) {
       const after = kept;
       const page = await inTenantTransaction(this.#pool, tenantId, (tx) =>
         readCheckpointsPage(tx, log, after, Number.MAX_SAFE_INTEGER),
       );
+      if (page.length === 0) return;
       for (const checkpoint of page) {
         await this.#sink.keep(tenantId, log, checkpoint);
         kept = checkpoint.size;
+        this.#kept.set(place, kept);
       }
-      this.#kept.set(place, kept);
-      if (page.length === 0) return;
     }
   }
 
@@ -62,3 +67,5 @@ export class Anchoring {
     return -1;
   }
 }
+
+const placeOf = (tenantId: string, log: LogName): string => `${tenantId} ${log}`;

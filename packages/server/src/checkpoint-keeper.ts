@@ -35,10 +35,10 @@ export function keepCheckpoints(
     for (const { id } of await listTenants(ledgerPool)) {
       for (const log of LOGS) {
         if (!(await hasRows(id, log))) continue;
-        await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) =>
+        const newest = await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) =>
           logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made'),
         );
-        await anchoring?.catchUp(id, log);
+        await anchoring?.catchUp(id, log, newest?.size);
       }
     }
   };
@@ -49,7 +49,7 @@ export function keepCheckpoints(
     over: async (tenantId, log, rows) => {
       const checkpoint = await make(tenantId, { log, rows });
       // Beside the answer and not before it: whoever asks does not wait for somebody else's disk.
-      void anchoring?.catchUp(tenantId, log);
+      void anchoring?.catchUp(tenantId, log, checkpoint.size);
       return checkpoint;
     },
     stop: () => clearInterval(timer),

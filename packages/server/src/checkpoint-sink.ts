@@ -46,7 +46,9 @@ export function folderSink(folder: string): CheckpointSink {
     keep: async (tenantId, log, { size, note }) => {
       const path = join(placeOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
       if (await isThere(path)) return;
-      await mkdir(dirname(path), { recursive: true });
+      // Not the folder itself: a mount that went away must not become a folder of this machine.
+      await makeFolder(join(folder, tenantId));
+      await makeFolder(dirname(path));
       await writeOnce(path, note);
     },
     sizes: async (tenantId, log) => {
@@ -59,6 +61,11 @@ export function folderSink(folder: string): CheckpointSink {
     },
   };
 }
+
+const makeFolder = (path: string): Promise<void> =>
+  mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
 
 /** There whole or not at all, and never in place of another. */
 async function writeOnce(path: string, content: string): Promise<void> {
