@@ -1,12 +1,13 @@
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
-import type { RouteName } from '@countersign/core/portal/routes';
+import type { PortalRoute, Role } from '@countersign/core/portal/route';
+import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction, type Transaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { changeRoleOf, deleteMembership } from '../../src/storage/memberships.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { waitingForALock } from '../bed/lock-wait.ts';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { portalClient } from '../bed/portal-client.ts';
 import { type Answer, paths, type TestServer, testServer } from '../bed/test-server.ts';
 
 let server: TestServer;
@@ -20,16 +21,23 @@ async function furnished() {
   const workspace = await server.workspace();
   const { pool } = server.open;
   const key = await server.key(workspace);
-  const [admin, other] = [await portalClient(server, workspace, 'admin'), await portalClient(server, workspace, 'admin')];
-  const evaluation: string = (await server.post(paths.evaluations, key, { name: 'n', agent_name: 'a', pass_rate: 95 })).body.id;
-  const agent = (await admin.get('agents.list')).items[0]!.id;
-  await admin.get('agents.set_risk', { params: { agent }, body: { risk_level: 'high' } });
+  const signIn = (role: Role) => portalClient(server, workspace, role);
+  const [admin, other, member] = await Promise.all([signIn('admin'), signIn('admin'), signIn('viewer')]);
+  const evaluate = async (agent_name: string): Promise<string> =>
+    (await server.post(paths.evaluations, key, { name: 'n', agent_name, pass_rate: 95 })).body.id;
+  const [evaluation, approved] = [await evaluate('a'), await evaluate('b')];
+  const agents = (await admin.get('agents.list')).items;
+  for (const { id } of agents) await admin.get('agents.set_risk', { params: { agent: id }, body: { risk_level: 'high' } });
+  await admin.get('approvals.approve', { params: { evaluation: approved }, body: { rationale: 'seen' } });
+  const agent = agents.find(({ name }) => name === 'a')!.id;
   const incident = { agent_id: agent, severity: 'low', description: 'odd', recertify: true };
   await admin.get('incidents.open', { body: incident });
   const waiting = await mintKey(pool, workspace, { name: 'w', scopes: ['audit'], expiresAt: null }, 'operator');
   const { prefix } = parseIngestionKey(waiting)!;
   const dk = (await admin.get('signing.read')).decision_keys[0]!.key_id;
-  return { workspace, admin, other, evaluation, agent, incident, prefix, dk };
+  await admin.get('invitations.create', { body: { email: 'waits@example.com', role: 'viewer' } });
+  const invitation = (await admin.get('invitations.list')).items[0]!.id;
+  return { workspace, other, member: member.id, evaluation, approved, agent, incident, prefix, dk, invitation };
 }
 
 type Furnished = Awaited<ReturnType<typeof furnished>>;
@@ -59,48 +67,62 @@ const rowsOf = async (workspace: string) =>
     [workspace],
   );
 
-type Act = (who: PortalClient, at: Furnished) => Promise<Answer>;
-const asking =
-  (name: RouteName, given: (at: Furnished) => { params?: Record<string, string>; body?: unknown }): Act =>
-  (who, at) =>
-    who.ask(name, given(at) as never);
+type Given = { params?: Record<string, string>; body?: unknown };
 
-const ACTS: [RouteName, Act][] = [
-  ['agents.set_risk', asking('agents.set_risk', ({ agent }) => ({ params: { agent }, body: { risk_level: 'low' } }))],
-  ['approvals.approve', asking('approvals.approve', ({ evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }))],
-  ['approvals.reject', asking('approvals.reject', ({ evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }))],
-  ['incidents.open', asking('incidents.open', ({ incident }) => ({ body: incident }))],
-  ['workspace.rename', asking('workspace.rename', ({ workspace }) => ({ body: { name: `renamed ${workspace}` } }))],
-  ['decision_keys.show', asking('decision_keys.show', ({ dk: key }) => ({ params: { key } }))],
-  ['decision_keys.rotate', asking('decision_keys.rotate', () => ({}))],
-  ['invitations.create', asking('invitations.create', () => ({ body: { email: 'new@example.com', role: 'admin' } }))],
-  ['keys.mint', asking('keys.mint', () => ({ body: { kind: 'live', name: 'k', scopes: ['audit'] } }))],
-  ['keys.rotate', asking('keys.rotate', ({ prefix }) => ({ params: { prefix } }))],
-  ['keys.revoke', asking('keys.revoke', ({ prefix }) => ({ params: { prefix } }))],
-];
+/** Every act of a role, and what it is given; one's own leaving asks for none. */
+const ACTS: Partial<Record<RouteName, (at: Furnished) => Given>> = {
+  'members.change_role': ({ member: person }) => ({ params: { person }, body: { role: 'approver' } }),
+  'members.remove': ({ member: person }) => ({ params: { person } }),
+  'members.reset_password': ({ member: person }) => ({ params: { person } }),
+  'invitations.create': () => ({ body: { email: 'new@example.com', role: 'admin' } }),
+  'invitations.withdraw': ({ invitation }) => ({ params: { invitation } }),
+  'workspace.rename': ({ workspace }) => ({ body: { name: `renamed ${workspace}` } }),
+  'agents.set_risk': ({ agent }) => ({ params: { agent }, body: { risk_level: 'low' } }),
+  'approvals.approve': ({ evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),
+  'approvals.reject': ({ evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),
+  'approvals.withdraw': ({ approved: evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),
+  'incidents.open': ({ incident }) => ({ body: incident }),
+  'recertifications.close': ({ agent }) => ({ params: { agent }, body: { rationale: 'x' } }),
+  'violations.record': ({ agent }) => ({ body: { agent_id: agent, policy: 'p', severity: 'low', description: 'd' } }),
+  'keys.mint': () => ({ body: { kind: 'live', name: 'k', scopes: ['audit'] } }),
+  'keys.rotate': ({ prefix }) => ({ params: { prefix } }),
+  'keys.revoke': ({ prefix }) => ({ params: { prefix } }),
+  'keys.change_scopes': ({ prefix }) => ({ params: { prefix }, body: { scopes: ['telemetry'] } }),
+  'decision_keys.show': ({ dk: key }) => ({ params: { key } }),
+  'decision_keys.rotate': () => ({}),
+  'decision_keys.retire': ({ dk: key }) => ({ params: { key } }),
+};
+const NAMES = Object.keys(ACTS) as RouteName[];
+
+test('the acts below are all that a role is asked for', () => {
+  const acts = Object.entries<PortalRoute>(PORTAL_ROUTES).filter(
+    ([name, { method, path }]) => method !== 'GET' && path.includes('/:workspace/') && name !== 'members.leave',
+  );
+  expect([...NAMES].sort()).toEqual(acts.map(([name]) => name).sort());
+});
 
 describe('whoever loses the role while an act waits', () => {
-  test.for(ACTS)('is refused by %s: removed', async ([, act]) => {
+  test.for(NAMES)('is refused by %s: removed', async (name) => {
     const at = await furnished();
     const { workspace, other } = at;
     const before = await rowsOf(workspace);
     const answer = await askedDuring(
       workspace,
       (tx) => deleteMembership(tx, other.id),
-      () => act(other, at),
+      () => other.ask(name, ACTS[name]!(at) as never),
     );
     expect(outcome(answer)).toBe('409 you are no longer a member of this workspace');
     expect(await rowsOf(workspace)).toEqual(before);
   });
 
-  test.for(ACTS)('is refused by %s: a viewer by now', async ([, act]) => {
+  test.for(NAMES)('is refused by %s: a viewer by now', async (name) => {
     const at = await furnished();
     const { workspace, other } = at;
     const before = await rowsOf(workspace);
     const answer = await askedDuring(
       workspace,
       (tx) => changeRoleOf(tx, other.id, 'viewer'),
-      () => act(other, at),
+      () => other.ask(name, ACTS[name]!(at) as never),
     );
     expect(outcome(answer)).toMatch(/^409 this needs the role (admin|approver); yours in this workspace is viewer by now$/);
     expect(await rowsOf(workspace)).toEqual(before);
