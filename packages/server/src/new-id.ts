@@ -6,7 +6,7 @@ const ID_BYTES = 16;
 /** Random bytes taken in advance: asking for 16 at a time is most of what an id costs. None is used twice. */
 const bytes = Buffer.allocUnsafeSlow(256 * ID_BYTES);
 let used = bytes.length;
-/** By half of what a range of time allows for (storage/portal/id-time.ts). */
+/** A clock that was set back by more is followed: half of what a range of time allows ids to stray (storage/portal/id-time.ts). */
 const FOLLOWED_BACK_MS = 30_000;
 let last = { msecs: 0, seq: 0 };
 

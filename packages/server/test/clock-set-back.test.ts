@@ -1,6 +1,9 @@
 import { beforeAll, expect, test, vi } from 'vitest';
+import { inTenantTransaction } from '../src/database/transaction.ts';
+import { lockLogs } from '../src/ledger/advance.ts';
 import { newId } from '../src/new-id.ts';
 import { evaluatedAt } from './bed/backdate.ts';
+import { waitingForALock } from './bed/lock-wait.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -19,6 +22,23 @@ test("of the database: an agent's latest evaluation is still the one that was re
   await new Promise((resolve) => setTimeout(resolve, 2_100));
   const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
   expect([body.allowed, body.reason]).toEqual([false, 'evaluation_not_passing']);
+});
+
+test('of the database, for a head whose lock was waited for: it is that of the end of the waiting', async () => {
+  const workspace = await server.workspace();
+  const { pool } = server.open;
+  let waited: Promise<string> | undefined;
+  let before = '';
+  const holding = inTenantTransaction(pool, workspace, async (holder) => {
+    await lockLogs(holder, ['audit']);
+    waited = inTenantTransaction(pool, workspace, async (tx) => (await lockLogs(tx, ['audit'])).audit.clock);
+    await waitingForALock(server.database);
+    const [row] = await server.database.sql<{ now: Date }>(`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`);
+    before = row!.now.toISOString();
+    throw new Error('rolled back'); // the row is as it was, so that what was computed of it could be kept
+  });
+  await expect(holding).rejects.toThrow('rolled back');
+  expect((await waited!) >= before).toBe(true);
 });
 
 test('of this process: ids follow it, so that they stay where their moments are', () => {

@@ -76,8 +76,8 @@ async function enter(act: Act, claimant: Claimant, role: Role, how: Record<strin
 }
 
 /**
- * Makes an account a member: a newcomer's, or one that is locked, here or by the foreign key of the membership. Links that reset the person's password or sign them in end: whoever made them was not to get into
- * this workspace by them.
+ * Makes an account a member: a newcomer's, or one that is locked, here or by the foreign key of the membership. Links that reset the
+ * person's password or sign them in end: whoever made them was not to get into this workspace by them.
  */
 export async function makeMember(
   { tx, record }: Pick<Act, 'record'> & { tx: Transaction },
