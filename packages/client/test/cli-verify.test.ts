@@ -75,27 +75,14 @@ describe('verify decision', () => {
 });
 
 describe('verify ledger', () => {
+  const against = (file: string) => ['--checkpoint', at(file), '--verify-key', at('instance.vkey')];
+
   test('an export is whole, also against what somebody kept', async () => {
     const { status, out } = await verify('ledger', at('acme.ndjson'));
     expect([status, out]).toEqual([0, expect.stringMatching(/^whole: \d+ entr(y|ies), head [0-9a-f]{64}\n$/)]);
-    const kept = await verify(
-      'ledger',
-      at('acme.ndjson'),
-      '--checkpoint',
-      at('acme.checkpoint'),
-      '--verify-key',
-      at('instance.vkey'),
-      '--json',
-    );
+    const kept = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'), '--json');
     expect([kept.status, JSON.parse(kept.out)]).toEqual([0, expect.objectContaining({ whole: true, headsMet: 1 })]);
-    const said = await verify(
-      'ledger',
-      at('acme.ndjson'),
-      '--checkpoint',
-      at('acme.checkpoint'),
-      '--verify-key',
-      at('instance.vkey'),
-    );
+    const said = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'));
     expect(said.out).toMatch(/, as the kept head says\n$/);
   });
 
@@ -109,14 +96,7 @@ describe('verify ledger', () => {
     expect([changed.status, changed.out]).toEqual([1, expect.stringMatching(/^broken at seq 1: /)]);
     writeFileSync(at('cut.ndjson'), '');
     expect((await verify('ledger', at('cut.ndjson'))).status).toBe(0);
-    const cut = await verify(
-      'ledger',
-      at('cut.ndjson'),
-      '--checkpoint',
-      at('acme.checkpoint'),
-      '--verify-key',
-      at('instance.vkey'),
-    );
+    const cut = await verify('ledger', at('cut.ndjson'), ...against('acme.checkpoint'));
     expect(cut.status).toBe(1);
   });
 
@@ -145,14 +125,7 @@ describe('verify ledger', () => {
       ['acme.ndjson', 'is no checkpoint'],
       ['d.checkpoint', 'is a checkpoint of the log decisions'],
     ] as const) {
-      const { status, err } = await verify(
-        'ledger',
-        at('acme.ndjson'),
-        '--checkpoint',
-        at(file),
-        '--verify-key',
-        at('instance.vkey'),
-      );
+      const { status, err } = await verify('ledger', at('acme.ndjson'), ...against(file));
       expect([status, err]).toEqual([2, expect.stringContaining(why)]);
     }
   });
