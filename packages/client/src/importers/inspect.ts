@@ -59,10 +59,14 @@ function finished(log: Members, results: Members, choice: MetricChoice): Outcome
   const passRate = Math.floor(Number((metric.value * counted * 1_000_000).toFixed(3))) / 10_000;
   const counts: CaseCounts = { total, passed: Math.floor(Number((metric.value * counted * total).toFixed(6))) };
   const invalidated = log.invalidated === true;
+  const said = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
+  if (completed < total) said.push('the others count as not passed');
+  if (metric.scoredShare < 1) said.push('samples that were not scored count as not passed');
+  if (invalidated) said.push('samples were invalidated');
   return {
     status: invalidated || passRate === 0 ? 'failing' : 'passing',
     pass_rate: passRate,
-    notes: `Inspect AI: ${metric.name} ${metric.value} over ${completed} of ${total} samples${completed < total ? '; the others count as not passed' : ''}${metric.scoredShare < 1 ? '; samples that were not scored count as not passed' : ''}${invalidated ? '; samples were invalidated' : ''}. Model ${labelOf(memberOf(log.eval, 'model')) ?? 'not named'}.`,
+    notes: `Inspect AI: ${said.join('; ')}. Model ${labelOf(memberOf(log.eval, 'model')) ?? 'not named'}.`,
     counts,
   };
 }
