@@ -8,7 +8,8 @@ import { runCommandLine } from '../src/cli/command-line.ts';
 import { readConfig, VARIABLES } from '../src/config.ts';
 import { EXIT_CODES, type ExitReason } from '../src/exit-codes.ts';
 import { freePort, OutsidePostgres, PASSWORD } from './fixtures/outside-postgres.ts';
-import { CommandProcess, DataFolder, type Environment, ServerProcess } from './fixtures/server-process.ts';
+import type { Environment } from './fixtures/process-environment.ts';
+import { CommandProcess, DataFolder, ServerProcess } from './fixtures/server-process.ts';
 
 const thisFile = fileURLToPath(import.meta.url);
 const masterSecret = () => randomBytes(32).toString('base64');

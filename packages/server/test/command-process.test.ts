@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { processEnvironment } from './fixtures/process-environment.ts';
 import { environmentOf, type Ran, runCommand, runForJson } from './fixtures/run-command.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -26,7 +27,7 @@ beforeAll(async () => {
 
 /** Runs a command as a process of its own, as a stranger does. */
 const process_ = (args: string[], more: Record<string, string> = {}): Ran => {
-  const env = { PATH: process.env.PATH, ...environment, ...more };
+  const env = processEnvironment({ ...environment, ...more });
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
   return { status: status ?? -1, out: stdout, err: stderr };
 };
@@ -66,7 +67,7 @@ describe('as a process of its own', () => {
 
   test('a reader that goes away ends it quietly; a full disk does not', async () => {
     const args = [MAIN, 'ledger', 'export', '--workspace', 'acme'];
-    const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH, ...environment } });
+    const child = spawn(process.execPath, args, { env: processEnvironment(environment) });
     let err = '';
     child.stderr.on('data', (text) => {
       err += text;
@@ -77,7 +78,7 @@ describe('as a process of its own', () => {
 
     const full = spawnSync('sh', ['-c', `exec "$0" "$@" >/dev/full`, process.execPath, ...args], {
       encoding: 'utf8',
-      env: { PATH: process.env.PATH, ...environment },
+      env: processEnvironment(environment),
     });
     expect([full.status, full.stderr]).toEqual([2, expect.stringMatching(/cannot write to standard output: .*ENOSPC/)]);
   });

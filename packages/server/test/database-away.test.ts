@@ -8,8 +8,9 @@ import { paths } from './bed/test-server.ts';
 import { type Acknowledged, Callers, send } from './fixtures/callers.ts';
 import { until } from './fixtures/embedded-database-processes.ts';
 import { OutsidePostgres, PASSWORD } from './fixtures/outside-postgres.ts';
+import type { Environment } from './fixtures/process-environment.ts';
 import { expectKept } from './fixtures/records.ts';
-import { type Environment, newKey, run, ServerProcess } from './fixtures/server-process.ts';
+import { newKey, run, ServerProcess } from './fixtures/server-process.ts';
 
 const secrets: Environment = {
   COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),

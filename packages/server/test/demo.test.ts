@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testServer } from './bed/test-server.ts';
+import { processEnvironment } from './fixtures/process-environment.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -28,7 +29,7 @@ interface Tour {
 function takeTour(environment: Record<string, string>, ...args: string[]): Tour {
   const child = spawn(process.execPath, ['examples/demo/demo.ts', ...args], {
     cwd: repository,
-    env: { PATH: process.env.PATH, COUNTERSIGN_DATA_DIR: dataDir, ...environment },
+    env: processEnvironment({ COUNTERSIGN_DATA_DIR: dataDir, ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
