@@ -1,8 +1,30 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Tests start hundreds of processes of ours: each takes half the time when it finds its modules compiled (Node's module.enableCompileCache).
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
+
+/** The files that take longest. One of them begun last would run alone while the other core idles. */
+const LONGEST = [
+  'portal/test/accessibility',
+  'server/test/database-away',
+  'server/test/shutdown',
+  'portal/test/hostile-texts',
+  'test/independent-verifier',
+  'server/test/first-start',
+  'server/test/portal/plans',
+  'server/test/memory',
+  'server/test/demo',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+    const [longest, others] = [files.filter((file) => place(file) >= 0), files.filter((file) => place(file) < 0)];
+    return [...longest.sort((left, right) => place(left) - place(right)), ...(await super.sort(others))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -10,6 +32,7 @@ export default defineConfig({
     globalSetup: ['packages/server/test/bed/global-setup.ts'],
     // Two cores: more files at once only wait for each other.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // Bounds for what hangs, not for what is slow: a machine that is busy with something else takes several times as long.
     testTimeout: 60_000,
     hookTimeout: 120_000,
