@@ -1,7 +1,7 @@
 import { CloseButton, NativeSelect, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { Children, type ReactNode, useEffect, useRef, useState } from 'react';
+import { Children, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import styles from './filter-bar.module.css';
 import type { Filters } from './use-filters.ts';
 
@@ -37,17 +37,21 @@ export function FilterText<N extends string>({
   name,
   label,
   placeholder,
+  called = NOTHING,
 }: {
   filters: Filters<N>;
   name: N;
   label: string;
   placeholder?: string;
+  /** What people call some values: shown and offered in their place, and typed for them. */
+  called?: ReadonlyMap<string, string>;
 }) {
+  const offered = useId();
   const held = filters.values[name] ?? '';
   const [typed, setTyped] = useState(held);
   const asked = useRef(held);
   const ask = (text: string) => {
-    asked.current = text.trim();
+    asked.current = valueCalled(called, text.trim());
     filters.set({ [name]: asked.current || undefined } as never);
   };
   const askSoon = useDebouncedCallback(ask, TYPING_MS);
@@ -64,19 +68,37 @@ export function FilterText<N extends string>({
     setTyped(held);
   }, [held, askSoon]);
   return (
-    <TextInput
-      size="xs"
-      aria-label={label}
-      placeholder={placeholder ?? label}
-      value={typed}
-      leftSection={<IconSearch size={14} aria-hidden />}
-      rightSection={typed === '' ? undefined : <CloseButton size="xs" aria-label={`Clear ${label}`} onClick={clear} />}
-      onChange={({ currentTarget }) => {
-        setTyped(currentTarget.value);
-        askSoon(currentTarget.value);
-      }}
-    />
+    <>
+      <TextInput
+        size="xs"
+        aria-label={label}
+        placeholder={placeholder ?? label}
+        value={called.get(typed) ?? typed}
+        list={called.size > 0 ? offered : undefined}
+        leftSection={<IconSearch size={14} aria-hidden />}
+        rightSection={typed === '' ? undefined : <CloseButton size="xs" aria-label={`Clear ${label}`} onClick={clear} />}
+        onChange={({ currentTarget }) => {
+          setTyped(currentTarget.value);
+          askSoon(currentTarget.value);
+        }}
+      />
+      {called.size > 0 && (
+        <datalist id={offered}>
+          {[...called].map(([value, text]) => (
+            <option key={value} value={text} />
+          ))}
+        </datalist>
+      )}
+    </>
   );
+}
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
+
+/** The value that is called so, in whatever letters; what is typed itself where none is. */
+function valueCalled(called: ReadonlyMap<string, string>, typed: string): string {
+  const [value = typed] = [...called].find(([, text]) => text.toLowerCase() === typed.toLowerCase()) ?? [];
+  return value;
 }
 
 /** One of a few; the first choice lets everything through. */

@@ -3,6 +3,7 @@ import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { addressOf, call, type Item } from '../../api/call.ts';
+import { membersQuery, nameAmong } from '../../api/people.ts';
 import { useHere } from '../../api/session.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
@@ -30,6 +31,8 @@ export function LedgerPage() {
     queryKey: ['ledger-actions', workspace.id],
     queryFn: ({ signal }) => call('ledger.actions', { params, signal }),
   });
+  const { data: members } = useQuery(membersQuery(workspace.id));
+  const actors = new Map((members?.items ?? []).map((each, _, all) => [`user:${each.person_id}`, nameAmong(all, each)]));
   return (
     <>
       <PageHeader
@@ -47,7 +50,7 @@ export function LedgerPage() {
         <div>
           <FilterBar filters={filters}>
             <FilterSelect filters={filters} name="action" label="Action" all="Any action" options={actions.data?.actions ?? []} />
-            <FilterText filters={filters} name="actor" label="Actor" />
+            <FilterText filters={filters} name="actor" label="Actor" called={actors} />
             <FilterAgent filters={filters} name="agent_id" />
             <FilterText filters={filters} name="trace_id" label="Run" placeholder="Run (trace id)" />
             <FilterDays filters={filters} />
