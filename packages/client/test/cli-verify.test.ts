@@ -115,6 +115,12 @@ describe('verify ledger', () => {
       environmentOf(server),
       ...['ledger', 'export', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.ndjson')],
     );
+    await runCommand(
+      environmentOf(server),
+      ...['ledger', 'export', '--workspace', 'acme', '--log', 'keys', '--output', at('k.ndjson')],
+    );
+    const keys = await verify('ledger', at('k.ndjson'), '--log', 'keys');
+    expect([keys.status, keys.out]).toEqual([0, expect.stringMatching(/^whole: \d+ entries, head/)]);
     const decisions = await verify('ledger', at('d.ndjson'));
     expect([decisions.status, decisions.out, decisions.err]).toEqual([2, '', expect.stringContaining('--log decisions')]);
     await runCommand(

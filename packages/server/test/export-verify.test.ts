@@ -8,7 +8,7 @@ import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../src/digests.ts';
-import { exportLedger } from '../src/ledger/export.ts';
+import { exportLog } from '../src/ledger/export.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
 import { type TestServer, testServer } from './bed/test-server.ts';
 import { pieces, sixRows, tamper } from './fixtures/doctored-ledger.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 async function exported(tenantId: string): Promise<string> {
   let text = '';
-  for await (const { lines } of exportLedger(server.open.pool, tenantId)) text += lines;
+  for await (const { lines } of exportLog(server.open.pool, tenantId, 'audit')) text += lines;
   return text;
 }
 

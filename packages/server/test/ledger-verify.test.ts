@@ -3,7 +3,7 @@ import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../src/digests.ts';
-import { exportLedger } from '../src/ledger/export.ts';
+import { exportLog } from '../src/ledger/export.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { pieces, sixRows, tamper } from './fixtures/doctored-ledger.ts';
@@ -197,7 +197,7 @@ describe('a ledger in the database', () => {
     await Promise.all(Array.from({ length: 12 }, () => append({ long: 'x'.repeat(900_000) })));
     const pages: number[] = [];
     let lines = '';
-    for await (const page of exportLedger(server.open.pool, tenantId)) {
+    for await (const page of exportLog(server.open.pool, tenantId, 'audit')) {
       pages.push(page.lines.length);
       lines += page.lines;
     }

@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { openCheckpoint, originOf, signCheckpoint, witnessedHead } from '@countersign/core/domain/checkpoint';
 import { parseLogProof } from '@countersign/core/domain/log-proof';
 import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
@@ -15,6 +17,7 @@ import { environmentOf, type Ran, runCommand } from './fixtures/run-command.ts';
 const folder = mkdtempSync(join(tmpdir(), 'countersign-proofs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const at = (name: string) => join(folder, name);
+const VERIFIER = fileURLToPath(new URL('../../../examples/verify/verify.py', import.meta.url));
 
 let server: TestServer;
 let environment: Record<string, string>;
@@ -208,13 +211,57 @@ describe('verification offline', () => {
     [['--head', 'audit;size=6'], /must be a Countersign-Checkpoint header/],
     [['--head', 'x'.repeat(100_000)], /must be a Countersign-Checkpoint header/],
     [['--head', 'decisions;size=0;root=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:'], /says nothing of the log audit/],
-    [['--log', 'keys'], /no export; check it with --workspace/],
+    [['--log', 'keys'], /export of the log audit.*--log audit/],
   ])('wrong use, %j, ends with 2 and one line', async (args, message) => {
     const { status, out, err } = await verifyFile(...args);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(message);
     expect(err).toMatch(/^countersign-server: [^\n]+\n$/);
   });
+});
+
+test('the key audit trail is exported, and whole for both verifiers, against a checkpoint of it that was kept', async () => {
+  await run(
+    'keys',
+    'mint',
+    '--workspace',
+    'acme',
+    '--name',
+    'expires',
+    '--scopes',
+    'audit',
+    '--expires',
+    '2033-12-31T12:00:00+02:00',
+  );
+  expect((await ledger('checkpoint', '--log', 'keys', '--output', at('kept-keys'))).status).toBe(0);
+  const { err } = await ledger('export', '--log', 'keys', '--output', at('keys.ndjson'));
+  const lines = readFileSync(at('keys.ndjson'), 'utf8').trimEnd().split('\n');
+  expect(err).toContain(`exported ${lines.length} entries`);
+  expect(JSON.parse(lines.at(-1)!)).toMatchObject({ action: 'minted', name: 'expires', tenant_id: tenantId, seq: lines.length });
+  const python = (file: string) => {
+    const { status, stdout } = spawnSync('python3', [
+      '-S',
+      VERIFIER,
+      'keys',
+      file,
+      '--checkpoint',
+      at('kept-keys'),
+      '--key',
+      at('jwks.json'),
+    ]);
+    return { status, out: stdout.toString() };
+  };
+  const ours = (file: string) =>
+    run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', at('kept-keys'), '--key', at('vkey'));
+  for (const verify of [ours, python]) {
+    const whole = new RegExp(`^whole: ${lines.length} `);
+    expect(await verify(at('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(whole) });
+  }
+  writeFileSync(at('altered-keys.ndjson'), `${lines.join('\n').replace('"expires"', '"expired"')}\n`);
+  for (const verify of [ours, python]) {
+    const ran = await verify(at('altered-keys.ndjson'));
+    expect(ran).toMatchObject({ status: 1, out: expect.stringMatching(/^broken: /) });
+  }
 });
 
 describe('a file that is no whole export', () => {
@@ -282,7 +329,7 @@ describe('a file that is no whole export', () => {
     const file = openSync(at('sparse'), 'w');
     ftruncateSync(file, 1024 ** 3);
     closeSync(file);
-    for (const log of ['audit', 'decisions']) {
+    for (const log of ['audit', 'decisions', 'keys']) {
       const { status, out } = await run('ledger', 'verify', '--file', at('sparse'), '--log', log);
       expect([status, out]).toEqual([1, 'broken at seq 1: the line is longer than 67108864 bytes\n']);
     }

@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import { readTrusted } from './trusted.ts';
 
 const OPTIONS = {
-  log: { type: 'string', value: 'LOG', help: 'audit or decisions (audit)' },
+  log: { type: 'string', value: 'LOG', help: 'audit, decisions or keys (audit)' },
   checkpoint: { type: 'string', multiple: true, value: 'FILE', help: 'a checkpoint that somebody kept; needs --verify-key' },
   head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that somebody kept' },
   workspace: { type: 'string', value: 'UUID', help: 'the workspace whose ledger it must be' },
@@ -38,7 +38,7 @@ export const verifyLedger = command({
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with an export');
     const trusted = readTrusted(session, values['verify-key']);
     const trust = {
-      log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions']),
+      log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'keys']),
       tenantId: values.workspace === undefined ? undefined : readUuid('--workspace', values.workspace),
       checkpoints: (values.checkpoint ?? []).map((file) => Buffer.from(readFile(file, CHECKPOINT_BYTES_MAX)).toString('utf8')),
       heads: values.head ?? [],

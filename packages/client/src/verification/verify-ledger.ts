@@ -11,7 +11,7 @@ export type LedgerSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Ar
 /** What an export is held against besides itself. */
 export interface LedgerTrust {
   /** Which log it is an export of. Default `audit`. */
-  log?: 'audit' | 'decisions' | undefined;
+  log?: 'audit' | 'decisions' | 'keys' | undefined;
   /** The workspace whose log it must be. */
   tenantId?: string | undefined;
   /** Checkpoints (signed notes) that somebody kept. Rows alone do not show that the newest are missing, or that all were written anew. */
@@ -76,7 +76,10 @@ async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
 
 type Kept = (TreeHead & { source: string }) | { source: string; size: number; root: Uint8Array } | { fault: string };
 
-function* keptHeads({ checkpoints = [], publicKeys, heads = [] }: LedgerTrust, log: 'audit' | 'decisions'): Generator<Kept> {
+function* keptHeads(
+  { checkpoints = [], publicKeys, heads = [] }: LedgerTrust,
+  log: NonNullable<LedgerTrust['log']>,
+): Generator<Kept> {
   for (const [index, text] of heads.entries()) {
     const head = parseWitnessedHeads(text)?.get(log);
     if (head === undefined) throw new ConfigurationError(`heads[${index}] is no Countersign-Checkpoint header that names ${log}`);

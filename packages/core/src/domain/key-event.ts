@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 
 /** The prefix that separates this hash from every other one and carries its version (docs/formats.md, "Key event"). */
@@ -28,4 +28,66 @@ export interface KeyEvent {
 export function hashKeyEvent(event: KeyEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
   return { canonical, hash: digests.sha256Hex(DOMAIN + canonical) };
+}
+
+/** Where a trail goes on. */
+export interface TrailPlace {
+  /** The number that the next event must have. */
+  seq: number;
+  /** Whose trail it is; undefined where the first event says so. */
+  tenantId: string | undefined;
+}
+
+/** What should be a trail's next event, with its canonical text and its hash; or what is wrong with it. It is taken as hostile. */
+export function readKeyEvent(
+  value: unknown,
+  { seq, tenantId }: TrailPlace,
+  digests: Pick<Digests, 'sha256Hex'>,
+): { event: KeyEvent; canonical: string; hash: string } | { fault: string } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
+  const event = value as KeyEvent;
+  if (event.version !== 1) return { fault: `version ${JSON.stringify(event.version)} is not known to this verifier` };
+  const wrong = wrongMember(value as Record<string, unknown>);
+  if (wrong !== undefined) return { fault: wrong };
+  if (tenantId !== undefined && event.tenant_id !== tenantId)
+    return { fault: `tenant_id is not ${tenantId}: an event of another tenant` };
+  if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
+  try {
+    return { event, ...hashKeyEvent(event, digests) };
+  } catch (error) {
+    if (error instanceof NotCanonicalError) return { fault: `the event has no canonical form: ${error.message}` };
+    throw error;
+  }
+}
+
+type Form = (value: unknown) => boolean;
+const isText: Form = (value) => typeof value === 'string';
+const isTextOrNull: Form = (value) => value === null || isText(value);
+/** UTC with milliseconds. */
+const isInstant: Form = (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
+
+/** The members of an event and what each may be: these and no others. */
+const MEMBERS: Readonly<Record<keyof KeyEvent, Form>> = {
+  version: (value) => value === 1,
+  tenant_id: isText,
+  seq: (value) => Number.isSafeInteger(value),
+  id: isText,
+  recorded_at: isInstant,
+  recorded_by: isText,
+  action: isText,
+  key_id: isTextOrNull,
+  prefix: isTextOrNull,
+  name: isTextOrNull,
+  scopes: (value) => value === null || (Array.isArray(value) && value.every(isText)),
+  expires_at: (value) => value === null || isInstant(value),
+};
+
+function wrongMember(event: Readonly<Record<string, unknown>>): string | undefined {
+  const unknown = Object.keys(event).find((name) => !Object.hasOwn(MEMBERS, name));
+  if (unknown !== undefined) return `${JSON.stringify(unknown)} is no member of a key event`;
+  for (const [name, isOfForm] of Object.entries(MEMBERS)) {
+    if (!Object.hasOwn(event, name)) return `the member ${name} is missing`;
+    if (!isOfForm(event[name])) return `the member ${name} has not the form that it has in a key event`;
+  }
+  return undefined;
 }

@@ -43,8 +43,6 @@ export function addVerify(group: Command, session: Session): void {
     .addHelpText('after', examples(...EXAMPLES) + VERIFY_NOTE)
     .action(async (asked: Asked, command: Command) => {
       if (asked.workspace === undefined && asked.file === undefined) command.error('give --workspace NAME or --file FILE');
-      if (asked.file !== undefined && asked.log === 'keys')
-        command.error('the key audit trail has no export; check it with --workspace NAME --log keys');
       keepHeapSmall();
       const progress = progressOn(session, asked.progress === true);
       const report = await reportOn(session, asked, progress).finally(progress.done);
@@ -63,8 +61,7 @@ async function reportOn(session: Session, asked: Asked, { heard }: Progress): Pr
   const kept = keptHeads(asked, keys, log);
   if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
   const demand = { kept: kept.heads, progress: heard };
-  if (file !== undefined && log !== 'keys')
-    return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, ...demand }));
+  if (file !== undefined) return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, ...demand }));
   return session.withWorkspace(workspace!, async (database, tenant) => {
     const { signer, ledgerPool } = database;
     // Stored checkpoints are as old as the ledger: each is by one of the keys that the instance had. --key is for the kept ones.

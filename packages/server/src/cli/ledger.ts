@@ -1,7 +1,7 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { checkpointOf } from '../ledger/checkpoints.ts';
-import { exportDecisions, exportLedger } from '../ledger/export.ts';
+import { exportLog } from '../ledger/export.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { openReader } from '../open-reader.ts';
 import type { LogName } from '../storage/ledger.ts';
@@ -28,19 +28,21 @@ export function addLedger(program: Command, session: Session): void {
 function addExport(group: Command, session: Session): void {
   group
     .command('export')
-    .description('Write the audit ledger, or the decisions, as NDJSON: one entry a line, as docs/formats.md has it.')
+    .description(
+      'Write the audit ledger, the decisions or the key audit trail as NDJSON: one row a line, as docs/formats.md has it.',
+    )
     .requiredOption(...WORKSPACE_OPTION)
-    .addOption(new Option('--log <log>', 'which log').choices(['audit', 'decisions']).default('audit'))
+    .addOption(LOG_OPTION())
     .option('--output <file>', 'file to write instead of stdout; takes its name when it is complete')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
       examples('ledger export --workspace acme --output acme.ndjson', 'ledger export --workspace acme --log decisions | gzip'),
     )
-    .action(async ({ workspace, log, output }: { workspace: string; log: 'audit' | 'decisions'; output?: string }) => {
+    .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
       const made = await session.withWorkspace(workspace, async ({ pool }, tenant) => {
         const count = { entries: 0, head: null as string | null };
-        const pages = log === 'audit' ? exportLedger(pool, tenant.id) : exportDecisions(pool, tenant.id);
+        const pages = exportLog(pool, tenant.id, log);
         const copy = async (write: (lines: string) => Promise<void>) => {
           for await (const page of pages) {
             await write(page.lines);

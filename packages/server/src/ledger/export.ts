@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
-import { inTenantTransaction } from '../database/transaction.ts';
-import { readAuditPage, type StoredEntry } from '../storage/audit-pages.ts';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { readAuditPage } from '../storage/audit-pages.ts';
 import { readDecisionsPage } from '../storage/decisions.ts';
-import { readHead, readLogExtent } from '../storage/ledger.ts';
+import { readKeyEvents } from '../storage/key-events.ts';
+import { type LogName, readLogExtent } from '../storage/ledger.ts';
 import { storedPages } from './stored-pages.ts';
 
 /** Some rows of an export, in order. */
@@ -10,7 +11,7 @@ export interface ExportPage {
   /** NDJSON: a line a row, each with its end. */
   lines: string;
   entries: number;
-  /** row_hash (response_sha256 for decisions) of the last row. */
+  /** row_hash of the last row; of decisions response_sha256, of key events the event's hash. */
   head: string;
 }
 
@@ -20,38 +21,54 @@ export interface ExportRange {
   to?: number | undefined;
 }
 
-/** A tenant's ledger as it is stored, up to the row that was the last one when it began. */
-export async function* exportLedger(
-  pool: Pool,
-  tenantId: string,
-  { from = 1, to }: ExportRange = {},
-): AsyncGenerator<ExportPage> {
-  const extent = await inTenantTransaction(pool, tenantId, (tx) => readLogExtent(tx, 'audit'));
-  const rows = { ...extent, firstSeq: Math.max(from, extent.firstSeq), lastSeq: Math.min(to ?? extent.lastSeq, extent.lastSeq) };
-  for await (const page of storedPages(pool, tenantId, { log: 'audit', read: readAuditPage, ...rows })) {
-    yield { lines: page.map(exportLine).join(''), entries: page.length, head: page.at(-1)!.row_hash };
+/**
+ * A tenant's log as it is stored, up to the row that was the last one when it began. Documents are not parsed: what is stored is what is
+ * exported (docs/formats.md, "Export", "Decisions export", "Key event").
+ */
+export function exportLog(pool: Pool, tenantId: string, log: LogName, range: ExportRange = {}): AsyncGenerator<ExportPage> {
+  switch (log) {
+    case 'audit':
+      return exported(pool, tenantId, range, {
+        log,
+        read: readAuditPage,
+        line: ({ document, row_hash: rowHash }) => `${document.replace(/\}$/, '')},"row_hash":"${rowHash}"}\n`,
+        hash: ({ row_hash: rowHash }) => rowHash,
+      });
+    case 'decisions':
+      return exported(pool, tenantId, range, {
+        log,
+        read: readDecisionsPage,
+        line: ({ seq, document }) => `{"seq":${seq},"decision":${document}}\n`,
+        hash: ({ responseSha256 }) => responseSha256,
+      });
+    case 'keys':
+      return exported(pool, tenantId, range, {
+        log,
+        read: readKeyEvents,
+        line: ({ document }) => `${document}\n`,
+        hash: ({ event_hash: eventHash }) => eventHash,
+      });
   }
 }
 
-/** The stored document with `row_hash` as its last member. Not parsed: what is stored is what is exported. */
-const exportLine = ({ document, row_hash: rowHash }: StoredEntry): string =>
-  `${document.replace(/\}$/, '')},"row_hash":"${rowHash}"}\n`;
+/** How a log's rows are read and written out. */
+interface Exported<Row> {
+  log: LogName;
+  read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
+  line: (row: Row) => string;
+  hash: (row: Row) => string;
+}
 
-/** A tenant's decisions, allowed ones too, in the order of their log; each as it was signed and sent, with its number. */
-export async function* exportDecisions(
+async function* exported<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
-  { from = 1, to }: ExportRange = {},
+  { from = 1, to }: ExportRange,
+  { log, read, line, hash }: Exported<Row>,
 ): AsyncGenerator<ExportPage> {
-  const head = await inTenantTransaction(pool, tenantId, (tx) => readHead(tx, 'decisions'));
-  const last = Math.min(to ?? Number.MAX_SAFE_INTEGER, head?.seq ?? 0);
-  for (let after = from - 1; after < last; ) {
-    const page = await inTenantTransaction(pool, tenantId, (tx) => readDecisionsPage(tx, after, last));
-    if (page.length > 0) {
-      const lines = page.map(({ seq, document }) => `{"seq":${seq},"decision":${document}}\n`).join('');
-      yield { lines, entries: page.length, head: page.at(-1)!.responseSha256 };
-    }
-    // A page without its last rows is short because somebody took them out: the verifier says which.
-    after = Math.min(last, after + 1000);
+  const extent = await inTenantTransaction(pool, tenantId, (tx) => readLogExtent(tx, log));
+  const firstSeq = Math.max(from, extent.firstSeq);
+  const lastSeq = Math.min(to ?? extent.lastSeq, extent.lastSeq);
+  for await (const page of storedPages(pool, tenantId, { log, read, firstSeq, lastSeq })) {
+    yield { lines: page.map(line).join(''), entries: page.length, head: hash(page.at(-1)!) };
   }
 }

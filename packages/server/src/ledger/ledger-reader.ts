@@ -10,7 +10,7 @@ import { digests, sha256 } from '../digests.ts';
 import { findDecision } from '../storage/decisions.ts';
 import { type LogName, readHead } from '../storage/ledger.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
-import { exportDecisions, exportLedger } from './export.ts';
+import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 
 /** A proof that the tree of `first` rows is a prefix of that of `second`, with the checkpoint of the second where one was signed. */
@@ -49,8 +49,7 @@ export class LedgerReader {
     log: 'audit' | 'decisions',
     range: { from: number; to?: number | undefined },
   ): Promise<AsyncIterable<string>> {
-    const pages =
-      log === 'audit' ? exportLedger(this.#parts.pool, tenantId, range) : exportDecisions(this.#parts.pool, tenantId, range);
+    const pages = exportLog(this.#parts.pool, tenantId, log, range);
     // The first page is read before anything is answered: a database that is away is still a 503.
     const first = await pages.next();
     return (async function* () {

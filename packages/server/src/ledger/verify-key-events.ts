@@ -1,6 +1,5 @@
-import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
-import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
+import { readKeyEvent } from '@countersign/core/domain/key-event';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../digests.ts';
@@ -22,23 +21,12 @@ function rowFault(row: StoredKeyEvent, seq: number, tenantId: string): string | 
   const event = parsedDocument(row.document);
   if (event === undefined) return 'the stored document is not a JSON object';
   if (deeperThan(event, NESTING_MAX)) return `the stored document is nested deeper than ${NESTING_MAX}`;
-  if (event.version !== 1) return `version ${JSON.stringify(event.version)} is not known to this verifier`;
-  if (event.tenant_id !== tenantId) return `tenant_id is not ${tenantId}: an event of another tenant`;
-  const hashed = hashOf(event as unknown as KeyEvent);
-  if ('fault' in hashed) return hashed.fault;
-  if (hashed.canonical !== row.document) return 'the stored document is not in canonical form: its text was altered';
-  if (hashed.hash !== row.event_hash)
-    return `event_hash is ${row.event_hash}, but the event hashes to ${hashed.hash}: the event was altered`;
+  const read = readKeyEvent(event, { seq, tenantId }, digests);
+  if ('fault' in read) return read.fault;
+  if (read.canonical !== row.document) return 'the stored document is not in canonical form: its text was altered';
+  if (read.hash !== row.event_hash)
+    return `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered`;
   return columnFault(event, row, COLUMNS);
-}
-
-function hashOf(event: KeyEvent): { canonical: string; hash: string } | { fault: string } {
-  try {
-    return hashKeyEvent(event, digests);
-  } catch (error) {
-    if (error instanceof NotCanonicalError) return { fault: `the event has no canonical form: ${error.message}` };
-    throw error;
-  }
 }
 
 /** The columns that are searched by; people are shown what they say, so they must say what was hashed. */

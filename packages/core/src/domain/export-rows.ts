@@ -1,0 +1,96 @@
+import { ChainVerifier } from './chain-verifier.ts';
+import type { TreeLog } from './checkpoint.ts';
+import { decisionDigest } from './decision-signature.ts';
+import type { Digests } from './digests.ts';
+import { readKeyEvent } from './key-event.ts';
+
+/** One log's rows as an export has them (docs/formats.md, "Export", "Decisions export", "Key event"). */
+export interface ExportRows {
+  tenantId: string | undefined;
+  /** The last whole row's hash. */
+  head: string | null;
+  /** Takes the next row by its line, where that is enough to see that it is whole. */
+  takes(line: string): boolean;
+  /** Takes the next row; what is wrong with it, or undefined. */
+  next(row: unknown, seq: number): string | undefined;
+}
+
+type Hex = Pick<Digests, 'sha256Hex'>;
+
+/** The rows of an export of a log, to be taken one by one. */
+export function rowsOf(log: TreeLog, digests: Hex): ExportRows {
+  switch (log) {
+    case 'audit':
+      return auditRows(digests);
+    case 'decisions':
+      return decisionRows(digests);
+    case 'keys':
+      return keyEventRows(digests);
+  }
+}
+
+/** Which log's export a row is of; undefined for what is of none. */
+export function logOf(row: unknown): TreeLog | undefined {
+  if (!isObject(row)) return undefined;
+  if (isObject(row.decision)) return 'decisions';
+  if ('row_hash' in row) return 'audit';
+  return 'key_id' in row && 'scopes' in row ? 'keys' : undefined;
+}
+
+function auditRows(digests: Hex): ExportRows {
+  const verifier = new ChainVerifier(digests);
+  return {
+    get tenantId() {
+      return verifier.tenantId;
+    },
+    get head() {
+      return verifier.head.rowHash;
+    },
+    takes: (line) => verifier.takesLine(line),
+    next: (row) => verifier.next(row)?.reason,
+  };
+}
+
+/** `{"seq":n,"decision":{…}}`: the digest is computed, and is the leaf. The signature needs the tenant's key, which no export brings. */
+function decisionRows(digests: Hex): ExportRows {
+  const rows: ExportRows = {
+    tenantId: undefined,
+    head: null,
+    takes: () => false,
+    next: (row, expected) => {
+      const { seq, decision, ...more } = isObject(row) ? row : {};
+      if (!isObject(decision) || seq === undefined || Object.keys(more).length > 0)
+        return 'the line is not {"seq":…,"decision":{…}}';
+      if (seq !== expected)
+        return `seq is ${JSON.stringify(seq)}, expected ${expected}: a decision is missing, repeated or moved`;
+      const computed = decisionDigest(decision, digests);
+      if (decision.response_sha256 !== computed) {
+        const said = JSON.stringify(decision.response_sha256);
+        return `response_sha256 is ${said}, but the decision hashes to ${computed}: the decision was altered`;
+      }
+      rows.head = computed;
+      return undefined;
+    },
+  };
+  return rows;
+}
+
+/** An event a line. It brings no hash: what was altered in it shows against a kept head, and in no other way. */
+function keyEventRows(digests: Hex): ExportRows {
+  const rows: ExportRows = {
+    tenantId: undefined,
+    head: null,
+    takes: () => false,
+    next: (row, seq) => {
+      const read = readKeyEvent(row, { seq, tenantId: rows.tenantId }, digests);
+      if ('fault' in read) return read.fault;
+      rows.tenantId = read.event.tenant_id;
+      rows.head = read.hash;
+      return undefined;
+    },
+  };
+  return rows;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
