@@ -233,7 +233,10 @@ describe('a log that was rewritten', () => {
     );
     for (const path of ['audit/checkpoint', 'audit/inclusion/1']) {
       const answer = await fetch(`${server.url}/api/ledger/${path}`, { headers: { authorization: `Bearer ${token}` } });
-      expect([answer.status, await answer.json()], path).toEqual([500, expect.objectContaining({ error: 'internal_error' })]);
+      expect([answer.status, await answer.json()], path).toEqual([
+        500,
+        { error: 'log_rewritten', issues: [expect.objectContaining({ message: expect.stringContaining('ledger verify') })] },
+      ]);
     }
     expect(await sizes(tenantId)).toEqual([5]);
     expect((await sizes(tenantId, 'keys')).length).toBeGreaterThan(0);

@@ -48,6 +48,10 @@ export const ERRORS = {
   request_timeout: { status: 408, when: 'The request did not arrive in time.' },
   headers_too_large: { status: 431, when: 'The request headers are larger than 16 KiB, or more than 1,000.' },
   internal_error: { status: 500, when: 'A fault of the service; the request id finds it in the log. Nothing was stored.' },
+  log_rewritten: {
+    status: 500,
+    when: 'What is stored of a log is not what was appended and signed before. Nothing more is signed or proved of it; `ledger verify` names the place.',
+  },
   unavailable: {
     status: 503,
     when: 'The service is full, stopping, or its database is away; `Retry-After` says when to try again.',

@@ -32,6 +32,7 @@ export const ISSUE_CODES = {
   missing_scope: 'The key does not have the scope that this endpoint needs.',
   size_limit: 'The body is larger than the limit of this endpoint, in bytes.',
   refused: 'The rules or the state of the workspace refuse the act; the message says why and what would help.',
+  log_rewritten: 'The stored log is not the one that was signed before; somebody has changed it in the database.',
   media_type: 'The body is not application/json, or its content encoding is not supported.',
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;

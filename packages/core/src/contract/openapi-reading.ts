@@ -16,6 +16,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'rate_limited',
   'headers_too_large',
   'internal_error',
+  'log_rewritten',
   'unavailable',
 ];
 

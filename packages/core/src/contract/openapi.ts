@@ -24,6 +24,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'rate_limited',
   'headers_too_large',
   'internal_error',
+  'log_rewritten',
   'unavailable',
 ];
 
@@ -99,9 +100,15 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
         ]),
         content: { 'application/json': { schema: referTo(operation.answer, components), examples: Object.fromEntries(answers) } },
       },
-      ...errorResponses(ANSWERED.filter((code) => code !== 'idempotency_key_reused' || operation.replayable)),
+      ...errorResponses(ANSWERED.filter((code) => canAnswer(id, code))),
     },
   };
+}
+
+function canAnswer(id: OperationId, code: ErrorCode): boolean {
+  if (code === 'idempotency_key_reused') return operations[id].replayable;
+  if (code === 'log_rewritten') return id === 'appendAuditEntry' || id === 'checkPromotion'; // they append to a log
+  return true;
 }
 
 /**

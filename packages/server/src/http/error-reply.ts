@@ -16,7 +16,7 @@ export function asApiError(error: unknown): ApiError {
 /** Sends an error. A fault of our own is logged with all that is known, and answered with its name alone. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = asApiError(error);
-  if (answer.code === 'internal_error') request.log.error({ err: error }, 'internal error');
+  if (answer.status === 500) request.log.error({ err: error }, answer.code.replaceAll('_', ' '));
   else if (answer.code === 'unavailable')
     request.log.warn({ reason: answer.cause instanceof Error ? answer.cause.message : answer.cause }, 'unavailable');
   void reply

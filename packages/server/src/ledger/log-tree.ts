@@ -7,15 +7,25 @@ import {
   rangeHash,
 } from '@countersign/core/domain/merkle-proof';
 import { completeRoot, Frontier, HASH_BYTES, leafHashes, type TreeNode } from '@countersign/core/domain/merkle-tree';
+import { ApiError } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { sha256 } from '../digests.ts';
 import type { LogName, StoredTree } from '../storage/ledger.ts';
 import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
 
 /** What is stored of a log is not what was appended and signed: somebody has changed it. Nothing more is signed or proved of it. */
-export class LogRewrittenError extends Error {
+export class LogRewrittenError extends ApiError {
   override name = 'LogRewrittenError';
+
+  /** @param message for the operator; whoever asked is told that it is so, and where to look. */
+  constructor(message: string) {
+    super('log_rewritten', [{ path: '', code: 'log_rewritten', message: SAID }]);
+    this.message = message;
+  }
 }
+
+const SAID =
+  'what is stored of this log is not what was signed before: rows were changed or taken out. Hold an export against the checkpoints that you kept; the operator finds the place by `countersign-server ledger verify`';
 
 /** What appending rows makes of a tree: the new head, and the complete subtrees to be stored. */
 export interface GrownTree extends StoredTree {
