@@ -7,7 +7,8 @@ import { openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
 import { leafHash, nodeHash } from '@countersign/core/domain/merkle-tree';
 import { toBase64 } from '@countersign/core/domain/signed-note';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Anchoring } from '../src/checkpoint-anchoring.ts';
 import { inTenantTransaction } from '../src/database/transaction.ts';
 import { sha256, verifyEd25519 } from '../src/digests.ts';
 import { type InstanceSigner, openSigner } from '../src/instance-signer.ts';
@@ -147,6 +148,32 @@ describe('the folder outside', () => {
     expect(readFileSync(file(place, tenantId, 'audit', 2), 'utf8')).toBe(kept!.note);
     expect(readdirSync(join(place, tenantId)).sort()).toEqual(['audit', 'keys']);
     await server.stop();
+  });
+
+  test('is brought what is new, and the database is not asked when nothing is', async () => {
+    const server = await testServer({ checkpointSeconds: undefined });
+    const { append, fresh } = world(server);
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const kept: number[] = [];
+    const sink = {
+      keep: async (_tenant: string, _log: LogName, { size }: { size: number }) => void kept.push(size),
+      sizes: async () => [],
+    };
+    const anchoring = new Anchoring(server.open.ledgerPool, sink, listening().log);
+    const connected = vi.spyOn(server.open.ledgerPool, 'connect');
+    const asked = async (newest?: number) => {
+      connected.mockClear();
+      await anchoring.catchUp(tenantId, 'audit', newest);
+      return connected.mock.calls.length > 0;
+    };
+    await append(key, 2);
+    await fresh(tenantId);
+    expect([await asked(2), kept]).toEqual([true, [2]]);
+    expect([await asked(2), await asked(1), kept]).toEqual([false, false, [2]]);
+    await append(key, 1);
+    await fresh(tenantId);
+    expect([await asked(), kept]).toEqual([true, [2, 3]]);
   });
 
   test('that cannot be written to is said in the log, stops nothing, and then gets all that it has missed', async () => {
