@@ -32,7 +32,9 @@ export function readingPaths(errorResponses: (codes: readonly ErrorCode[]) => No
 
 function readingNode(path: string, reading: LedgerReading, errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
   const { summary, description, token, parameters, type } = reading;
-  const codes = ANSWERED.filter((code) => token || ![401, 404, 422, 429].includes(ERRORS[code].status));
+  const codes = ANSWERED.filter(
+    (code) => token || !(code === 'log_rewritten' || [401, 404, 422, 429].includes(ERRORS[code].status)),
+  );
   return {
     operationId: operationId(path),
     summary,

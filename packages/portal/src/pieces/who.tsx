@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { keyNameQuery, membersQuery, nameAmong } from '../api/people.ts';
+import { keyNameQuery, membersQuery } from '../api/people.ts';
 import { useHere, useMay } from '../api/session.ts';
 import { Cut } from './cut.tsx';
 
@@ -12,8 +12,10 @@ export function Who({ by }: { by: string | null }) {
   if (by === null) return <span className="faint">–</span>;
   if (id !== undefined) {
     const member = members?.find(({ person_id }) => person_id === id);
-    const name = member === undefined ? undefined : nameAmong(members!, member);
-    const shown = id === person.id ? `${name ?? person.name} (you)` : (name ?? 'a former member');
+    const name = id === person.id ? `${person.name} (you)` : (member?.name ?? 'a former member');
+    // Two of one name are told apart by what nobody shares.
+    const isShared = members?.some(({ name: other, person_id }) => person_id !== id && other === member?.name) === true;
+    const shown = isShared ? `${name}, ${member!.email}` : name;
     return <Cut text={shown} hint={`${shown}, ${by}`} />;
   }
   if (by.startsWith('key:')) return <KeyBehind prefix={by.slice(4)} />;

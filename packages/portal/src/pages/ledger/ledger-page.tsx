@@ -3,7 +3,7 @@ import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { addressOf, call, type Item } from '../../api/call.ts';
-import { membersQuery, nameAmong } from '../../api/people.ts';
+import { membersQuery } from '../../api/people.ts';
 import { useHere } from '../../api/session.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
@@ -32,7 +32,8 @@ export function LedgerPage() {
     queryFn: ({ signal }) => call('ledger.actions', { params, signal }),
   });
   const { data: members } = useQuery(membersQuery(workspace.id));
-  const actors = new Map((members?.items ?? []).map((each, _, all) => [`user:${each.person_id}`, nameAmong(all, each)]));
+  // With the address: a person may be named as a program is that writes here, and its acts must not be taken for theirs.
+  const actors = new Map((members?.items ?? []).map(({ person_id: id, name, email }) => [`user:${id}`, `${name}, ${email}`]));
   return (
     <>
       <PageHeader
