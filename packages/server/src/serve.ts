@@ -27,6 +27,7 @@ import { isBoundByNothing } from './storage/own-role.ts';
 import { markSigning } from './storage/signing-keys.ts';
 import { listTenants } from './storage/tenants.ts';
 import { welcome } from './welcome.ts';
+import { workspaceArgument } from './workspace/find-workspace.ts';
 
 const SUPERUSER =
   'the role of DATABASE_URL is a superuser or has BYPASSRLS: row-level security does not hold it; give the server a role of its own';
@@ -57,9 +58,9 @@ export async function serve(config: Config): Promise<number> {
         database.signer.keys.map(({ keyid }) => keyid),
       );
       const setUpPath = (await setUpLink(database.pool))?.path;
-      const [workspace] = await listTenants(database.ledgerPool);
+      const workspace = workspaceArgument(await listTenants(database.ledgerPool));
       const { port } = running.address;
-      process.stderr.write(welcome({ port, where: database.where, config, setUpPath, workspace: workspace?.name }));
+      process.stderr.write(welcome({ port, where: database.where, config, setUpPath, workspace }));
       log.info({ ...running.address, data: database.where }, 'ready');
       await stop;
       log.info('stopping');

@@ -16,7 +16,7 @@ export function welcome({
   config: Config;
   /** Path of the link for the set-up, while nobody is set up. */
   setUpPath: string | undefined;
-  /** Name of a workspace that there is; undefined before the first. */
+  /** A workspace that there is, as `--workspace` takes it; undefined before the first. */
   workspace: string | undefined;
 }): string {
   const own = publicAddress({ ...config, publicUrl: undefined }, port);

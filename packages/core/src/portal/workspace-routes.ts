@@ -11,7 +11,7 @@ import { RunTotals } from './run-facts.ts';
 /** A workspace. */
 export const WorkspaceFacts = Type.Object({
   id: uuid({ description: 'Identifier of the workspace: the tenant under every hash.' }),
-  name: label({ description: 'Its name, unique on this instance.' }),
+  name: label({ description: 'Its name: a label, which other workspaces may have too.' }),
   created_at: dateTime({ description: 'When it was made.' }),
 });
 export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
@@ -91,7 +91,7 @@ export const workspaceRoutes = {
     method: 'PATCH',
     path: `${WORKSPACE}/settings`,
     access: 'admin',
-    summary: 'Renames the workspace; ledgered as workspace.renamed. A name that is taken is a 409.',
+    summary: 'Renames the workspace; ledgered as workspace.renamed.',
     body: Type.Object({ name: label({ description: 'The name from now on.' }) }, { additionalProperties: false }),
     answer: WorkspaceFacts,
   },

@@ -7,7 +7,7 @@ import { WrongInput } from '../workspace/wrong-input.ts';
 
 /** The options that many commands share, as `.option(...)` takes them. */
 export const JSON_OPTION = ['--json', 'machine-readable output; errors as JSON on stderr'] as const;
-export const WORKSPACE_OPTION = ['--workspace <name>', 'name (or id) of the workspace'] as const;
+export const WORKSPACE_OPTION = ['--workspace <name>', 'ID of the workspace, or its name where only one has it'] as const;
 
 /** Which of a workspace's logs; made anew for each command. */
 export const LOG_OPTION = (): Option =>

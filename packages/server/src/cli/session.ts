@@ -3,9 +3,9 @@ import { type Config, readConfig } from '../config.ts';
 import type { ExitReason } from '../exit-codes.ts';
 import { ExitError } from '../exit-codes.ts';
 import { type OpenDatabase, type Opening, openDatabase } from '../open-database.ts';
-import { findTenant, findTenantById, type Tenant } from '../storage/tenants.ts';
-import { Refusal } from '../workspace/refusal.ts';
-import { type Column, oneLine, table } from './table.ts';
+import type { Tenant } from '../storage/tenants.ts';
+import { findWorkspace } from '../workspace/find-workspace.ts';
+import { type Column, table } from './table.ts';
 
 /** Where a command's output goes and what it is configured by; the process's own unless a test says otherwise. */
 export interface Terminal {
@@ -96,15 +96,9 @@ export class Session {
     for (const name of this.config.unknownVariables) this.say(`no such variable: ${name}; --help names those there are`);
   }
 
-  /** Opens the database for work on one workspace, given by its name or its id. */
+  /** Opens the database for work on one workspace, given by its ID, or by its name where no other workspace has the same name. */
   withWorkspace<T>(given: string, work: (database: OpenDatabase, workspace: Tenant) => Promise<T>): Promise<T> {
-    return this.withDatabase(async (database) => {
-      // The name counts first: an id is just another text that somebody may have chosen as a name.
-      const workspace = (await findTenant(database.pool, given)) ?? (await findTenantById(database.pool, given));
-      if (workspace === undefined)
-        throw new Refusal(`there is no workspace ${oneLine(JSON.stringify(given))}; \`workspace list\` shows those there are`);
-      return work(database, workspace);
-    });
+    return this.withDatabase(async (database) => work(database, await findWorkspace(database.pool, given)));
   }
 }
 

@@ -18,7 +18,7 @@ export function addWorkspace(program: Command, session: Session): void {
     .description(
       'Make a workspace with its ledger and its decision key. Prints its id, and a link for its first admin on stderr.',
     )
-    .requiredOption('--name <name>', 'name of the workspace; unique')
+    .requiredOption('--name <name>', 'name of the workspace; refused when it is in use')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('workspace create --name acme'))
     .action(async ({ name }: { name: string }) => {

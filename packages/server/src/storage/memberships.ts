@@ -78,7 +78,7 @@ const OF_PERSON = sql<Belonging>(
   'memberships_of_person',
   `SELECT m.tenant_id AS "workspaceId", t.name AS "workspaceName", m.role
      FROM countersign.memberships AS m JOIN countersign.tenants AS t ON t.id = m.tenant_id
-    WHERE m.person_id = $1 ORDER BY t.name`,
+    WHERE m.person_id = $1 ORDER BY t.name, t.id`,
 );
 
 /** The workspaces that the transaction's person belongs to, by name. Row-level security lets a person see these, and only these. */

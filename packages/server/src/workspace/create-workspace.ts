@@ -2,23 +2,25 @@ import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { insertDecisionKey } from '../storage/decisions.ts';
-import { insertLogHeads, insertTenant } from '../storage/tenants.ts';
+import { insertLogHeads, insertTenant, isTenantNameInUse } from '../storage/tenants.ts';
 import type { ActorName } from './actor.ts';
 import { newDecisionKeyId } from './decision-keys.ts';
 import { type Act, actIn } from './governance-act.ts';
 import { Refusal } from './refusal.ts';
 import { requireName } from './wrong-input.ts';
 
-/** Makes a workspace with the heads of its logs and its first decision key. Names are unique. Returns its id. */
+/** Makes a workspace for the operator, with the heads of its logs and its first decision key. Refuses a name in use. Returns its ID. */
 export async function createWorkspace(pool: Pool, name: string): Promise<string> {
   requireName('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {
+    if (await isTenantNameInUse(tx, name))
+      throw new Refusal(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);
     await makeWorkspace(tx, name);
     return tx.tenantId;
   });
 }
 
-/** Makes a workspace together with the first act in it: both or neither. */
+/** Makes a workspace for a person, together with the first act in it: both or neither. The name may be in use: people are not told. */
 export async function createWorkspaceBy<T>(pool: Pool, name: string, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   requireName('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {
@@ -28,7 +30,6 @@ export async function createWorkspaceBy<T>(pool: Pool, name: string, by: ActorNa
 }
 
 async function makeWorkspace(tx: Transaction, name: string): Promise<void> {
-  if (!(await insertTenant(tx, name)))
-    throw new Refusal(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);
+  await insertTenant(tx, name);
   await Promise.all([insertLogHeads(tx), insertDecisionKey(tx, newDecisionKeyId())]);
 }

@@ -104,25 +104,17 @@ describe('the overview', () => {
 });
 
 describe('the workspace itself', () => {
-  test('is renamed by an admin, ledgered with both names; a taken name is refused, the same name is nothing', async () => {
+  test('is renamed by an admin, ledgered with both names; the same name is nothing', async () => {
     const { workspace, admin } = await fresh();
-    const other = await server.workspace('taken');
     const { name: before } = await admin.get('workspace.read');
     expect(await admin.get('workspace.rename', { body: { name: 'Ærø & Søn' } })).toMatchObject({
       id: workspace,
       name: 'Ærø & Søn',
     });
     await admin.get('workspace.rename', { body: { name: 'Ærø & Søn' } });
-    const refused = await admin.ask('workspace.rename', { body: { name: 'taken' } });
-    expect([refused.status, refused.body.error, refused.body.issues[0].message]).toEqual([
-      409,
-      'refused',
-      expect.stringContaining('"taken" exists already'),
-    ]);
     const { items } = await admin.get('ledger.list', { query: { action: 'workspace.renamed' } });
     expect(items).toHaveLength(1);
     const entry = await admin.get('ledger.read', { params: { seq: String(items[0]!.seq) } });
     expect(entry).toMatchObject({ actor: `user:${admin.id}`, metadata: { before, after: 'Ærø & Søn' } });
-    expect((await (await portalClient(server, other, 'viewer')).get('workspace.read')).name).toBe('taken');
   });
 });

@@ -1,0 +1,34 @@
+import type { Pool } from 'pg';
+import { findTenantById, findTenantsByName, type Tenant } from '../storage/tenants.ts';
+import { Refusal } from './refusal.ts';
+
+/** Tenants choose their names. A workspace that has another's ID for a name must not receive what the operator does with that ID. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** How many workspaces of one name a message lists. */
+const LISTED_MAX = 10;
+
+/**
+ * The workspace that the operator means: by its ID, or by its name where only one workspace has it. Throws a Refusal when there is none,
+ * or more than one. For the operator alone: it looks across tenants.
+ */
+export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> {
+  const found = UUID.test(given)
+    ? await findTenantById(pool, given).then((one) => (one === undefined ? [] : [one]))
+    : await findTenantsByName(pool, given);
+  const quoted = JSON.stringify(given);
+  const [workspace] = found;
+  if (workspace === undefined) throw new Refusal(`there is no workspace ${quoted}; \`workspace list\` shows those there are`);
+  if (found.length === 1) return workspace;
+  const listed = found.slice(0, LISTED_MAX).map(({ id, createdAt }) => `${id} (created ${createdAt})`);
+  const more = found.length > LISTED_MAX ? ` and ${found.length - LISTED_MAX} more, which \`workspace list\` shows` : '';
+  throw new Refusal(`${found.length} workspaces are named ${quoted}; give the ID of one: ${listed.join(', ')}${more}`);
+}
+
+/** The first workspace as `--workspace` takes it: its name, or its ID where the name does not identify it. */
+export function workspaceArgument(workspaces: readonly Tenant[]): string | undefined {
+  const [first] = workspaces;
+  if (first === undefined) return undefined;
+  const isIdentified = !UUID.test(first.name) && workspaces.every(({ id, name }) => id === first.id || name !== first.name);
+  return isIdentified ? first.name : first.id;
+}
