@@ -25,7 +25,9 @@ import { LIMIT_PATHS } from './limit-paths.ts';
 /** The server that is measured: the product's own, with the routes it is measured against. Started by world.ts, ends with it. */
 const config = readConfig();
 const database = await openDatabase(config, (line) => process.stderr.write(`${line}\n`), 'set-up');
-const running = await start(config, database, pino({ level: config.logLevel }), (app, api) => registerLimits(app, api, database));
+const running = await start(config, database, pino({ level: config.logLevel }), {
+  alsoRegister: (app, api) => registerLimits(app, api, database),
+});
 process.send?.({ ready: running.address.port });
 
 process.on('message', (ask) => {

@@ -101,17 +101,24 @@ export interface Running {
   close(): Promise<void>;
 }
 
-/** Routes besides the product's own, on the same parts. */
-export type AlsoRegister = (app: FastifyInstance, api: PublicApi) => void;
+/** What tests and `bench/` set for a server, and operators do not. */
+export interface StartOptions {
+  /** Registers routes besides the product's own, on the same parts: `bench/` measures the product against them. */
+  alsoRegister?: (app: FastifyInstance, api: PublicApi) => void;
+  /** How old the text of /metrics may be. */
+  metricsRenderMs?: number;
+}
 
-/**
- * Puts the parts together and listens. The composition root: everything is made here and handed in.
- * @param alsoRegister what `bench/` measures the product against, inside the same server.
- */
-export async function start(config: Config, database: OpenDatabase, log: Logger, alsoRegister?: AlsoRegister): Promise<Running> {
+/** Puts the parts together and listens. The composition root: everything is made here and handed in. */
+export async function start(
+  config: Config,
+  database: OpenDatabase,
+  log: Logger,
+  { alsoRegister, metricsRenderMs }: StartOptions = {},
+): Promise<Running> {
   const queue = new Admission(config.queueBytesMax);
   const reading = new Admission(config.readingBytesMax);
-  const metrics = new Metrics({ queued: () => queue.used, reading: () => reading.used });
+  const metrics = new Metrics({ queued: () => queue.used, reading: () => reading.used }, metricsRenderMs);
   const house = openHouse({ database, queue, metrics, connections: config.databaseConnections });
   const api: PublicApi = {
     house,

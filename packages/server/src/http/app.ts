@@ -3,12 +3,14 @@ import { openApiDocument } from '@countersign/core/contract/openapi';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { ApiError } from '../api-error.ts';
 import { newId } from '../new-id.ts';
+import { ConstantDocument } from './constant-document.ts';
 import { docsPage } from './docs-page.ts';
 import { answerClientError, answerWhatNodeWouldNot, replyError, replyUnreadablePath, swallowRest } from './error-reply.ts';
 import { type LedgerApi, registerLedgerApi } from './ledger-api.ts';
 import type { Metrics } from './metrics.ts';
 import { refuseOtherMethods } from './other-methods.ts';
 import { type PublicApi, registerPublicApi } from './public-api.ts';
+import { sharedResult } from './shared-result.ts';
 
 /** What the application stands on. */
 export interface AppParts {
@@ -92,14 +94,16 @@ const ALSO_BY_HEAD = { exposeHeadRoute: true } as const;
 /** Whether the process lives, whether it can serve, and how it does. */
 function registerOperations(app: FastifyInstance, metrics: Metrics, notReady: () => Promise<string | undefined>): void {
   app.get('/livez', ALSO_BY_HEAD, async () => ({ status: 'ok' }));
+  // Anybody may ask: requests at the same time share one question to the database.
+  const reasonNotReady = sharedResult(0, notReady);
   app.get('/readyz', ALSO_BY_HEAD, async (_request, reply) => {
-    const reason = await notReady();
+    const reason = await reasonNotReady();
     return reason === undefined
       ? { status: 'ready' }
       : reply.code(503).header('retry-after', '1').send({ status: 'not ready', reason });
   });
   app.get('/metrics', ALSO_BY_HEAD, async (_request, reply) =>
-    reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics()),
+    reply.header('content-type', metrics.registry.contentType).send(await metrics.rendered()),
   );
   refuseOtherMethods(app, ['/livez', '/readyz', '/metrics'], ['GET', 'HEAD']);
 }
@@ -107,16 +111,13 @@ function registerOperations(app: FastifyInstance, metrics: Metrics, notReady: ()
 /** The contract, for machines and for people. */
 function registerDocs(app: FastifyInstance): void {
   const document = openApiDocument();
-  const page = docsPage(document);
-  app.get('/openapi.json', ALSO_BY_HEAD, async (_request, reply) =>
-    reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(document)),
-  );
-  app.get('/docs', ALSO_BY_HEAD, async (_request, reply) =>
-    reply
-      .header('content-type', 'text/html; charset=utf-8')
-      .header('content-security-policy', "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'")
-      .send(page),
-  );
+  const contract = new ConstantDocument(JSON.stringify(document), { 'content-type': 'application/json; charset=utf-8' });
+  const page = new ConstantDocument(docsPage(document), {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
+  });
+  app.get('/openapi.json', ALSO_BY_HEAD, async (request, reply) => contract.send(request, reply));
+  app.get('/docs', ALSO_BY_HEAD, async (request, reply) => page.send(request, reply));
   refuseOtherMethods(app, ['/openapi.json', '/docs'], ['GET', 'HEAD']);
 }
 

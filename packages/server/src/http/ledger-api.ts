@@ -7,6 +7,7 @@ import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { Authenticator } from './authenticate.ts';
 import { refuseOtherMethods } from './other-methods.ts';
 import type { RateLimit } from './rate-limit.ts';
+import { sharedResult } from './shared-result.ts';
 
 /** What the read access stands on. */
 export interface LedgerApi {
@@ -75,11 +76,13 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
   );
   const keys: LedgerReadingPath = '/.well-known/jwks.json';
   missing.delete(keys);
+  // Anybody may ask: requests at the same time share one reading of the database.
+  const publicKeys = sharedResult(0, async () => JSON.stringify(await reader.publicKeys()));
   app.get(keys, { exposeHeadRoute: true }, async (_request, reply) =>
     reply
       .header('content-type', JSON_TYPE)
       .header('cache-control', 'max-age=300')
-      .send(JSON.stringify(await reader.publicKeys())),
+      .send(await publicKeys()),
   );
   refuseOtherMethods(app, [keys], ['GET', 'HEAD']);
   if (missing.size > 0) throw new Error(`described and not there: ${[...missing].join(', ')}`);

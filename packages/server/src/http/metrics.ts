@@ -1,4 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { sharedResult } from './shared-result.ts';
+
+/** How old the text of /metrics may be. */
+const RENDER_MS = 1000;
 
 /** What is counted and timed, for Prometheus. One registry per server; no label names a tenant, a key or an agent. */
 export class Metrics {
@@ -35,8 +39,15 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  /** @param queues gives the bytes that wait for their commit, and those of bodies in memory. */
-  constructor(queues: { queued: () => number; reading: () => number }) {
+  /** The exposition text, rendered at most once per `renderMs`: rendering takes milliseconds of the event loop. */
+  readonly rendered: () => Promise<string>;
+
+  /**
+   * @param queues gives the bytes that wait for their commit, and those of bodies in memory.
+   * @param renderMs how old the text may be.
+   */
+  constructor(queues: { queued: () => number; reading: () => number }, renderMs = RENDER_MS) {
+    this.rendered = sharedResult(renderMs, () => this.registry.metrics());
     collectDefaultMetrics({ register: this.registry });
     this.#gauge('countersign_queue_bytes', 'Bytes that wait for their commit.', queues.queued);
     this.#gauge('countersign_reading_bytes', 'Bytes of request bodies in memory.', queues.reading);

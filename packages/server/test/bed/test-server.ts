@@ -5,7 +5,7 @@ import { afterAll } from 'vitest';
 import { type Config, readConfig } from '../../src/config.ts';
 import { closePools, openPools } from '../../src/database/pools.ts';
 import { type OpenDatabase, openInstance } from '../../src/open-database.ts';
-import { type Running, start } from '../../src/serve.ts';
+import { type Running, type StartOptions, start } from '../../src/serve.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { cloneDatabase, type TestDatabase } from './test-database.ts';
@@ -41,13 +41,13 @@ const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: gen
  * @param settings overrides of the configuration, a database to share with another server, and a log to listen to.
  */
 export async function testServer(
-  settings: Partial<Config> & { database?: TestDatabase; log?: Logger } = {},
+  settings: Partial<Config> & { database?: TestDatabase; log?: Logger; options?: StartOptions } = {},
 ): Promise<TestServer> {
-  const { database: shared, log = pino({ level: 'silent' }), ...overrides } = settings;
+  const { database: shared, log = pino({ level: 'silent' }), options, ...overrides } = settings;
   const database = shared ?? (await cloneDatabase());
   const config: Config = { ...readConfig({}), port: 0, ...overrides };
   const open = await openTestDatabase(database, config);
-  const running: Running = await start(config, open, log);
+  const running: Running = await start(config, open, log, { metricsRenderMs: 0, ...options });
   const url = `http://127.0.0.1:${running.address.port}`;
   let stopped: Promise<void> | undefined;
   const stop = async () => {
