@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { FairTurns } from './fair-turns.ts';
 
 /** How to reach a database: a URL, or the embedded one's socket. */
 export type DatabaseAddress = { connectionString: string } | { host: string; port: number; user: string; database: string };
@@ -33,8 +34,32 @@ const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
  * A pool of pipelined connections.
  * @param size most connections at once.
  */
-export function openPool(address: DatabaseAddress, { size, name }: { size: number; name: string }): pg.Pool {
-  const pool = new pg.Pool({
+export const openPool = (address: DatabaseAddress, size: PoolSize): pg.Pool => kept(new pg.Pool(poolConfig(address, size)));
+
+/** The same, shared fairly between tenants: for reads, which anybody may send as many of as they like. */
+export const openFairPool = (address: DatabaseAddress, size: PoolSize): FairPool =>
+  kept(new FairPool(poolConfig(address, size), new FairTurns({ size: size.size, ...FAIR_WAIT })));
+
+interface PoolSize {
+  size: number;
+  name: string;
+}
+
+/** Reads that may wait for a connection, those of one tenant and all, and how long. Pages ask for up to six things at once. */
+const FAIR_WAIT = { waitingOfOneMax: 128, waitingMax: 1024, waitMs: 10_000 };
+
+/** A pool whose transactions wait for the turn of their tenant before they ask for a connection (transaction.ts). */
+export class FairPool extends pg.Pool {
+  readonly turns: FairTurns;
+
+  constructor(config: pg.PoolConfig, turns: FairTurns) {
+    super(config);
+    this.turns = turns;
+  }
+}
+
+const poolConfig = (address: DatabaseAddress, { size, name }: PoolSize): pg.PoolConfig =>
+  ({
     ...address,
     max: size,
     application_name: `countersign-${name}`,
@@ -43,7 +68,9 @@ export function openPool(address: DatabaseAddress, { size, name }: { size: numbe
     idleTimeoutMillis: 0,
     keepAlive: true,
     pipeline: true,
-  } as pg.PoolConfig);
+  }) as pg.PoolConfig;
+
+function kept<P extends pg.Pool>(pool: P): P {
   // A connection that breaks is replaced by the pool, and its statements fail with the reason. Without listeners the errors that
   // are emitted besides would end the process: the pool emits those of idle connections, a connection in use its own.
   pool.on('error', () => undefined);

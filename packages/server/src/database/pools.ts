@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { type DatabaseAddress, openPool } from './pool.ts';
+import { type DatabaseAddress, type FairPool, openFairPool, openPool } from './pool.ts';
 
 /** The connections of a process, parted so that what takes long never stands before what must be quick. */
 export interface Pools {
@@ -7,10 +7,10 @@ export interface Pools {
   pool: Pool;
   /** For looking up who asks, keys and sessions, and whether the database is there: every request waits for that, so nothing long may. */
   lookupPool: Pool;
-  /** For the portal's lists and pages. */
-  readPool: Pool;
-  /** For exports and proofs of the record, for its checkpoints, and for what is swept up now and then. */
-  ledgerPool: Pool;
+  /** For the portal's lists and pages, shared fairly between tenants. */
+  readPool: FairPool;
+  /** For exports and proofs of the record, for its checkpoints, and for what is swept up now and then. Shared fairly too. */
+  ledgerPool: FairPool;
 }
 
 /**
@@ -20,8 +20,8 @@ export interface Pools {
 export const openPools = (address: DatabaseAddress, writers: number): Pools => ({
   pool: openPool(address, { size: writers, name: 'write' }),
   lookupPool: openPool(address, { size: 2, name: 'lookup' }),
-  readPool: openPool(address, { size: 4, name: 'read' }),
-  ledgerPool: openPool(address, { size: 3, name: 'ledger' }),
+  readPool: openFairPool(address, { size: 4, name: 'read' }),
+  ledgerPool: openFairPool(address, { size: 3, name: 'ledger' }),
 });
 
 /** Ends them, whatever state they are in. */

@@ -1,6 +1,6 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 import { keepPlansFresh } from './fresh-plans.ts';
-import { OutcomeUnknownError } from './pool.ts';
+import { FairPool, OutcomeUnknownError } from './pool.ts';
 import { type Result, type Statement, StatementGroup } from './statement-group.ts';
 
 /** Names a statement. One function of `storage/` per statement. */
@@ -73,6 +73,12 @@ interface Scope {
 }
 
 async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
+  if (!(pool instanceof FairPool)) return onConnection(pool, scope, work);
+  const release = await pool.turns.take(scope.tenantId === '' ? scope.personId : scope.tenantId);
+  return onConnection(pool, scope, work).finally(release);
+}
+
+async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   const tx = new PipelinedTransaction(client, scope);
   try {

@@ -1,0 +1,128 @@
+import { unavailable } from '../api-error.ts';
+
+/** How many may hold a turn at once, and how many may wait for one, and how long. */
+export interface TurnBounds {
+  size: number;
+  waitingOfOneMax: number;
+  waitingMax: number;
+  waitMs: number;
+}
+
+interface Waiter {
+  grant: (release: () => void) => void;
+  refuse: (cause: string) => void;
+}
+
+interface Owner {
+  held: number;
+  queue: Waiter[];
+}
+
+/**
+ * Shares a fixed number of turns fairly between owners (tenants). A free turn goes to the waiting owner that holds the fewest, and among
+ * equals to the one whose last turn is longest ago. The last free turn is kept for owners that hold none, so an owner whose work takes
+ * long never makes a newcomer wait for it. The queue is bounded: an owner that fills it gets 503 and the others keep their places.
+ */
+export class FairTurns {
+  readonly #bounds: TurnBounds;
+  #free: number;
+  #waiting = 0;
+  /** In the order of their last turn, the longest ago first. */
+  readonly #owners = new Map<string, Owner>();
+
+  constructor(bounds: TurnBounds) {
+    this.#bounds = bounds;
+    this.#free = bounds.size;
+  }
+
+  /** How many wait for a turn. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Waits for a turn; the function returned ends it. Rejects with 503 when the queue is full or the wait takes too long. */
+  take(name: string): Promise<() => void> {
+    const owner = this.#owners.get(name) ?? { held: 0, queue: [] };
+    this.#owners.set(name, owner);
+    return new Promise((resolve, reject) => {
+      if (!this.#makeRoom(owner)) {
+        this.#forgetIdle(name, owner);
+        reject(unavailable('too many reads of this tenant wait for a connection'));
+        return;
+      }
+      this.#enqueue(name, owner, resolve, reject);
+      this.#grantNext();
+    });
+  }
+
+  #enqueue(name: string, owner: Owner, resolve: Waiter['grant'], reject: (error: Error) => void): void {
+    const waiter: Waiter = {
+      grant: (release) => {
+        clearTimeout(timer);
+        resolve(release);
+      },
+      refuse: (cause) => {
+        clearTimeout(timer);
+        reject(unavailable(cause));
+      },
+    };
+    const timer = setTimeout(() => {
+      owner.queue.splice(owner.queue.indexOf(waiter), 1);
+      this.#waiting -= 1;
+      this.#forgetIdle(name, owner);
+      waiter.refuse('a read waited too long for a connection');
+    }, this.#bounds.waitMs).unref();
+    owner.queue.push(waiter);
+    this.#waiting += 1;
+  }
+
+  /** Makes room for one more waiter. When all places are taken, the owner with the longest queue gives up its newest one. */
+  #makeRoom(owner: Owner): boolean {
+    if (owner.queue.length >= this.#bounds.waitingOfOneMax) return false;
+    if (this.#waiting < this.#bounds.waitingMax) return true;
+    const longest = [...this.#owners.values()].reduce((a, b) => (b.queue.length > a.queue.length ? b : a));
+    if (longest.queue.length <= owner.queue.length + 1) return false;
+    longest.queue.pop()!.refuse('reads of other tenants wait for a connection');
+    this.#waiting -= 1;
+    return true;
+  }
+
+  #grantNext(): void {
+    while (this.#free > 0 && this.#waiting > 0) {
+      const next = this.#nextOwner();
+      if (next === undefined) return;
+      const [name, owner] = next;
+      const waiter = owner.queue.shift()!;
+      this.#waiting -= 1;
+      this.#free -= 1;
+      owner.held += 1;
+      this.#owners.delete(name);
+      this.#owners.set(name, owner);
+      waiter.grant(this.#releaser(name, owner));
+    }
+  }
+
+  #nextOwner(): [string, Owner] | undefined {
+    let next: [string, Owner] | undefined;
+    for (const entry of this.#owners)
+      if (entry[1].queue.length > 0 && (next === undefined || entry[1].held < next[1].held)) next = entry;
+    const isReserved = this.#free === 1 && this.#bounds.size > 1;
+    return isReserved && next !== undefined && next[1].held > 0 ? undefined : next;
+  }
+
+  #releaser(name: string, owner: Owner): () => void {
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      this.#free += 1;
+      owner.held -= 1;
+      this.#forgetIdle(name, owner);
+      this.#grantNext();
+    };
+  }
+
+  #forgetIdle(name: string, owner: Owner): void {
+    if (owner.held === 0 && owner.queue.length === 0) this.#owners.delete(name);
+  }
+}
