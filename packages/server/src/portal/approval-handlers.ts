@@ -16,8 +16,8 @@ import { evidenceOn, standingOf } from './standing.ts';
 export const approvalHandlers = handlers({
   'approvals.list': async ({ workspace, query, parts }) => {
     const { status = 'pending' } = query;
-    const after = readCursor(query.cursor, ['instant', 'uuid']);
-    const place = after === null ? null : { at: after[0], evaluationId: after[1] };
+    const after = readCursor(query.cursor, ['whole', 'uuid']);
+    const place = after === null ? null : { seq: Number(after[0]), evaluationId: after[1] };
     const agentId = idOf(query.agent_id);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(
@@ -26,9 +26,9 @@ export const approvalHandlers = handlers({
           status === 'pending'
             ? listApprovalQueue(tx, agentId, place, limit)
             : listDecidedApprovals(tx, status, agentId, place, limit),
-        ({ place_at: at, evaluation }) => [at, evaluation.id],
+        ({ place_seq: seq, evaluation }) => [seq, evaluation.id],
       );
-      return { items: items.map(({ place_at: _, ...item }) => item), next };
+      return { items: items.map(({ place_seq: _, ...item }) => item), next };
     });
   },
 
@@ -90,8 +90,7 @@ async function approvalDetail(
 }
 
 async function lastApproved(tx: Transaction, agentId: string, evaluation: StoredEvaluation) {
-  const before = { evaluationId: evaluation.id, recordedAt: evaluation.recorded_key };
-  const id = await findLastApproved(tx, agentId, before);
+  const id = await findLastApproved(tx, agentId, evaluation.seq);
   if (id === undefined) return null;
   const [stored, approval] = await Promise.all([findStoredEvaluation(tx, id), findApproval(tx, id)]);
   if (stored === undefined || approval === undefined) return null;

@@ -30,7 +30,7 @@ export const evaluationHandlers = handlers({
 
   'evaluations.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const { recorded_key, before_key, ...evaluation } = found(await findStoredEvaluation(tx, params.evaluation));
+      const { seq: _, recorded_key, before_key, ...evaluation } = found(await findStoredEvaluation(tx, params.evaluation));
       const [approval, runs] = await Promise.all([
         findApproval(tx, params.evaluation),
         evaluation.agent === null ? null : runsBehind(tx, evaluation.agent.id, { recorded_key, before_key }),

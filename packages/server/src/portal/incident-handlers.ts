@@ -14,23 +14,23 @@ import { found, idOf } from './query.ts';
 /** Incidents, the re-certifications that they demand, and policy violations. */
 export const incidentHandlers = handlers({
   'incidents.list': async ({ workspace, query, parts }) => {
-    const after = readCursor(query.cursor, ['instant', 'uuid']);
-    const place = after === null ? null : { at: after[0], id: after[1] };
+    const after = readCursor(query.cursor, ['whole', 'uuid']);
+    const place = after === null ? null : { seq: Number(after[0]), id: after[1] };
     const filter = { agentId: idOf(query.agent_id), severity: query.severity ?? null };
     const list = query.recertification === 'open' ? listOpenRecertifications : listIncidentsPage;
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(
         query,
         (limit) => list(tx, filter, place, limit),
-        ({ place_at: at, id }) => [at, id],
+        ({ place_seq: seq, id }) => [seq, id],
       );
-      return { items: items.map(({ place_at: _, ...item }) => item), next };
+      return { items: items.map(({ place_seq: _, ...item }) => item), next };
     });
   },
 
   'incidents.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const { place_at: _, ...incident } = found(await findIncident(tx, params.incident));
+      const { place_seq: _, ...incident } = found(await findIncident(tx, params.incident));
       return { ...incident, closing: incident.recertification === 'open' ? await closingOf(tx, incident.agent) : null };
     }),
 

@@ -41,8 +41,8 @@ export const workspaceHandlers = handlers({
       return {
         ...agents,
         ...{ agents_total, approvals_pending, recertifications_open, decisions, has },
-        approvals: approvals.map(({ place_at: _, ...approval }) => approval),
-        recertifications: recertifications.map(({ place_at: _, ...incident }) => incident),
+        approvals: approvals.map(({ place_seq: _, ...approval }) => approval),
+        recertifications: recertifications.map(({ place_seq: _, ...incident }) => incident),
       };
     }),
 

@@ -51,13 +51,18 @@ export interface ApprovalDecision {
 const DECIDE = sql(
   'decide_approval',
   `INSERT INTO countersign.approvals AS kept
-          (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale)
-   VALUES ($1, $2, $3, $4, $5::timestamptz, $6, $5::timestamptz, $6, $7)
+          (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
+   VALUES ($1, $2, $3, $4, $5::timestamptz, $6, $5::timestamptz, $6, $7, nextval('countersign.record_order'),
+           (SELECT seq FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'decisions'))
        ON CONFLICT (tenant_id, evaluation_id) DO UPDATE SET
-          status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, rationale = excluded.rationale`,
+          status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, rationale = excluded.rationale,
+          decided_seq = excluded.decided_seq, decisions_size = excluded.decisions_size`,
 );
 
-/** Keeps a decision; one that nobody asked for counts as asked for by whoever decided. */
+/**
+ * Keeps a decision; one that nobody asked for counts as asked for by whoever decided. The caller holds the audit log's head, which promotion
+ * checks lock first: the size of the decisions log that is kept here is the one at which the approval begins to count.
+ */
 export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise<unknown> =>
   tx.run(DECIDE, [tx.tenantId, made.evaluationId, made.agentId, made.status, made.decidedAt, made.decidedBy, made.rationale]);
 
@@ -66,7 +71,7 @@ export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise
  * the agent was not high-risk then.
  */
 export const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
-  WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.recorded_at >= p.decided_at
+  WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.seq > p.decisions_size
   ORDER BY d.seq LIMIT 1)`;
 
 const FIND_USE = sql<{ id: string | null }>(
@@ -80,7 +85,7 @@ export const findUseOfApproval = async (tx: Transaction, evaluationId: string): 
 
 const WITHDRAW = sql(
   'withdraw_approval',
-  `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL
+  `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL, decided_seq = NULL, decisions_size = NULL
     WHERE tenant_id = $1 AND evaluation_id = $2 AND status = 'approved'`,
 );
 
@@ -112,7 +117,7 @@ const LIST = sql<ListedApproval>(
      FROM countersign.approvals AS p
      JOIN countersign.evaluations AS e ON e.tenant_id = p.tenant_id AND e.id = p.evaluation_id
      JOIN countersign.agents AS a ON a.tenant_id = p.tenant_id AND a.id = p.agent_id
-    WHERE p.tenant_id = $1 ORDER BY p.status <> 'pending', p.requested_at, p.evaluation_id`,
+    WHERE p.tenant_id = $1 ORDER BY p.status <> 'pending', p.requested_seq, p.evaluation_id`,
 );
 
 /** The tenant's approvals: those that wait first, oldest first. */

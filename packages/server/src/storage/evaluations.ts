@@ -18,17 +18,14 @@ export interface EvaluationRow {
 
 const INSERT = sql(
   'insert_evaluations',
-  // Never before the agent's last one, should the database's clock have gone back: the latest is the one that was recorded last.
   `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document)
-   SELECT $1, id, greatest(clock_timestamp(), before.moment), recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document
+   SELECT $1, id, clock_timestamp(), recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document
      FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::float8[], $10::float8[], $11::text[])
        WITH ORDINALITY AS sent (id, recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document, place)
-      CROSS JOIN LATERAL (
-       SELECT max(recorded_at) AS moment FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = sent.agent_id) AS before
     ORDER BY place`,
 );
 
-/** Stores evaluations in the order given; the database's clock and sequence say when and in what order they were recorded. */
+/** Stores evaluations in the order given. The database's clock says when they were recorded, and its sequence in what order. */
 export async function insertEvaluations(tx: Transaction, rows: readonly EvaluationRow[]): Promise<void> {
   await tx.run(INSERT, [
     tx.tenantId,
@@ -78,9 +75,9 @@ const FIND_LATEST = sql<LatestEvaluation>(
   'find_latest_evaluation',
   `SELECT e.id, e.name, e.status, ${instantText('e.recorded_at')} AS "recordedAt",
           NOT EXISTS (SELECT FROM countersign.recertifications AS r
-            WHERE r.tenant_id = $1 AND r.agent_id = $2 AND r.closed_at IS NULL AND r.opened_at >= e.recorded_at) AS "afterIncidents"
+            WHERE r.tenant_id = $1 AND r.agent_id = $2 AND r.closed_at IS NULL AND r.opened_seq >= e.seq) AS "afterIncidents"
      FROM countersign.evaluations AS e
-    WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1`,
+    WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.seq DESC LIMIT 1`,
 );
 
 /** The evaluation of the agent that was recorded last, whatever its status (decisions.md, "Evaluations"). */

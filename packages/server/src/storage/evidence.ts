@@ -50,11 +50,11 @@ const FIND = sql<EvidenceRow>(
      LEFT JOIN LATERAL (
        (SELECT e.* FROM countersign.evaluations AS e
          WHERE asked.harness_id IS NULL AND e.tenant_id = $1 AND e.agent_id = agent.id
-         ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1)
+         ORDER BY e.seq DESC LIMIT 1)
        UNION ALL
        (SELECT e.* FROM countersign.evaluations AS e
          WHERE asked.harness_id IS NOT NULL AND e.tenant_id = $1 AND e.agent_id = agent.id AND e.harness_id = asked.harness_id
-         ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1)) AS latest ON true
+         ORDER BY e.seq DESC LIMIT 1)) AS latest ON true
      LEFT JOIN countersign.approvals AS approval ON approval.tenant_id = $1 AND approval.evaluation_id = latest.id
      LEFT JOIN LATERAL (
        SELECT count(*) AS count FROM countersign.recertifications AS r

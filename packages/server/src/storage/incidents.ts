@@ -11,7 +11,7 @@ export interface NewIncident {
   openedBy: string;
 }
 
-// By the clock to the microsecond, like an evaluation's recorded_at: what came before must not count as since.
+// Its number comes from the sequence of the evaluations: those with a higher one were recorded after it.
 const INSERT = sql(
   'insert_incident',
   `INSERT INTO countersign.incidents (tenant_id, id, agent_id, severity, description, opened_by, opened_at)
@@ -48,7 +48,7 @@ const LIST = sql<ListedIncident>(
      FROM countersign.incidents AS i
      JOIN countersign.agents AS a ON a.tenant_id = i.tenant_id AND a.id = i.agent_id
      LEFT JOIN countersign.recertifications AS r ON r.tenant_id = i.tenant_id AND r.incident_id = i.id
-    WHERE i.tenant_id = $1 ORDER BY i.opened_at DESC, i.id`,
+    WHERE i.tenant_id = $1 ORDER BY i.seq DESC, i.id DESC`,
 );
 
 /** The tenant's incidents, newest first. */

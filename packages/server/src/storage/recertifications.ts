@@ -2,18 +2,18 @@ import { sql, type Transaction } from '../database/transaction.ts';
 
 const OPEN = sql(
   'open_recertification',
-  `INSERT INTO countersign.recertifications (tenant_id, incident_id, agent_id, opened_at)
-   SELECT tenant_id, id, agent_id, opened_at FROM countersign.incidents WHERE tenant_id = $1 AND id = $2`,
+  `INSERT INTO countersign.recertifications (tenant_id, incident_id, agent_id, opened_at, opened_seq)
+   SELECT tenant_id, id, agent_id, opened_at, seq FROM countersign.incidents WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** Demands a re-certification for an incident, from the moment the incident was opened. */
+/** Demands a re-certification for an incident, on an evaluation recorded after the incident was opened. */
 export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
   tx.run(OPEN, [tx.tenantId, incidentId]);
 
 const LOCK_OPEN = sql<{ incidentId: string }>(
   'lock_open_recertifications',
   `SELECT incident_id AS "incidentId" FROM countersign.recertifications
-    WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_at, incident_id FOR UPDATE`,
+    WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_seq, incident_id FOR UPDATE`,
 );
 
 /** Locks the agent's open re-certifications and returns their incidents, oldest first. */

@@ -19,7 +19,7 @@ const lastOf = (table: string, order: string): string =>
 
 const SEEN = `a.id, a.name, a.risk_level, ${instantText('a.created_at')} AS created_at,
   ${instantText(`greatest(${lastOf('traces', 'x.id DESC')}, ${lastOf('telemetry_events', 'x.submission DESC, x.ordinal DESC')},
-    (SELECT e.recorded_at FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1))`)} AS last_seen_at`;
+    (SELECT e.recorded_at FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.seq DESC LIMIT 1))`)} AS last_seen_at`;
 
 const LIST = sql<SeenAgent>(
   'portal_list_agents',
@@ -69,7 +69,7 @@ const COUNTS = sql<AgentCounts>(
           (SELECT count(*) FROM countersign.incidents WHERE tenant_id = $1 AND agent_id = $2) AS incidents,
           array(SELECT DISTINCT harness_id FROM (
             SELECT harness_id FROM countersign.evaluations WHERE tenant_id = $1 AND agent_id = $2
-             ORDER BY recorded_at DESC, seq DESC LIMIT ${HARNESS_EVALUATIONS_MAX}) AS latest WHERE harness_id IS NOT NULL)::text[] AS harnesses`,
+             ORDER BY seq DESC LIMIT ${HARNESS_EVALUATIONS_MAX}) AS latest WHERE harness_id IS NOT NULL)::text[] AS harnesses`,
 );
 
 /** What an agent's page counts. */
@@ -81,9 +81,9 @@ const PASS_RATES = sql<PassRatePoint>(
   `SELECT e.id AS evaluation_id, e.name, ${instantText('e.recorded_at')} AS recorded_at, e.status, e.pass_rate, e.harness_id, p.status AS approval
      FROM (SELECT * FROM countersign.evaluations
             WHERE tenant_id = $1 AND agent_id = $2 AND ($3::uuid IS NULL OR harness_id = $3)
-            ORDER BY recorded_at DESC, seq DESC LIMIT $4) AS e
+            ORDER BY seq DESC LIMIT $4) AS e
      ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
-    ORDER BY e.recorded_at DESC, e.seq DESC`,
+    ORDER BY e.seq DESC`,
 );
 
 /** The latest pass rates of an agent, newest first. */

@@ -4,24 +4,24 @@ import type { Approval } from '@countersign/core/portal/evaluation-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { USED_BY } from '../approvals.ts';
 import { instantText } from '../instant-text.ts';
-import { agentJson, evaluationJson, instantKey, lookUp } from './fragments.ts';
+import { agentJson, evaluationJson, lookUp } from './fragments.ts';
 
 const APPROVAL_COLUMNS = `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
   p.decided_by, p.rationale, ${USED_BY} AS used_by`;
 
-/** Where a page ends: the moment that it is ordered by, to the microsecond, and the evaluation. */
+/** Where a page ends: the number that it is ordered by, and the evaluation. Approvals from before they were numbered may share one. */
 export interface ApprovalPlace {
-  at: string;
+  seq: number;
   evaluationId: string;
 }
 
 /** An approval of the list with its place. */
-export type PlacedApproval = ListedApproval & { place_at: string };
+export type PlacedApproval = ListedApproval & { place_seq: number };
 
-const listOf = (name: string, from: string, at: string, order: string) =>
+const listOf = (name: string, from: string, seq: string, order: string) =>
   sql<PlacedApproval>(
     name,
-    `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${APPROVAL_COLUMNS}, ${instantKey(at)} AS place_at
+    `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${APPROVAL_COLUMNS}, ${seq} AS place_seq
        FROM (${from}) AS p
        ${lookUp('evaluations', 'e', 'id', 'p.evaluation_id')}
        ${lookUp('agents', 'a', 'id', 'p.agent_id')}
@@ -32,10 +32,10 @@ const QUEUE = listOf(
   'portal_list_approval_queue',
   `SELECT * FROM countersign.approvals AS p
     WHERE p.tenant_id = $1 AND p.status = 'pending' AND ($4::uuid IS NULL OR p.agent_id = $4)
-      AND (p.requested_at, p.evaluation_id) > (coalesce($2::timestamptz, '-infinity'), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
-    ORDER BY p.requested_at, p.evaluation_id LIMIT $5`,
-  'p.requested_at',
-  'p.requested_at, p.evaluation_id',
+      AND (p.requested_seq, p.evaluation_id) > (coalesce($2::bigint, -1), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
+    ORDER BY p.requested_seq, p.evaluation_id LIMIT $5`,
+  'p.requested_seq',
+  'p.requested_seq, p.evaluation_id',
 );
 
 /** Those that wait, oldest first, behind a place. */
@@ -44,16 +44,16 @@ export const listApprovalQueue = (
   agentId: string | null,
   after: ApprovalPlace | null,
   limit: number,
-): Promise<PlacedApproval[]> => tx.run(QUEUE, [tx.tenantId, after?.at ?? null, after?.evaluationId ?? null, agentId, limit]);
+): Promise<PlacedApproval[]> => tx.run(QUEUE, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit]);
 
 const DECIDED = listOf(
   'portal_list_decided_approvals',
   `SELECT * FROM countersign.approvals AS p
     WHERE p.tenant_id = $1 AND p.status = $6 AND p.status <> 'pending' AND ($4::uuid IS NULL OR p.agent_id = $4)
-      AND (p.decided_at, p.evaluation_id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
-    ORDER BY p.decided_at DESC, p.evaluation_id DESC LIMIT $5`,
-  'p.decided_at',
-  'p.decided_at DESC, p.evaluation_id DESC',
+      AND (p.decided_seq, p.evaluation_id) < (coalesce($2::bigint, '9223372036854775807'), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
+    ORDER BY p.decided_seq DESC, p.evaluation_id DESC LIMIT $5`,
+  'p.decided_seq',
+  'p.decided_seq DESC, p.evaluation_id DESC',
 );
 
 /** Those that were decided so, latest first, behind a place. */
@@ -64,7 +64,7 @@ export const listDecidedApprovals = (
   after: ApprovalPlace | null,
   limit: number,
 ): Promise<PlacedApproval[]> =>
-  tx.run(DECIDED, [tx.tenantId, after?.at ?? null, after?.evaluationId ?? null, agentId, limit, status]);
+  tx.run(DECIDED, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit, status]);
 
 const FIND = sql<Approval>(
   'portal_find_approval',
@@ -79,17 +79,13 @@ const LAST_APPROVED = sql<{ evaluation_id: string }>(
   'portal_find_last_approved',
   `SELECT p.evaluation_id FROM countersign.approvals AS p
      JOIN countersign.evaluations AS e ON e.tenant_id = $1 AND e.id = p.evaluation_id
-    WHERE p.tenant_id = $1 AND p.agent_id = $2 AND p.status = 'approved' AND e.id <> $3 AND e.recorded_at <= $4::timestamptz
-    ORDER BY p.decided_at DESC LIMIT 1`,
+    WHERE p.tenant_id = $1 AND p.agent_id = $2 AND p.status = 'approved' AND e.seq < $3
+    ORDER BY p.decided_seq DESC LIMIT 1`,
 );
 
 /** The evaluation of an agent that was approved last, of those recorded before another one. */
-export const findLastApproved = async (
-  tx: Transaction,
-  agentId: string,
-  before: { evaluationId: string; recordedAt: string },
-): Promise<string | undefined> =>
-  (await tx.run(LAST_APPROVED, [tx.tenantId, agentId, before.evaluationId, before.recordedAt]))[0]?.evaluation_id;
+export const findLastApproved = async (tx: Transaction, agentId: string, beforeSeq: number): Promise<string | undefined> =>
+  (await tx.run(LAST_APPROVED, [tx.tenantId, agentId, beforeSeq]))[0]?.evaluation_id;
 
 const COUNT_PENDING = sql<{ pending: number }>(
   'portal_count_pending_approvals',

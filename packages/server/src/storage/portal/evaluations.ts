@@ -21,55 +21,63 @@ export interface EvaluationPlace {
 /** An evaluation of the list with its place. */
 export type PlacedEvaluation = ListedEvaluation & { place_at: string; place_seq: number };
 
-const LIST = sql<PlacedEvaluation>(
+const listBy = (name: string, behind: string, range: string, order: (of: string) => string) =>
+  sql<PlacedEvaluation>(
+    name,
+    `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, ${instantKey('e.recorded_at')} AS place_at, e.seq AS place_seq
+       FROM (SELECT * FROM countersign.evaluations AS e
+              WHERE e.tenant_id = $1 AND ${behind}
+                AND ($4::uuid IS NULL OR e.agent_id = $4) AND ($5::text IS NULL OR e.status = $5) AND ($6::uuid IS NULL OR e.harness_id = $6)${range}
+              ORDER BY ${order('e')} LIMIT $7) AS e
+       ${lookUp('agents', 'a', 'id', 'e.agent_id')}
+       ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
+      ORDER BY ${order('e')}`,
+  );
+
+// The place's moment is a parameter of both, so that both take the same values.
+const LIST = listBy(
   'portal_list_evaluations',
-  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, ${instantKey('e.recorded_at')} AS place_at, e.seq AS place_seq
-     FROM (SELECT * FROM countersign.evaluations AS e
-            WHERE e.tenant_id = $1 AND (e.recorded_at, e.seq) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::bigint, 0))
-              AND ($4::uuid IS NULL OR e.agent_id = $4) AND ($5::text IS NULL OR e.status = $5) AND ($6::uuid IS NULL OR e.harness_id = $6)
-              AND e.recorded_at >= coalesce($7::timestamptz, '-infinity') AND e.recorded_at < coalesce($8::timestamptz, 'infinity')
-            ORDER BY e.recorded_at DESC, e.seq DESC LIMIT $9) AS e
-     ${lookUp('agents', 'a', 'id', 'e.agent_id')}
-     ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
-    ORDER BY e.recorded_at DESC, e.seq DESC`,
+  `($2::timestamptz IS NULL OR true) AND e.seq < coalesce($3::bigint, '9223372036854775807')`,
+  '',
+  (of) => `${of}.seq DESC`,
+);
+const LIST_IN_RANGE = listBy(
+  'portal_list_evaluations_in_range',
+  `(e.recorded_at, e.seq) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::bigint, 0))`,
+  ` AND e.recorded_at >= coalesce($8::timestamptz, '-infinity') AND e.recorded_at < coalesce($9::timestamptz, 'infinity')`,
+  (of) => `${of}.recorded_at DESC, ${of}.seq DESC`,
 );
 
-/** Evaluations behind a place, newest first. */
-export const listEvaluations = (
+/** Evaluations behind a place, the one recorded last first. Those of a range of time are in the order of their moments. */
+export function listEvaluations(
   tx: Transaction,
-  filter: EvaluationFilter,
+  { agentId, status, harnessId, from, to }: EvaluationFilter,
   after: EvaluationPlace | null,
   limit: number,
-): Promise<PlacedEvaluation[]> =>
-  tx.run(LIST, [
-    tx.tenantId,
-    after?.recordedAt ?? null,
-    after?.seq ?? null,
-    filter.agentId,
-    filter.status,
-    filter.harnessId,
-    filter.from,
-    filter.to,
-    limit,
-  ]);
+): Promise<PlacedEvaluation[]> {
+  const values = [tx.tenantId, after?.recordedAt ?? null, after?.seq ?? null, agentId, status, harnessId, limit];
+  return from === null && to === null ? tx.run(LIST, values) : tx.run(LIST_IN_RANGE, [...values, from, to]);
+}
 
 /** What of an evaluation is stored, with where its agent stands. */
 export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'runs' | 'approval_record'> & {
+  /** Its place in the order of all evaluations. */
+  seq: number;
   /** To the microsecond. */
   recorded_key: string;
-  /** When the agent's evaluation before this one was recorded; null for its first. */
+  /** When the agent's evaluation before this one was recorded, of those with an earlier moment; null for its first. */
   before_key: string | null;
 };
 
 const FIND = sql<StoredEvaluation>(
   'portal_find_evaluation',
   `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.severity_threshold, a.risk_level AS agent_risk_level, e.document,
-          ${instantKey('e.recorded_at')} AS recorded_key,
+          e.seq, ${instantKey('e.recorded_at')} AS recorded_key,
           (SELECT x.id FROM countersign.evaluations AS x WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id
-            ORDER BY x.recorded_at DESC, x.seq DESC LIMIT 1) AS latest_of_agent,
+            ORDER BY x.seq DESC LIMIT 1) AS latest_of_agent,
           (SELECT ${instantKey('x.recorded_at')} FROM countersign.evaluations AS x
-            WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id AND (x.recorded_at, x.seq) < (e.recorded_at, e.seq)
-            ORDER BY x.recorded_at DESC, x.seq DESC LIMIT 1) AS before_key
+            WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id AND x.seq < e.seq AND x.recorded_at < e.recorded_at
+            ORDER BY x.seq DESC LIMIT 1) AS before_key
      FROM countersign.evaluations AS e
      ${lookUp('agents', 'a', 'id', 'e.agent_id')}
      ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
@@ -84,7 +92,7 @@ const LATEST = sql<EvaluationSummary>(
   'portal_find_latest_evaluation',
   `SELECT ${evaluationColumns('e', 'p')} FROM countersign.evaluations AS e
      ${lookUp('approvals', 'p', 'evaluation_id', 'e.id')}
-    WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1`,
+    WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.seq DESC LIMIT 1`,
 );
 
 /** The evaluation of an agent that was recorded last; undefined without one. */

@@ -1,31 +1,32 @@
 import type { Incident, Severity } from '@countersign/core/portal/incident-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
-import { agentJson, instantKey, lookUp } from './fragments.ts';
+import { agentJson, lookUp } from './fragments.ts';
 
-/** Where a page ends: the last incident's moment to the microsecond, and its id. */
+/** Where a page ends: the last incident's number and its id. Incidents from before they were numbered may share one. */
 export interface IncidentPlace {
-  at: string;
+  seq: number;
   id: string;
 }
 
 /** An incident of the list with its place. */
-export type PlacedIncident = Incident & { place_at: string };
+export type PlacedIncident = Incident & { place_seq: number };
 
 const COLUMNS = `i.id, ${agentJson('a')} AS agent, i.severity, i.description, ${instantText('i.opened_at')} AS opened_at, i.opened_by,
   CASE WHEN r.incident_id IS NULL THEN 'none' WHEN r.closed_at IS NULL THEN 'open' ELSE 'closed' END AS recertification,
   ${instantText('r.closed_at')} AS closed_at, r.closed_by, r.rationale AS closing_rationale, r.evaluation_id AS closing_evaluation_id,
-  ${instantKey('i.opened_at')} AS place_at`;
+  i.seq AS place_seq`;
 const JOINS = `${lookUp('agents', 'a', 'id', 'i.agent_id')} ${lookUp('recertifications', 'r', 'incident_id', 'i.id')}`;
 const LOWEST = `'00000000-0000-0000-0000-000000000000'`;
+const HIGHEST = `'9223372036854775807'`;
 
 const LIST = sql<PlacedIncident>(
   'portal_list_incidents',
   `SELECT ${COLUMNS} FROM (
      SELECT * FROM countersign.incidents AS i
-      WHERE i.tenant_id = $1 AND (i.opened_at, i.id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, ${LOWEST}))
+      WHERE i.tenant_id = $1 AND (i.seq, i.id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
         AND ($4::uuid IS NULL OR i.agent_id = $4) AND ($5::text IS NULL OR i.severity = $5)
-      ORDER BY i.opened_at DESC, i.id DESC LIMIT $6) AS i ${JOINS} ORDER BY i.opened_at DESC, i.id DESC`,
+      ORDER BY i.seq DESC, i.id DESC LIMIT $6) AS i ${JOINS} ORDER BY i.seq DESC, i.id DESC`,
 );
 
 /** Which incidents of the list. Null lets everything through. */
@@ -40,20 +41,20 @@ export const listIncidentsPage = (
   { agentId, severity }: IncidentFilter,
   after: IncidentPlace | null,
   limit: number,
-): Promise<PlacedIncident[]> => tx.run(LIST, [tx.tenantId, after?.at ?? null, after?.id ?? null, agentId, severity, limit]);
+): Promise<PlacedIncident[]> => tx.run(LIST, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
 
 const listOpen = (name: string, order: 'ASC' | 'DESC') =>
   sql<PlacedIncident>(
     name,
     `SELECT ${COLUMNS} FROM (
-       SELECT incident_id, opened_at FROM countersign.recertifications AS o
+       SELECT incident_id, opened_seq FROM countersign.recertifications AS o
         WHERE o.tenant_id = $1 AND o.closed_at IS NULL
-          AND (o.opened_at, o.incident_id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, ${LOWEST}))
+          AND (o.opened_seq, o.incident_id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
           AND ($4::uuid IS NULL OR o.agent_id = $4)
           AND ($5::text IS NULL OR EXISTS (SELECT FROM countersign.incidents AS x WHERE x.tenant_id = $1 AND x.id = o.incident_id AND x.severity = $5))
-        ORDER BY o.opened_at ${order}, o.incident_id ${order} LIMIT $6) AS o
+        ORDER BY o.opened_seq ${order}, o.incident_id ${order} LIMIT $6) AS o
        ${lookUp('incidents', 'i', 'id', 'o.incident_id')} ${JOINS}
-      ORDER BY o.opened_at ${order}, o.incident_id ${order}`,
+      ORDER BY o.opened_seq ${order}, o.incident_id ${order}`,
   );
 
 const OPEN = listOpen('portal_list_open_recertifications', 'DESC');
@@ -65,7 +66,7 @@ export const listOpenRecertifications = (
   { agentId, severity }: IncidentFilter,
   after: IncidentPlace | null,
   limit: number,
-): Promise<PlacedIncident[]> => tx.run(OPEN, [tx.tenantId, after?.at ?? null, after?.id ?? null, agentId, severity, limit]);
+): Promise<PlacedIncident[]> => tx.run(OPEN, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
 
 /** The incidents whose re-certifications have been open longest. */
 export const listLongestOpen = (tx: Transaction, limit: number): Promise<PlacedIncident[]> =>
@@ -82,7 +83,7 @@ export const findIncident = async (tx: Transaction, id: string): Promise<PlacedI
 
 const OPEN_OF_AGENT = sql<{ incident_id: string }>(
   'portal_list_open_of_agent',
-  `SELECT incident_id FROM countersign.recertifications WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_at, incident_id`,
+  `SELECT incident_id FROM countersign.recertifications WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_seq, incident_id`,
 );
 
 /** The incidents whose re-certifications of an agent are open, oldest first. */
