@@ -15,6 +15,9 @@ approvals.requested_by text not null
 approvals.decided_at timestamp with time zone
 approvals.decided_by text
 approvals.rationale text
+approvals.requested_seq bigint not null default nextval('countersign.record_order'::regclass)
+approvals.decided_seq bigint
+approvals.decisions_size bigint
 audit_entries.tenant_id uuid not null
 audit_entries.seq bigint not null
 audit_entries.id uuid not null
@@ -51,7 +54,7 @@ decisions.response_sha256 bytea not null
 decisions.document text not null
 evaluations.tenant_id uuid not null
 evaluations.id uuid not null
-evaluations.seq bigint not null
+evaluations.seq bigint not null default nextval('countersign.record_order'::regclass)
 evaluations.recorded_at timestamp with time zone not null default clock_timestamp()
 evaluations.recorded_by text not null
 evaluations.agent_id uuid
@@ -76,6 +79,7 @@ incidents.severity text not null
 incidents.description text not null
 incidents.opened_at timestamp with time zone not null default clock_timestamp()
 incidents.opened_by text not null
+incidents.seq bigint not null default nextval('countersign.record_order'::regclass)
 ingestion_keys.prefix text not null
 ingestion_keys.tenant_id uuid not null
 ingestion_keys.id uuid not null
@@ -142,6 +146,7 @@ recertifications.closed_at timestamp with time zone
 recertifications.closed_by text
 recertifications.rationale text
 recertifications.evaluation_id uuid
+recertifications.opened_seq bigint not null
 sessions.token_sha256 bytea not null
 sessions.id uuid not null
 sessions.person_id uuid not null
@@ -229,6 +234,7 @@ countersign.agents agents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES coun
 countersign.agents agents_tenant_id_name_key UNIQUE (tenant_id, name)
 countersign.approvals approvals_check CHECK (((status = 'pending'::text) = (decided_at IS NULL)))
 countersign.approvals approvals_check1 CHECK (((status = 'pending'::text) OR ((decided_by IS NOT NULL) AND (rationale IS NOT NULL))))
+countersign.approvals approvals_check2 CHECK ((((decided_at IS NULL) = (decided_seq IS NULL)) AND ((decided_at IS NULL) = (decisions_size IS NULL))))
 countersign.approvals approvals_pkey PRIMARY KEY (tenant_id, evaluation_id)
 countersign.approvals approvals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text])))
 countersign.approvals approvals_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
@@ -348,9 +354,9 @@ countersign.tree_nodes tree_nodes_pkey PRIMARY KEY (tenant_id, log, level, index
 countersign.tree_nodes tree_nodes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 
 -- indexes
-CREATE INDEX approvals_decided ON countersign.approvals USING btree (tenant_id, status, decided_at, evaluation_id) WHERE (status <> 'pending'::text)
-CREATE INDEX approvals_of_agent ON countersign.approvals USING btree (tenant_id, agent_id, decided_at)
-CREATE INDEX approvals_queue ON countersign.approvals USING btree (tenant_id, requested_at, evaluation_id) WHERE (status = 'pending'::text)
+CREATE INDEX approvals_decided ON countersign.approvals USING btree (tenant_id, status, decided_seq, evaluation_id) WHERE (status <> 'pending'::text)
+CREATE INDEX approvals_of_agent ON countersign.approvals USING btree (tenant_id, agent_id, decided_seq)
+CREATE INDEX approvals_queue ON countersign.approvals USING btree (tenant_id, requested_seq, evaluation_id) WHERE (status = 'pending'::text)
 CREATE INDEX audit_entries_by_action ON countersign.audit_entries USING btree (tenant_id, action, seq)
 CREATE INDEX audit_entries_by_actor ON countersign.audit_entries USING btree (tenant_id, actor, seq)
 CREATE INDEX audit_entries_of_agent ON countersign.audit_entries USING btree (tenant_id, agent_id, seq) WHERE (agent_id IS NOT NULL)
@@ -358,22 +364,23 @@ CREATE INDEX audit_entries_of_run ON countersign.audit_entries USING btree (tena
 CREATE INDEX decisions_by_reason ON countersign.decisions USING btree (tenant_id, reason, seq)
 CREATE INDEX decisions_of_agent ON countersign.decisions USING btree (tenant_id, agent_id, seq)
 CREATE INDEX decisions_on_evaluation ON countersign.decisions USING btree (tenant_id, evaluation_id, seq) WHERE (evaluation_id IS NOT NULL)
-CREATE INDEX evaluations_by_status ON countersign.evaluations USING btree (tenant_id, status, recorded_at DESC, seq DESC)
+CREATE INDEX evaluations_by_status ON countersign.evaluations USING btree (tenant_id, status, seq)
 CREATE INDEX evaluations_by_time ON countersign.evaluations USING btree (tenant_id, recorded_at DESC, seq DESC)
-CREATE INDEX evaluations_latest ON countersign.evaluations USING btree (tenant_id, agent_id, recorded_at DESC, seq DESC)
-CREATE INDEX evaluations_latest_of_harness ON countersign.evaluations USING btree (tenant_id, agent_id, harness_id, recorded_at DESC, seq DESC)
-CREATE INDEX evaluations_of_harness ON countersign.evaluations USING btree (tenant_id, harness_id, recorded_at DESC, seq DESC) WHERE (harness_id IS NOT NULL)
+CREATE INDEX evaluations_in_order ON countersign.evaluations USING btree (tenant_id, seq)
+CREATE INDEX evaluations_latest ON countersign.evaluations USING btree (tenant_id, agent_id, seq)
+CREATE INDEX evaluations_latest_of_harness ON countersign.evaluations USING btree (tenant_id, agent_id, harness_id, seq)
+CREATE INDEX evaluations_of_harness ON countersign.evaluations USING btree (tenant_id, harness_id, seq) WHERE (harness_id IS NOT NULL)
 CREATE INDEX idempotency_keys_by_age ON countersign.idempotency_keys USING btree (tenant_id, created_at)
-CREATE INDEX incidents_by_severity ON countersign.incidents USING btree (tenant_id, severity, opened_at, id)
-CREATE INDEX incidents_by_time ON countersign.incidents USING btree (tenant_id, opened_at, id)
-CREATE INDEX incidents_of_agent ON countersign.incidents USING btree (tenant_id, agent_id, opened_at DESC)
+CREATE INDEX incidents_by_severity ON countersign.incidents USING btree (tenant_id, severity, seq, id)
+CREATE INDEX incidents_in_order ON countersign.incidents USING btree (tenant_id, seq, id)
+CREATE INDEX incidents_of_agent ON countersign.incidents USING btree (tenant_id, agent_id, seq, id)
 CREATE INDEX ingestion_keys_of_tenant ON countersign.ingestion_keys USING btree (tenant_id, created_at)
 CREATE INDEX key_events_of_key ON countersign.key_events USING btree (tenant_id, key_id, seq)
 CREATE INDEX memberships_of_person ON countersign.memberships USING btree (person_id, tenant_id)
 CREATE INDEX one_time_links_by_end ON countersign.one_time_links USING btree (expires_at)
 CREATE INDEX one_time_links_of_person ON countersign.one_time_links USING btree (person_id)
 CREATE INDEX one_time_links_of_tenant ON countersign.one_time_links USING btree (tenant_id, purpose, created_at)
-CREATE INDEX recertifications_by_age ON countersign.recertifications USING btree (tenant_id, opened_at, incident_id) WHERE (closed_at IS NULL)
+CREATE INDEX recertifications_by_age ON countersign.recertifications USING btree (tenant_id, opened_seq, incident_id) WHERE (closed_at IS NULL)
 CREATE INDEX recertifications_open ON countersign.recertifications USING btree (tenant_id, agent_id) WHERE (closed_at IS NULL)
 CREATE INDEX sessions_by_end ON countersign.sessions USING btree (expires_at)
 CREATE INDEX sessions_of_person ON countersign.sessions USING btree (person_id, created_at)

@@ -21,7 +21,10 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-const newAgent = (): string => `bot-${(agents += 1)}`;
+function newAgent(): string {
+  agents += 1;
+  return `bot-${agents}`;
+}
 const evaluate = async (agent: string, body: object = {}): Promise<string> =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, status: 'passing', ...body }))
     .body.id;
