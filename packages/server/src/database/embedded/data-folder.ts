@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Account, accountOf, canReach, currentAccount, unprivilegedAccount } from './database-account.ts';
-import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
+import { EmbeddedDatabaseError, errno, remedyFor } from './embedded-database-error.ts';
 
 /** Where a database lives and who runs it. */
 export interface DataFolder {
@@ -54,7 +54,7 @@ export function settleDataFolder(asked: string, say: (line: string) => void, may
   } catch (error) {
     const code = errno(error);
     if (error instanceof EmbeddedDatabaseError || code === undefined) throw error;
-    const remedy = 'make it one that this user can write to, or choose another with COUNTERSIGN_DATA_DIR';
+    const remedy = `${remedyFor(absolute, code)}, or choose another with COUNTERSIGN_DATA_DIR`;
     throw new EmbeddedDatabaseError('unreachable_folder', `the data folder ${absolute} cannot be used (${code}): ${remedy}`);
   }
 }
@@ -109,7 +109,8 @@ function postgresAccount(dataDir: string): Account {
 
 function ownerOf(folder: string, self: Account): Account {
   const stats = lstatSync(folder);
-  if (!stats.isDirectory()) throw new EmbeddedDatabaseError('foreign_folder', `${folder} must be a folder: remove it`);
+  if (!stats.isDirectory())
+    throw new EmbeddedDatabaseError('foreign_folder', `${folder} is not a folder: move it out of the way`);
   if (stats.uid === self.uid) return self;
   if (self.uid === 0) return accountOf(stats.uid);
   throw new EmbeddedDatabaseError(

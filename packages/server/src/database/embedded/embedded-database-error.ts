@@ -19,6 +19,27 @@ export class EmbeddedDatabaseError extends Error {
   }
 }
 
+/** What to do about a failed system call on `path`: the cause decides, not the file that happened to be touched. */
+export function remedyFor(path: string, code: string | undefined): string {
+  switch (code) {
+    case 'EROFS':
+      return `the file system of ${path} is read-only: mount it writable`;
+    case 'EACCES':
+    case 'EPERM':
+      return `give the user of this process (uid ${process.geteuid?.()}) the right to write to it`;
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `the disk of ${path} is full, or its quota is used up: free space on it`;
+    case 'EMFILE':
+    case 'ENFILE':
+      return 'too many files are open: raise the limit (ulimit -n)';
+    case 'EIO':
+      return `the disk of ${path} reports errors: check the system log`;
+    default:
+      return 'make it writable';
+  }
+}
+
 /** The errno of a failed system call (`ENOENT`, ...), or undefined. */
 export function errno(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

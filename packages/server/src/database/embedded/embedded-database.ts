@@ -43,9 +43,15 @@ export interface EmbeddedDatabaseOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Pauses between tries to get a lost lease back. */
+/**
+ * Pauses between tries to get a lost lease back. Whatever was in the way, such as a full disk, may be gone at any moment, so the pause
+ * stays short.
+ */
 const firstPauseMs = 50;
-const longestPauseMs = 30_000;
+const longestPauseMs = 2_000;
+
+/** How often a database that stays down is reported. */
+const reportEveryMs = 60_000;
 
 /**
  * The embedded PostgreSQL of a data folder: created at the first call that may, started if it does not run, shared with every process
@@ -63,13 +69,18 @@ export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions):
 
   /** The keeper was killed: PostgreSQL goes down with it, and comes back, on the same socket, with the next one. */
   async function retake(): Promise<void> {
+    let reportAt = 0;
     for (let pauseMs = firstPauseMs; !letGo.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
-        lease = await takeLease(folder, { settings, mayCreate: false }, say);
+        lease = await takeLease(folder, { settings, mayCreate: false }, say, letGo.signal);
         say('the embedded PostgreSQL is back');
         return watch();
       } catch (error) {
-        say(`the embedded PostgreSQL is down, trying again in ${pauseMs} ms: ${error instanceof Error ? error.message : error}`);
+        if (letGo.signal.aborted) return;
+        if (Date.now() >= reportAt) {
+          reportAt = Date.now() + reportEveryMs;
+          say(`the embedded PostgreSQL is down, trying again: ${error instanceof Error ? error.message : error}`);
+        }
         await sleep(pauseMs, undefined, { ref: false, signal: letGo.signal }).catch(() => {});
       }
     }

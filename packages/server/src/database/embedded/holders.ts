@@ -55,6 +55,11 @@ export class Holders {
     for (const socket of this.#connected) tell(socket, state);
   }
 
+  /** Tells only those who come later that there is no database now; those who hold a lease keep it until it is back. */
+  refuseNewcomers(state: KeeperMessage): void {
+    this.#state = state;
+  }
+
   /** Lets those go who wait for the stop. */
   dismissReleased(): void {
     for (const socket of this.#connected) if (!this.#holding.has(socket)) socket.end();

@@ -8,17 +8,12 @@ import { Holders } from './holders.ts';
 import { type KeeperPlace, takePlace } from './keeper-place.ts';
 import type { KeeperOrders } from './lease-messages.ts';
 import { isNewest } from './lease-register.ts';
-import { boundLog, lastLines } from './log-file.ts';
+import { boundLog, writeLogLine } from './log-file.ts';
 import { endOrphan } from './orphan.ts';
+import { Outage } from './outage.ts';
 import { port, postgresArguments } from './postgres-settings.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { makePostgresSocketFolder } from './socket-folder.ts';
-
-/** A PostgreSQL that ends sooner than this after its start has failed to start, whatever it said. */
-const quickFailureMs = 10_000;
-
-/** The pauses after failures in a row; then the keeper gives up. */
-const pausesMs = [50, 200, 1_000];
 
 /** How long a keeper that gave up stays to say why, to a holder that has not connected yet. */
 const lastWordMs = 3_000;
@@ -52,7 +47,7 @@ async function keep(orders: KeeperOrders): Promise<void> {
   setTimeout(() => process.exit(), lastWordMs).unref();
 }
 
-/** PostgreSQL runs, from the first holder to the last. */
+/** Runs PostgreSQL from the first holder to the last. */
 async function serve(orders: KeeperOrders, place: KeeperPlace, holders: Holders): Promise<void> {
   const say = (line: string) => {
     log(line);
@@ -67,40 +62,51 @@ async function serve(orders: KeeperOrders, place: KeeperPlace, holders: Holders)
     await createCluster(orders.dataDir, orders.account, binaries);
   }
   const host = makePostgresSocketFolder(place.socketFolder, orders.account);
-  let failures = 0;
-  // Somebody may come while it stops for want of anybody: then it starts again.
+  const outage = new Outage(logFile(orders.dataDir));
+  // A new process may connect while PostgreSQL stops because its last client left: then it starts again.
   while (!holders.gone) {
     if (!isNewest(keeperFolder(orders.dataDir), place.registration)) return log('another keeper has taken over');
-    await endOrphan(cluster, host, say);
     const startedAt = Date.now();
-    const postmaster = start(orders, binaries, host);
-    let wanted = true;
-    void postmaster.ready.then((isReady) => {
-      if (isReady && wanted) holders.announce({ kind: 'ready', host, port });
+    const how = await runPostgres(orders, binaries, host, holders, outage, say).catch((error: unknown) => {
+      if (!outage.mayEnd) throw error;
+      return error instanceof Error ? error.message : String(error);
     });
-    // Looked at again each time: somebody may have come between the last one's leaving and now.
-    while (!holders.gone && postmaster.isRunning()) await Promise.race([holders.allGone(), postmaster.ended]);
-    wanted = false;
-    holders.announce(undefined);
-    if (holders.gone) {
-      await postmaster.stop();
-      holders.dismissReleased();
-      failures = 0;
-      continue;
-    }
-    failures = Date.now() - startedAt < quickFailureMs ? failures + 1 : 1;
-    const how = await postmaster.ended;
-    const pauseMs = pausesMs[failures - 1];
-    if (pauseMs === undefined) {
-      const end = lastLines(logFile(orders.dataDir), 5);
-      throw new EmbeddedDatabaseError(
-        'start_failed',
-        `PostgreSQL does not stay up (${how}); the end of ${logFile(orders.dataDir)}:\n${end}`,
-      );
-    }
-    say(`PostgreSQL has ended (${how}): starting it again in ${pauseMs} ms`);
-    await sleep(pauseMs);
+    if (how === undefined) continue;
+    const { pauseMs, report } = outage.failed(how, startedAt);
+    if (report !== undefined) say(report);
+    if (outage.isLong) holders.refuseNewcomers({ kind: 'failed', code: 'start_failed', message: outage.message(how) });
+    const patience = new AbortController();
+    await Promise.race([holders.allGone(), sleep(pauseMs, undefined, patience).catch(() => {})]);
+    patience.abort();
   }
+}
+
+/** Runs PostgreSQL once. Resolves with how it ended, or with undefined when it was stopped because nobody holds a lease. */
+async function runPostgres(
+  orders: KeeperOrders,
+  binaries: Binaries,
+  host: string,
+  holders: Holders,
+  outage: Outage,
+  say: (line: string) => void,
+): Promise<string | undefined> {
+  await endOrphan(clusterFolder(orders.dataDir), host, say);
+  const postmaster = start(orders, binaries, host);
+  let wanted = true;
+  void postmaster.ready.then((isReady) => {
+    if (!isReady || !wanted) return;
+    outage.mayEnd = true;
+    holders.announce({ kind: 'ready', host, port });
+  });
+  // Looked at again each time: somebody may have come between the last one's leaving and now.
+  while (!holders.gone && postmaster.isRunning()) await Promise.race([holders.allGone(), postmaster.ended]);
+  wanted = false;
+  if (!outage.isLong) holders.announce(undefined);
+  if (!holders.gone) return postmaster.ended;
+  await postmaster.stop();
+  holders.dismissReleased();
+  outage.over();
+  return undefined;
 }
 
 function start(orders: KeeperOrders, binaries: Binaries, socketFolder: string): Postmaster {
@@ -115,7 +121,7 @@ function start(orders: KeeperOrders, binaries: Binaries, socketFolder: string): 
 }
 
 function log(line: string): void {
-  console.log(`${new Date().toISOString()} [${process.pid}] keeper: ${line}`);
+  writeLogLine(`${new Date().toISOString()} [${process.pid}] keeper: ${line}`);
 }
 
 try {
@@ -123,5 +129,6 @@ try {
 } catch (error) {
   // Before it could listen: whoever started it reads this at the end of the log.
   log(`cannot start: ${error instanceof EmbeddedDatabaseError ? error.message : error instanceof Error ? error.stack : error}`);
-  process.exitCode = 1;
+  // The socket is open already when the registration fails. With `exitCode` alone it would keep this process for ever, unreachable.
+  process.exit(1);
 }

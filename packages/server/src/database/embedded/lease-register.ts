@@ -14,7 +14,7 @@ import { errno } from './embedded-database-error.ts';
  */
 export interface Registration {
   readonly number: number;
-  /** Undefined if it came with the copy of another data folder, whose keeper is none of ours. */
+  /** Undefined if its keeper cannot be alive: the entry came with the copy of another data folder, or was lost in a crash. */
   readonly socketPath: string | undefined;
 }
 
@@ -28,16 +28,30 @@ interface Entry {
 
 /** The keeper that registered last, alive or dead. */
 export function newestRegistration(keeperDir: string): Registration | undefined {
+  let missing = 0;
   for (;;) {
     const number = Math.max(0, ...registeredNumbers(keeperDir));
     if (number === 0) return undefined;
+    // A folder that is still there without its file lost it when the machine went down, and its keeper ended with the machine.
+    if (number === missing) return { number, socketPath: undefined };
     try {
-      const entry = JSON.parse(readFileSync(join(keeperDir, `lease-${number}`, 'keeper.json'), 'utf8')) as Entry;
-      return { number, socketPath: entry.folder === identityOf(keeperDir) ? resolve(keeperDir, entry.socket) : undefined };
+      return { number, socketPath: socketOf(keeperDir, readFileSync(join(keeperDir, `lease-${number}`, 'keeper.json'), 'utf8')) };
     } catch (error) {
-      // Superseded and removed between the two looks: look again.
       if (errno(error) !== 'ENOENT') throw error;
+      // Most likely superseded and removed between the two calls: look again.
+      missing = number;
     }
+  }
+}
+
+/** The socket that an entry names. A file that lost its content when the machine went down names none. */
+function socketOf(keeperDir: string, text: string): string | undefined {
+  try {
+    const entry = JSON.parse(text) as Entry;
+    return entry.folder === identityOf(keeperDir) ? resolve(keeperDir, entry.socket) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }
 
@@ -69,6 +83,7 @@ export function register(keeperDir: string, socketPath: string, dead: Registrati
     renameSync(prepared, join(keeperDir, `lease-${number}`));
   } catch (error) {
     rmSync(prepared, { recursive: true, force: true });
+    // ENOTEMPTY, EEXIST, ENOENT: another keeper registered the number, or cleared this candidate away.
     if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(errno(error) ?? '')) return undefined;
     throw error;
   }

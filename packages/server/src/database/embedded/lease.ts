@@ -25,18 +25,32 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** Joins the keeper of the folder, or starts one; resolves when PostgreSQL takes connections. */
+/** A keeper that was started and is no longer wanted gets this long until it can be asked to end. */
+const cancelPatienceMs = 3_000;
+
+/**
+ * Joins the keeper of the folder, or starts one; resolves when PostgreSQL takes connections.
+ * @param cancelled ends the wait: the keeper is asked to end first, so that no process is left behind. The promise then rejects.
+ */
 export async function takeLease(
   folder: DataFolder,
   orders: Omit<KeeperOrders, 'dataDir' | 'account'>,
   say: (line: string) => void,
+  cancelled: AbortSignal = new AbortController().signal,
 ): Promise<Lease> {
   let failures = 0;
   let starting: Promise<void> | undefined;
+  let endAt = Number.POSITIVE_INFINITY;
   for (;;) {
     const socket = await connectToKeeper(folder.dataDir);
-    const lease = socket === undefined ? undefined : await becomeHolder(socket, say);
+    const lease = socket === undefined ? undefined : await becomeHolder(socket, say, cancelled);
     if (lease !== undefined) return lease;
+    if (cancelled.aborted) {
+      endAt = Math.min(endAt, Date.now() + cancelPatienceMs);
+      if (starting === undefined || Date.now() >= endAt) throw cancelled.reason;
+      await Promise.race([starting, sleep(pollMs)]);
+      continue;
+    }
     if (failures >= triesWithoutKeeper) {
       const log = logFile(folder.dataDir);
       throw new EmbeddedDatabaseError(
@@ -63,11 +77,17 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
   }
 }
 
-/** Waits until the keeper is ready; undefined if it goes away before, as one does that was just stopping. */
-function becomeHolder(socket: Socket, say: (line: string) => void): Promise<Lease | undefined> {
+/** Waits until the keeper is ready; undefined if it goes away before, as one does that was just stopping, or is let go. */
+function becomeHolder(socket: Socket, say: (line: string) => void, cancelled: AbortSignal): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {
     const lost = new Promise<void>((gone) => socket.once('close', () => gone()));
-    void lost.then(() => resolve(undefined));
+    const cancel = () => void release();
+    void lost.then(() => {
+      cancelled.removeEventListener('abort', cancel);
+      resolve(undefined);
+    });
+    if (cancelled.aborted) cancel();
+    else cancelled.addEventListener('abort', cancel);
     socket.on('error', () => {});
     hearKeeper(socket, (message) => {
       if (message.kind === 'say') say(message.line);
@@ -75,8 +95,9 @@ function becomeHolder(socket: Socket, say: (line: string) => void): Promise<Leas
         socket.destroy();
         reject(new EmbeddedDatabaseError(message.code, message.message));
       } else {
-        // The lease must not keep a process alive that has nothing else to do.
-        socket.unref();
+        // From now on its holder releases it. The lease must not keep a process alive that has nothing else to do.
+        cancelled.removeEventListener('abort', cancel);
+        if (!cancelled.aborted) socket.unref();
         resolve({ host: message.host, port: message.port, lost, release });
       }
     });

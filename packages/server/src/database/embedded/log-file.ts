@@ -8,9 +8,10 @@ import {
   readFileSync,
   statSync,
   truncateSync,
+  writeSync,
 } from 'node:fs';
 import type { Account } from './database-account.ts';
-import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
+import { EmbeddedDatabaseError, errno, remedyFor } from './embedded-database-error.ts';
 
 const largestLogBytes = 16 * 1024 * 1024;
 
@@ -22,7 +23,21 @@ export function openLog(path: string, owner: Account): number {
     if (fstatSync(descriptor).uid !== owner.uid) fchownSync(descriptor, owner.uid, owner.gid);
     return descriptor;
   } catch (error) {
-    throw new EmbeddedDatabaseError('foreign_folder', `the log ${path} cannot be written (${errno(error)}): remove it`);
+    const code = errno(error);
+    const remedy = code === 'ELOOP' || code === 'EISDIR' ? 'it must be a regular file: remove it' : remedyFor(path, code);
+    throw new EmbeddedDatabaseError('foreign_folder', `the log ${path} cannot be written (${code}): ${remedy}`);
+  }
+}
+
+/**
+ * Writes a line to standard output, which is the log. A line that does not fit on a full disk is dropped: unlike `console.log`, which
+ * never writes again after one failure, the next line is tried.
+ */
+export function writeLogLine(line: string): void {
+  try {
+    writeSync(1, `${line}\n`);
+  } catch {
+    // The log must not end the process that keeps the database.
   }
 }
 

@@ -1,0 +1,176 @@
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterEach, expect, describe as group } from 'vitest';
+import { acquireEmbeddedDatabase, type ConnectionSettings } from '../src/database/embedded/embedded-database.ts';
+import { openPool } from '../src/database/pool.ts';
+import { Callers } from './fixtures/callers.ts';
+import { countProcesses, killAll, processesOf, until } from './fixtures/embedded-database-processes.ts';
+import { expectStopped, query, test } from './fixtures/embedded-database-world.ts';
+import { expectKept } from './fixtures/records.ts';
+import { newKey, run, ServerProcess } from './fixtures/server-process.ts';
+import { SmallDisk } from './fixtures/small-disk.ts';
+
+/** What is promised, in milliseconds: back after there is space, and ended after SIGTERM. */
+const BACK_MS = 10_000;
+const STOP_MS = 5_000;
+
+/** Keeps every keeper from starting a PostgreSQL: it cannot write the access rules. Works for every user, without a file system of its own. */
+class Obstacle {
+  readonly #path: string;
+
+  constructor(dataDir: string) {
+    this.#path = join(dataDir, 'keeper', 'pg_hba.conf.new');
+    mkdirSync(this.#path);
+  }
+
+  remove(): void {
+    rmdirSync(this.#path);
+  }
+}
+
+group('a PostgreSQL that cannot be started for a while', () => {
+  const answers = (database: ConnectionSettings) => () =>
+    query(database, 'SELECT value FROM kept').then(
+      () => true,
+      () => false,
+    );
+
+  test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
+    'is back when the obstacle is gone, however long it lasted: %s had died',
+    { timeout: 120_000 },
+    async (who, { world }) => {
+      const dataDir = world.newDataDir();
+      const said: string[] = [];
+      const database = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+      await query(database.owner, 'CREATE TABLE kept AS SELECT 1 AS value');
+      const obstacle = new Obstacle(dataDir);
+      const { keepers, postmasters } = processesOf(dataDir);
+      killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
+      await until('it has given up quick tries', () => /trying again/.test(said.join('\n')));
+      await sleep(3_000);
+      // Somebody else is told what is wrong instead of waiting.
+      await expect(acquireEmbeddedDatabase({ dataDir, say: () => {} })).rejects.toMatchObject({
+        message: expect.stringMatching(/EISDIR/),
+      });
+      obstacle.remove();
+      const removedAt = Date.now();
+      await until('it answers again', answers(database.owner));
+      expect(Date.now() - removedAt).toBeLessThan(BACK_MS);
+      expect(said.filter((line) => line.includes('trying again')).length).toBeLessThan(4);
+      await database.release();
+      await expectStopped(dataDir);
+    },
+  );
+
+  test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
+    'is let go at once, and nothing is left running: %s had died',
+    { timeout: 120_000 },
+    async (who, { world }) => {
+      const dataDir = world.newDataDir();
+      const said: string[] = [];
+      const database = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+      const obstacle = new Obstacle(dataDir);
+      const { keepers, postmasters } = processesOf(dataDir);
+      killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
+      await until('it is down', () => /trying again/.test(said.join('\n')));
+      const startedAt = Date.now();
+      await database.release();
+      await until('nothing runs', () => countProcesses(dataDir) === 0);
+      expect(Date.now() - startedAt).toBeLessThan(STOP_MS);
+      obstacle.remove();
+    },
+  );
+});
+
+/** Where no file system can be mounted, the obstacle above stands for the full disk. */
+const mayMount = (() => {
+  const disk = SmallDisk.mount(1);
+  disk?.unmount();
+  return disk !== undefined;
+})();
+
+group.runIf(mayMount)('a disk that is full', () => {
+  let disk: SmallDisk | undefined;
+  let filling: NodeJS.Timeout | undefined;
+  afterEach(async () => {
+    clearInterval(filling);
+    if (disk === undefined) return;
+    const { keepers, postmasters } = processesOf(disk.dataDir);
+    killAll(...keepers, ...postmasters);
+    disk.unmount();
+    disk = undefined;
+  });
+
+  /** Fills the disk behind the back of the server, until its PostgreSQL has died of it. */
+  async function fillUntilDead(disk: SmallDisk, superuser: pg.Client): Promise<void> {
+    filling = setInterval(() => disk.fill(), 10);
+    const [first] = processesOf(disk.dataDir).postmasters;
+    // Every switch needs another file of the write-ahead log.
+    for (let alive = true; alive; ) {
+      const written = superuser.query(`SELECT pg_logical_emit_message(false, 'x', repeat('x', 9000000)), pg_switch_wal()`);
+      alive = await written.then(
+        () => true,
+        () => false,
+      );
+    }
+    await until('PostgreSQL has died', () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pid === first?.pid));
+  }
+
+  async function superuserOf({ dataDir }: SmallDisk): Promise<pg.Client> {
+    const host = join(dataDir, 'keeper', 'socket');
+    const client = new pg.Client({ host, port: 5432, user: 'countersign_superuser', database: 'countersign' });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  test('and has ended PostgreSQL: service is back within ten seconds of space, nothing acknowledged is lost, and SIGTERM meanwhile ends all', {
+    timeout: 180_000,
+  }, async () => {
+    disk = SmallDisk.mount(400)!;
+    const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
+    const { tenantId, key } = await newKey(environment, 'acme');
+    const server = await ServerProcess.start(environment);
+    const callers = new Callers({ url: server.url, key }, 8);
+    await until('the callers are under way', () => callers.acknowledged.length >= 64);
+    await fillUntilDead(disk, await superuserOf(disk));
+    const refused = callers.unavailable;
+    await until('the callers hear of it', () => callers.unavailable >= refused + 32);
+    await sleep(3_000);
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+
+    clearInterval(filling);
+    disk.free();
+    const [freedAt, before] = [Date.now(), callers.acknowledged.length];
+    await until('the server has recovered', () => callers.acknowledged.length >= before + 16);
+    expect(Date.now() - freedAt).toBeLessThan(BACK_MS);
+    await callers.stop();
+    expect(callers.faults).toEqual([]);
+    const superuser = await superuserOf(disk);
+    const pool = openPool(
+      { host: join(disk.dataDir, 'keeper', 'socket'), port: 5432, user: 'countersign_superuser', database: 'countersign' },
+      { size: 2, name: 'test' },
+    );
+    await expectKept(pool, tenantId, callers.acknowledged);
+    await pool.end();
+    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+
+    await fillUntilDead(disk, superuser);
+    // Without its keeper too, so that the next one meets the full disk when it registers.
+    killAll(...processesOf(disk.dataDir).keepers);
+    await sleep(2_000);
+    const toldAt = Date.now();
+    expect(await server.end('SIGTERM')).toBe(0);
+    await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+    expect(Date.now() - toldAt).toBeLessThan(STOP_MS);
+
+    clearInterval(filling);
+    disk.free();
+    const again = await ServerProcess.start(environment);
+    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+    expect(await again.end('SIGTERM')).toBe(0);
+    await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+  });
+});
