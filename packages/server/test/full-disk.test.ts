@@ -1,4 +1,4 @@
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -9,7 +9,7 @@ import { Callers } from './fixtures/callers.ts';
 import { countProcesses, killAll, processesOf, until } from './fixtures/embedded-database-processes.ts';
 import { expectStopped, query, test } from './fixtures/embedded-database-world.ts';
 import { expectKept } from './fixtures/records.ts';
-import { newKey, run, ServerProcess } from './fixtures/server-process.ts';
+import { CommandProcess, newKey, run, ServerProcess } from './fixtures/server-process.ts';
 import { SmallDisk } from './fixtures/small-disk.ts';
 
 /** What is promised, in milliseconds: back after there is space, and ended after SIGTERM. */
@@ -82,6 +82,23 @@ group('a PostgreSQL that cannot be started for a while', () => {
       obstacle.remove();
     },
   );
+});
+
+group('a registration that a crash of the machine left without its content', () => {
+  const lose = {
+    'an empty file': (file: string) => writeFileSync(file, ''),
+    'a folder without its file': (file: string) => rmSync(file),
+  };
+  test.for(Object.keys(lose) as (keyof typeof lose)[])('counts as dead: %s', { timeout: 60_000 }, async (how, { world }) => {
+    const dataDir = world.newDataDir();
+    await (await acquireEmbeddedDatabase({ dataDir, say: () => {} })).release();
+    await expectStopped(dataDir);
+    const newest = readdirSync(join(dataDir, 'keeper')).find((name) => /^lease-\d+$/.test(name))!;
+    lose[how](join(dataDir, 'keeper', newest, 'keeper.json'));
+    const database = await acquireEmbeddedDatabase({ dataDir, say: () => {} });
+    expect(await query(database.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await database.release();
+  });
 });
 
 /** Where no file system can be mounted, the obstacle above stands for the full disk. */
@@ -172,5 +189,19 @@ group.runIf(mayMount)('a disk that is full', () => {
     expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
     expect(await again.end('SIGTERM')).toBe(0);
     await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+  });
+
+  test('or read-only is named with what to do, and nobody is told to remove anything', { timeout: 60_000 }, async () => {
+    disk = SmallDisk.mount(400)!;
+    const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
+    await run(['workspace', 'create', '--name', 'acme'], environment);
+    await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+    disk.makeReadOnly();
+    const command = new CommandProcess(['workspace', 'list'], environment);
+    expect([await command.ended, command.stderr]).toEqual([
+      8,
+      expect.stringMatching(/\(EROFS\): [^\n]*read-only: mount it writable/),
+    ]);
+    expect(command.stderr).not.toContain('remove it');
   });
 });
