@@ -207,6 +207,8 @@ async function postRaw(
   });
   asking.end(body);
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  // A refused body is read and dropped up to a bound: its sender may be cut off once it has the answer.
+  asking.on('error', () => undefined);
   answer.resume();
   await once(answer, 'end');
   return { status: answer.statusCode!, headers: answer.headers };

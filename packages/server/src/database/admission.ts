@@ -4,6 +4,9 @@ import { unavailable } from '../api-error.ts';
 const ALONE = 0.75;
 const TOGETHER = 0.9;
 const LITTLE = 0.05;
+/** What bodies of unknown length may fill together, and up to where a new one may start, so that those under way have room to grow. */
+const GROWING = 0.5;
+const GROWING_START = 0.25;
 
 /**
  * Bounds the bytes that wait or are being read, and shares them fairly between tenants: one tenant may fill three quarters
@@ -13,6 +16,7 @@ const LITTLE = 0.05;
 export class Admission {
   readonly bytesMax: number;
   #used = 0;
+  #growing = 0;
   readonly #usedBy = new Map<string, number>();
 
   constructor(bytesMax: number) {
@@ -45,6 +49,24 @@ export class Admission {
     const room = held + bytes <= this.bytesMax * LITTLE ? this.bytesMax : this.bytesMax * TOGETHER;
     if (this.#used + bytes > room) return true;
     return held + bytes > share && this.#used + bytes > this.bytesMax / 2;
+  }
+
+  /**
+   * Takes in bytes of something whose full size is unknown, or throws 503: the start of it, or its growth. Starts are refused earlier than
+   * growth: what is under way is finished before more is begun.
+   */
+  enterGrowing(tenantId: string, bytes: number, stage: 'start' | 'growth'): void {
+    const part = stage === 'start' ? GROWING_START : GROWING;
+    if (this.#growing > 0 && this.#growing + bytes > this.bytesMax * part)
+      throw unavailable('no room for more of unknown length');
+    this.enter(tenantId, bytes);
+    this.#growing += bytes;
+  }
+
+  /** Lets go of bytes that `enterGrowing` took in. */
+  leaveGrowing(tenantId: string, bytes: number): void {
+    this.leave(tenantId, bytes);
+    this.#growing -= bytes;
   }
 
   /** Lets the bytes go. */

@@ -92,30 +92,40 @@ function answerOnSocket(socket: Duplex, answer: ApiError): void {
   closeInTime(socket);
 }
 
-function closeInTime(socket: Duplex): void {
+function closeInTime(socket: Duplex, patienceMs = CLOSING_MS_MAX): void {
   socket.end();
-  const cut = setTimeout(() => socket.destroy(), CLOSING_MS_MAX).unref();
+  const cut = setTimeout(() => socket.destroy(), patienceMs).unref();
   socket.once('close', () => clearTimeout(cut));
 }
 
-/** Bytes of an unread body that are still swallowed, so that the sender gets to read why it was refused. */
-const LINGER_BYTES_MAX = 128 * 1024 * 1024;
+/** Bytes of an unread body that are still read and dropped, so that the sender gets to read why it was refused. */
+const LINGER_BYTES_MAX = 64 * 1024 * 1024;
 const LINGER_MS_MAX = 10_000;
+/** Connections that linger at once. Beyond it, a connection ends with its answer, and its sender may not get to read that. */
+const LINGERING_MAX = 256;
+
+let lingering = 0;
 
 /**
- * Swallows what is left of a refused body. Closing a connection that is still being written to makes the sender lose the answer;
- * reading forever would let it hold us: so up to a bound in bytes and time.
+ * Reads and drops the rest of a refused body. Closing a connection that is still being written to makes the sender lose the answer;
+ * reading forever would let it hold the server. So this is bounded in bytes, in time and in the number of connections.
  */
-export function swallowRest(request: FastifyRequest): void {
-  const { raw } = request;
+export function swallowRest({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
+  const { socket } = raw;
+  // Node calls this when the answer of a `Connection: close` is written. It would end both directions while the sender still writes.
+  if (lingering < LINGERING_MAX) socket.destroySoon = () => closeInTime(socket, LINGER_MS_MAX);
+  lingering += 1;
   let bytes = 0;
   const deadline = setTimeout(() => raw.destroy(), LINGER_MS_MAX).unref();
   raw.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > LINGER_BYTES_MAX) raw.destroy();
   });
-  raw.once('close', () => clearTimeout(deadline));
+  raw.once('close', () => {
+    lingering -= 1;
+    clearTimeout(deadline);
+  });
   raw.on('error', () => undefined);
   raw.resume();
 }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
 import { ApiError } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
+import { type BodyReservation, reserveDeclared, reserveGrowing } from './body-reservation.ts';
 
 /** Media type and encoding of a request; anything but JSON, plain or gzip or deflate, is a 415 before a byte is read. */
 export function checkMediaType({ headers }: IncomingMessage): 'identity' | 'gzip' | 'deflate' {
@@ -34,37 +35,68 @@ export interface ReadingLimits {
 }
 
 /**
- * Reads a body up to its limit, decompressed. What is read counts against the admission; the caller calls `leave` when the request
- * is over. A compressed body is refused at the first byte past the limit: a bomb is never unpacked further than that.
+ * Reads a body up to its limit, decompressed. Its room is taken from the admission before a byte is read; the caller calls `leave` when
+ * the request is over. A compressed body is refused at the first byte past the limit: a bomb is never unpacked further than that.
  */
 export async function readBody(
   request: IncomingMessage,
   limits: ReadingLimits,
 ): Promise<{ document: Buffer; leave: () => void }> {
   const encoding = checkMediaType(request);
-  if (encoding === 'identity' && Number(request.headers['content-length'] ?? 0) > limits.bytesMax)
-    throw tooLarge(limits.bytesMax);
-  let admitted = 0;
-  const leave = () => {
-    limits.admission.leave(limits.tenantId, admitted);
-    admitted = 0;
-  };
+  const length = declaredBytes(request);
+  if (encoding === 'identity' && length !== undefined && length > limits.bytesMax) throw tooLarge(limits.bytesMax);
+  const reservation = reserve(request, limits, encoding === 'identity' ? { length } : { compressedBytes: length });
+  let taken = 0;
   const chunks: Buffer[] = [];
   const take = (chunk: Buffer) => {
-    if (admitted + chunk.length > limits.bytesMax) throw tooLarge(limits.bytesMax);
-    limits.admission.enter(limits.tenantId, chunk.length);
-    admitted += chunk.length;
+    taken += chunk.length;
+    if (taken > limits.bytesMax) throw tooLarge(limits.bytesMax);
+    reservation.cover(taken);
     chunks.push(chunk);
   };
   try {
     if (encoding === 'identity' && request.complete && !request.destroyed) readArrived(request, take);
     else for await (const chunk of decompressed(request, encoding)) take(chunk);
-    return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, admitted), leave };
+    return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, taken), leave: reservation.release };
   } catch (error) {
-    leave();
+    reservation.release();
     // A sender that broke off gets no answer any more; it is its fault and not ours, in the log and in the metrics.
-    throw error instanceof ApiError || !request.destroyed || request.complete ? error : new ApiError('bad_request');
+    throw error instanceof ApiError || !request.destroyed || request.complete
+      ? closingWhereUnread(request, error)
+      : new ApiError('bad_request');
   }
+}
+
+/** The declared length of the body on the wire; undefined where it is chunked. */
+function declaredBytes({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** Reserves the body's room, or refuses it before a byte of it is read. */
+function reserve(
+  request: IncomingMessage,
+  { admission, tenantId, bytesMax }: ReadingLimits,
+  { length, compressedBytes }: { length?: number | undefined; compressedBytes?: number | undefined },
+): BodyReservation {
+  try {
+    return length === undefined
+      ? reserveGrowing(admission, tenantId, { bytesMax, compressedBytes })
+      : reserveDeclared(admission, tenantId, length);
+  } catch (error) {
+    throw closingWhereUnread(request, error);
+  }
+}
+
+/** A rest that is no longer than this is read and dropped, and the connection stays. */
+const DROPPED_BYTES_MAX = 64 * 1024;
+
+/** A body that is refused for lack of room ends its connection, unless the rest of it is short: swallowing it all would be work for nothing. */
+function closingWhereUnread(request: IncomingMessage, error: unknown): unknown {
+  if (!(error instanceof ApiError) || error.code !== 'unavailable' || request.complete) return error;
+  const length = declaredBytes(request);
+  if (length === undefined || length > DROPPED_BYTES_MAX) error.headers.Connection = 'close';
+  return error;
 }
 
 /** Most bodies are here, whole, by the time their key has been looked up; an async iterator would cost more than all the rest. */
