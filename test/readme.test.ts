@@ -1,10 +1,33 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '../packages/server/src/config.ts';
 import { EXIT_CODES } from '../packages/server/src/exit-codes.ts';
 
+const root = fileURLToPath(new URL('../', import.meta.url));
 const textOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 const readme = textOf('README.md');
+
+/** Every tracked text in which a person or a job finds a command to run. */
+const texts = execFileSync('git', ['ls-files', '*.md', '*.yml', '*.ts', '*.tsx', '*.sh'], { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter((path) => path !== '' && !path.startsWith('test/'));
+
+describe('no command asks a registry for an unpublished package', () => {
+  // npx looks a name up in the registry when no package of that name is installed, and anybody could register ours.
+  const ASKS_A_REGISTRY = /npx (?![^\n]*--package=)(?!--no )[^\n]*(?:@countersign\/|countersign)/;
+
+  test('in any text of the repository', () => {
+    const offers = texts.flatMap((path) =>
+      textOf(path)
+        .split('\n')
+        .filter((line) => ASKS_A_REGISTRY.test(line) && !line.includes('`npx countersign'))
+        .map((line) => `${path}: ${line}`),
+    );
+    expect(offers).toEqual([]);
+  });
+});
 
 describe('the README says what is true', () => {
   test('its configuration table is the one that the server reads', () => {
@@ -29,10 +52,9 @@ describe('the README says what is true', () => {
     'examples/ci/github.yml',
     'examples/ci/gitlab.yml',
     'action.yml',
-  ])('%s names a package as a registry would have it, and says that none has it yet', (path) => {
-    const text = textOf(path);
-    expect(text).toMatch(/(install |npx [^\n]*|['"])@countersign\//);
-    expect(text).toMatch(/not published yet/i);
+  ])('%s names its package and says that it is not published yet', (path) => {
+    expect(textOf(path)).toMatch(/@countersign\/(client|server)/);
+    expect(textOf(path)).toMatch(/not\s+published\s+yet/i);
   });
 
   test.each(['packages/client/README.md', 'packages/server/README.md'])(

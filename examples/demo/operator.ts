@@ -30,7 +30,7 @@ export class Operator {
 
   /** Runs one command and tells it; returns its standard output without the line's end. */
   async run(args: string[], { show, code = 0 }: Telling = {}): Promise<string> {
-    this.#narrator.act(`$ npx countersign-server ${args.map(quoted).join(' ')}`);
+    this.#narrator.act(`$ bin/countersign-server ${args.map(quoted).join(' ')}`);
     const ended = await run(process.execPath, [COMMAND, ...args]);
     const stdout = ended.stdout.trimEnd();
     const said = lastLine(ended.stderr);

@@ -3,24 +3,23 @@ import type { Message } from '@countersign/core/contract/message';
 import type { Span, Trace } from '@countersign/core/contract/trace';
 import { NotPublishedRuns, type PublishedMessage, type PublishedRun, type PublishedToolCall } from './published-runs.ts';
 
-/** The agent that all runs are of. */
-export const AGENT_NAME = 'tau-airline-gpt-4o';
-const MODEL = 'gpt-4o';
+/** The name of the agent that played all runs of a file with this model. */
+export const agentNameOf = (model: string): string => `tau-airline-${model}`;
 
-/** The name of a run that never changes, so that importing it again finds it again. */
-export const traceIdOf = ({ task_id, trial }: PublishedRun): string =>
-  `tau-bench-airline-${MODEL}-task-${task_id}-trial-${trial}`;
+/** The trace id of a run. It is the same on every import, so a second import finds the first one's traces. */
+export const traceIdOf = ({ task_id, trial }: PublishedRun, model: string): string =>
+  `tau-bench-airline-${model}-task-${task_id}-trial-${trial}`;
 
 /**
  * A published run as a trace. It says what the file says and no more: the file holds no times, token counts or costs, so the trace
  * has none. Nothing is lost either: the `messages` of the llm spans, one after the other, and then `closing_messages` are `traj`.
  */
-export function toTrace(run: PublishedRun): Trace {
+export function toTrace(run: PublishedRun, model: string): Trace {
   const { instruction, actions } = run.info?.task ?? {};
-  const { spans, closing } = toSpans(run);
+  const { spans, closing } = toSpans(run, model);
   return {
-    trace_id: traceIdOf(run),
-    agent_name: AGENT_NAME,
+    trace_id: traceIdOf(run, model),
+    agent_name: agentNameOf(model),
     outcome: run.reward === 1 ? 'success' : 'failure',
     ...(instruction === undefined ? {} : { detail: instruction }),
     metadata: {
@@ -35,15 +34,15 @@ export function toTrace(run: PublishedRun): Trace {
 }
 
 /** Each assistant message as an llm span, followed by a tool span for each call that it makes; and what was said after the last one. */
-function toSpans(run: PublishedRun): { spans: Span[]; closing: Message[] } {
+function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Message[] } {
   const spans: Span[] = [];
   let unread: PublishedMessage[] = [];
   run.traj.forEach((message, position) => {
     unread.push(message);
     if (message.role !== 'assistant') return;
-    const llm = llmSpan(position, unread);
+    const llm = llmSpan(position, unread, model);
     const calls = message.tool_calls ?? [];
-    const answers = answersTo(calls, run, position);
+    const answers = answersTo(calls, run, position, model);
     spans.push(llm, ...calls.map((call, number) => toolSpan(llm.span_id, number, call, answers[number]!)));
     unread = [];
   });
@@ -54,11 +53,11 @@ function toSpans(run: PublishedRun): { spans: Span[]; closing: Message[] } {
  * One call of the model. Its messages are what the model had not seen before (the system's and the customer's words, the answers of
  * tools) and last what it said: the whole context of every call would repeat the conversation in each span.
  */
-const llmSpan = (position: number, messages: PublishedMessage[]): Span => ({
+const llmSpan = (position: number, messages: PublishedMessage[], model: string): Span => ({
   span_id: `message-${position}`,
   kind: 'llm',
   name: 'assistant',
-  model: MODEL,
+  model,
   messages: messages.map(toMessage),
 });
 
@@ -80,13 +79,14 @@ function toolSpan(parent: string, number: number, call: PublishedToolCall, answe
 }
 
 /** The answers to a message's calls: the tool messages right behind it, each found by the id of its call. */
-function answersTo(calls: readonly PublishedToolCall[], run: PublishedRun, position: number): PublishedMessage[] {
+function answersTo(calls: readonly PublishedToolCall[], run: PublishedRun, position: number, model: string): PublishedMessage[] {
   const behind = run.traj.slice(position + 1);
   const end = behind.findIndex(({ role }) => role !== 'tool');
   const answers = end === -1 ? behind : behind.slice(0, end);
   return calls.map(({ id, function: { name } }) => {
     const index = answers.findIndex(({ tool_call_id }) => tool_call_id === id);
-    if (index === -1) throw new NotPublishedRuns(`${traceIdOf(run)}: message ${position} calls ${name}, and nothing answers`);
+    if (index === -1)
+      throw new NotPublishedRuns(`${traceIdOf(run, model)}: message ${position} calls ${name}, and nothing answers`);
     return answers.splice(index, 1)[0]!;
   });
 }
@@ -110,16 +110,17 @@ function jsonOrText(text: string): unknown {
 }
 
 /** One evaluation for each trial, and last one over all of them: the last one recorded is the one that the gate looks at. */
-export function toEvaluations(runs: readonly PublishedRun[]): Evaluation[] {
+export function toEvaluations(runs: readonly PublishedRun[], model: string): Evaluation[] {
   const trials = [...new Set(runs.map(({ trial }) => trial))].sort((left, right) => left - right);
   return [
     ...trials.map((trial) =>
       evaluation(
         `trial ${trial}`,
         runs.filter((run) => run.trial === trial),
+        model,
       ),
     ),
-    evaluation(`all ${trials.length} trials`, runs),
+    evaluation(`all ${trials.length} trials`, runs, model),
   ];
 }
 
@@ -127,11 +128,11 @@ export function toEvaluations(runs: readonly PublishedRun[]): Evaluation[] {
  * `passing`, because the evaluation itself went well: every run was carried out and graded, and τ-bench sets no rate to reach.
  * Whether the rate is enough is not for whoever measured it to say, but for the gate and its threshold.
  */
-function evaluation(which: string, runs: readonly PublishedRun[]): Evaluation {
+function evaluation(which: string, runs: readonly PublishedRun[], model: string): Evaluation {
   const passed = runs.filter(({ reward }) => reward === 1).length;
   return {
     name: `tau-bench airline, ${which}`,
-    agent_name: AGENT_NAME,
+    agent_name: agentNameOf(model),
     category: 'tau-bench',
     status: 'passing',
     pass_rate: (100 * passed) / runs.length,

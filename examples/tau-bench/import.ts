@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Trace } from '@countersign/core/contract/trace';
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
-import { AGENT_NAME, toEvaluations, toTrace } from './convert.ts';
+import { agentNameOf, toEvaluations, toTrace } from './convert.ts';
 import { IngestClient, NotTaken } from './ingest-client.ts';
 import { NotPublishedRuns, type PublishedRun, readPublishedRuns } from './published-runs.ts';
 
-const USAGE = `Usage: COUNTERSIGN_API_KEY=aa_live_... sh scripts/run.sh examples/tau-bench/import.ts --file FILE [--url URL]
+const USAGE = `Usage: COUNTERSIGN_API_KEY=aa_live_... sh scripts/run.sh examples/tau-bench/import.ts [--file FILE] [--model MODEL] [--url URL]
 
-Imports the published runs of τ-bench's airline agent as traces and evaluations, and asks the gate about the agent.
+Imports runs of τ-bench's airline agent as traces and evaluations, and asks the gate about the agent.
 
-  --file FILE   gpt-4o-airline.json, as τ-bench publishes it
+  --file FILE   a file of runs as τ-bench publishes it, such as gpt-4o-airline.json (default: six short runs that we
+                wrote in the same format, sample-runs.json)
+  --model MODEL the model that played the runs (default gpt-4o with --file, else sample)
   --url URL     the server (default COUNTERSIGN_URL, else http://127.0.0.1 at COUNTERSIGN_PORT or 7300)
   --help        this text
 
@@ -23,14 +26,16 @@ not what is published; 4 the server cannot be reached or refused something.`;
 /** How many requests are under way at once. */
 const CONCURRENCY = 8;
 
+/** Six short runs of our own, in the format of the published file. */
+const SAMPLE = fileURLToPath(new URL('sample-runs.json', import.meta.url));
+
 /** The command line is wrong. */
 class WrongUse extends Error {}
 
 /** What was asked for. Undefined when it was help. */
-function readArguments(): { file: string; client: IngestClient } | undefined {
+function readArguments(): { file: string; model: string; client: IngestClient } | undefined {
   const values = parsedOptions();
   if (values.help) return undefined;
-  if (values.file === undefined) throw new WrongUse('--file is missing');
   if (!/^https?:\/\//.test(values.url) || !URL.canParse(values.url))
     throw new WrongUse('--url must be a URL that begins with http:// or https://');
   const url = new URL(values.url);
@@ -39,12 +44,14 @@ function readArguments(): { file: string; client: IngestClient } | undefined {
   if (key === '') throw new WrongUse('the environment variable COUNTERSIGN_API_KEY must hold an ingestion key');
   if (parseIngestionKey(key) === undefined)
     throw new WrongUse('COUNTERSIGN_API_KEY does not hold an ingestion key (aa_live_<12 hex digits>.<secret>)');
-  return { file: values.file, client: new IngestClient(url, key) };
+  const model = values.model ?? (values.file === undefined ? 'sample' : 'gpt-4o');
+  return { file: values.file ?? SAMPLE, model, client: new IngestClient(url, key) };
 }
 
 function parsedOptions() {
   const options = {
     file: { type: 'string' },
+    model: { type: 'string' },
     url: { type: 'string', default: process.env.COUNTERSIGN_URL || `http://127.0.0.1:${process.env.COUNTERSIGN_PORT || 7300}` },
     help: { type: 'boolean' },
   } as const;
@@ -67,8 +74,8 @@ function readRuns(file: string): PublishedRun[] {
 }
 
 /** Stores all runs, a few at a time, and says how many the server had already. */
-async function sendTraces(client: IngestClient, runs: readonly PublishedRun[]): Promise<void> {
-  const waiting = runs.map(toTrace);
+async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
+  const waiting = runs.map((run) => toTrace(run, model));
   let [replayed, spans] = [0, 0];
   const send = async (trace: Trace): Promise<void> => {
     const { body, replayed: again } = await client.post('api/public/traces', trace);
@@ -91,8 +98,8 @@ async function sendTraces(client: IngestClient, runs: readonly PublishedRun[]): 
 }
 
 /** One after the other: which one was recorded last decides what the gate looks at. */
-async function sendEvaluations(client: IngestClient, runs: readonly PublishedRun[]): Promise<void> {
-  for (const evaluation of toEvaluations(runs)) {
+async function sendEvaluations(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
+  for (const evaluation of toEvaluations(runs, model)) {
     const { replayed } = await client.post('api/public/evaluations', evaluation);
     say(`evaluation "${evaluation.name}": pass rate ${evaluation.pass_rate} %${replayed ? '; was there already' : ''}`);
   }
@@ -102,12 +109,11 @@ async function run(): Promise<void> {
   const asked = readArguments();
   if (asked === undefined) return void process.stdout.write(USAGE + '\n');
   const runs = readRuns(asked.file);
-  await sendTraces(asked.client, runs);
-  await sendEvaluations(asked.client, runs);
-  const { body: decision } = await asked.client.post('api/public/governance/promotion-check', { agent_name: AGENT_NAME });
-  say(
-    `the gate, asked about ${AGENT_NAME}: ${decision.allowed ? 'allowed' : 'blocked'}, ${decision.reason}. ${decision.message}`,
-  );
+  await sendTraces(asked.client, runs, asked.model);
+  await sendEvaluations(asked.client, runs, asked.model);
+  const agent = agentNameOf(asked.model);
+  const { body: decision } = await asked.client.post('api/public/governance/promotion-check', { agent_name: agent });
+  say(`the gate, asked about ${agent}: ${decision.allowed ? 'allowed' : 'blocked'}, ${decision.reason}. ${decision.message}`);
   process.stdout.write(JSON.stringify(decision, null, 2) + '\n');
 }
 

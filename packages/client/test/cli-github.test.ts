@@ -64,7 +64,7 @@ describe('action.yml', () => {
     const { status, stdout, outputs, summary } = await act({ agent: 'good', 'min-pass-rate': '90' });
     expect(status).toBe(0);
     expect(stdout).toContain('ALLOWED: good may be promoted');
-    for (const name of Object.keys(action.outputs)) expect([...outputs.keys()]).toContain(name);
+    expect([...outputs.keys()].toSorted()).toEqual(Object.keys(action.outputs).toSorted());
     expect(Object.fromEntries(outputs)).toMatchObject({
       allowed: 'true',
       outcome: 'allowed',
@@ -141,10 +141,23 @@ describe('action.yml', () => {
     expect((await act({ agent: 'good', integrity: found! })).status).toBe(0);
   }, 60_000);
 
-  test('fetches this version of the command, and puts no input into its script', () => {
-    expect(action.inputs.package.default).toBe(`@countersign/client@${VERSION}`);
+  test('a package that cannot be installed ends with 3, because nothing was decided', async () => {
+    const { status, stdout, outputs } = await act({ agent: 'good', package: join(world.place(), 'missing.tgz') });
+    expect([status, outputs.get('allowed')]).toEqual([3, undefined]);
+    expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
+  }, 60_000);
+
+  test('an empty package is refused with 2, and no registry is asked', async () => {
+    const { status, stdout } = await act({ agent: 'good', package: '' });
+    expect(status).toBe(2);
+    expect(stdout).toContain('the input package is empty');
+  }, 60_000);
+
+  test('requires the package, because none is published, and puts no input into its script', () => {
+    expect(action.inputs.package).toMatchObject({ required: true });
+    expect(action.inputs.package).not.toHaveProperty('default');
     expect(step.run).not.toContain('${{');
-    expect(textOf('examples/ci/gitlab.yml')).toContain(`COUNTERSIGN_PACKAGE: '@countersign/client@${VERSION}'`);
+    expect(textOf('examples/ci/gitlab.yml')).toContain("COUNTERSIGN_PACKAGE: ''");
     const pinned = ['examples/ci/github.yml', 'examples/ci/README.md', 'README.md'].flatMap(
       (path) => textOf(path).match(/@countersign\/client@[\w.]+/g) ?? [],
     );
@@ -157,5 +170,7 @@ describe('action.yml', () => {
     ).flatMap((job) => job.steps);
     const uses = steps.find((each) => each.uses?.includes('/countersign@'));
     for (const name of Object.keys(uses!.with!)) expect(Object.keys(action.inputs)).toContain(name);
+    const required = Object.keys(action.inputs).filter((name) => action.inputs[name].required);
+    expect(Object.keys(uses!.with!)).toEqual(expect.arrayContaining(required));
   });
 });

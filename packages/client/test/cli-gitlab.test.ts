@@ -63,6 +63,12 @@ describe('the GitLab template', () => {
     60_000,
   );
 
+  test('a package that is missing ends with 2, and one that cannot be installed with 3', async () => {
+    const variables = { COUNTERSIGN_AGENT: 'good' };
+    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
+    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(world.place(), 'missing.tgz') })).status).toBe(3);
+  }, 60_000);
+
   test('the same job sent again records nothing twice', async () => {
     const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
     const files = { 'report.xml': results('junit.xml') };

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from './config.ts';
+import { ownCommand } from './own-command.ts';
 import { publicAddress } from './public-address.ts';
 import { shellWord } from './shell-word.ts';
 
@@ -28,7 +29,7 @@ export function welcome({
     data      ${where}
   ${setUpPath === undefined ? `The portal: ${people}` : `Set up the portal, by this link that works once, for 72 hours:\n    ${people}${setUpPath}`}
   In another terminal, in this folder${elsewhere}:
-${workspace === undefined ? '    npx countersign-server workspace create --name acme\n' : ''}    KEY=$(npx countersign-server keys mint --workspace ${shellWord(workspace ?? 'acme')} --name ci --scopes telemetry,evaluations,audit,governance)
+${workspace === undefined ? `    ${ownCommand} workspace create --name acme\n` : ''}    KEY=$(${ownCommand} keys mint --workspace ${shellWord(workspace ?? 'acme')} --name ci --scopes telemetry,evaluations,audit,governance)
     curl -s ${own}/api/public/governance/promotion-check -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"agent_name":"support-bot"}'
   \`npm run demo\` tours the whole of it. Ctrl-C stops in order.
 `;

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from './bed/test-server.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
-/** The published runs lie beside the repository and are never copied into it. */
-const file = fileURLToPath(new URL('../../../../shared/data/tau-bench/gpt-4o-airline.json', import.meta.url));
+/** Runs of our own in the format of τ-bench: the published file is an option of the example and no part of this repository. */
+const file = fileURLToPath(new URL('../../../examples/tau-bench/sample-runs.json', import.meta.url));
+const MODEL = 'gpt-4o';
 
 interface PublishedCall {
   id: string;
@@ -31,6 +32,7 @@ interface StoredSpan {
 }
 interface SentSpan {
   span_id: string;
+  name: string;
   parent_span_id?: string;
   kind: string;
   messages: PublishedMessage[];
@@ -62,17 +64,12 @@ const runImport = (environment: Record<string, string>, ...args: string[]): Prom
     );
   });
 
-const traceIdOf = ({ task_id, trial }: PublishedRun): string => `tau-bench-airline-gpt-4o-task-${task_id}-trial-${trial}`;
-const passRate = (of: PublishedRun[]): number => (of.filter(({ reward }) => reward === 1).length / of.length) * 100;
+const traceIdOf = ({ task_id, trial }: PublishedRun): string => `tau-bench-airline-${MODEL}-task-${task_id}-trial-${trial}`;
+const passRate = (of: PublishedRun[]): number => (100 * of.filter(({ reward }) => reward === 1).length) / of.length;
 const rows = <Row extends object>(text: string): Promise<Row[]> =>
   server.database.sql<Row & Record<string, unknown>>(text, [tenantId]);
 
 beforeAll(async () => {
-  if (!existsSync(file)) {
-    throw new Error(
-      `${file} is missing. It is gpt-4o-airline.json of sierra-research/tau-bench: examples/tau-bench/README.md says where it is published`,
-    );
-  }
   runs = JSON.parse(readFileSync(file, 'utf8')) as PublishedRun[];
   server = await testServer();
   tenantId = await server.workspace();
@@ -80,10 +77,11 @@ beforeAll(async () => {
   first = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', server.url);
 });
 
-describe('the published runs of τ-bench, imported', () => {
+describe('runs in the format of τ-bench, imported', () => {
   test('the importer ends with 0', () => {
     expect(first.code, first.stderr).toBe(0);
-    expect(runs).toHaveLength(200);
+    expect(runs).toHaveLength(6);
+    expect(first.stderr).toContain('6 traces with ');
   });
 
   test('each run is one trace, with the outcome that its reward says, of one agent, and without invented figures', async () => {
@@ -102,14 +100,14 @@ describe('the published runs of τ-bench, imported', () => {
     const expected = runs.map((run) => ({
       trace_id: traceIdOf(run),
       outcome: run.reward === 1 ? 'success' : 'failure',
-      agent: 'tau-airline-gpt-4o',
+      agent: `tau-airline-${MODEL}`,
       latency_ms: null,
       total_tokens: null,
       cost_usd: null,
       started_at: null,
     }));
     expect(byTraceId(stored)).toEqual(byTraceId(expected));
-    expect(stored.filter(({ outcome }) => outcome === 'success')).toHaveLength(84);
+    expect(stored.filter(({ outcome }) => outcome === 'success')).toHaveLength(3);
   });
 
   test('each assistant message is an llm span and each tool call a tool span of its name, in the order of the run', async () => {
@@ -145,10 +143,13 @@ describe('the published runs of τ-bench, imported', () => {
         run.traj.filter(({ role }) => role === 'tool').map(({ content }) => content),
       );
       expect(tools.map(({ tool_arguments }) => tool_arguments)).toEqual(
-        run.traj.flatMap(({ tool_calls }) => tool_calls ?? []).map((call) => JSON.parse(call.function.arguments)),
+        run.traj.flatMap(({ tool_calls }) => tool_calls ?? []).map((call) => jsonOrText(call.function.arguments)),
       );
       const llm = new Map(spans.filter(({ kind }) => kind === 'llm').map((span) => [span.span_id, span]));
-      for (const { parent_span_id } of tools) expect(llm.get(parent_span_id!)?.messages.at(-1)?.tool_calls).toHaveLength(1);
+      for (const { name, parent_span_id } of tools) {
+        const called = llm.get(parent_span_id!)?.messages.at(-1)?.tool_calls ?? [];
+        expect(called.map((call) => call.function.name)).toContain(name);
+      }
     }
   });
 
@@ -156,19 +157,19 @@ describe('the published runs of τ-bench, imported', () => {
     const stored = await rows<{ status: string; pass_rate: number }>(
       'SELECT status, pass_rate FROM countersign.evaluations WHERE tenant_id = $1 ORDER BY seq',
     );
-    const rates = [0, 1, 2, 3].map((trial) => passRate(runs.filter((run) => run.trial === trial)));
+    const rates = [0, 1].map((trial) => passRate(runs.filter((run) => run.trial === trial)));
     expect(stored).toEqual([...rates, passRate(runs)].map((pass_rate) => ({ status: 'passing', pass_rate })));
-    expect(stored.at(-1)?.pass_rate).toBe(42);
+    expect(stored.at(-1)?.pass_rate).toBe(50);
   });
 
-  test('the gate blocks with pass_rate_below_threshold, at 42, and the importer prints its answer', () => {
+  test('the gate blocks with pass_rate_below_threshold, at 50, and the importer prints its answer', () => {
     expect(JSON.parse(first.stdout)).toMatchObject({
       allowed: false,
       reason: 'pass_rate_below_threshold',
       event: 'evaluation.failed',
       required_threshold: 80,
-      actual_threshold: 42,
-      evaluation: { name: 'tau-bench airline, all 4 trials', pass_rate: 42 },
+      actual_threshold: 50,
+      evaluation: { name: 'tau-bench airline, all 2 trials', pass_rate: 50 },
     });
   });
 
@@ -180,8 +181,17 @@ describe('the published runs of τ-bench, imported', () => {
     const before = await counts();
     const second = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', server.url);
     expect(second.code, second.stderr).toBe(0);
-    expect(second.stderr).toContain('200 of the traces were there already');
+    expect(second.stderr).toContain('6 of the traces were there already');
     expect(await counts()).toEqual(before);
+  });
+});
+
+describe('the importer without a file', () => {
+  test('imports the sample that comes with it, under a model name of its own', async () => {
+    const { code, stdout, stderr } = await runImport({ COUNTERSIGN_API_KEY: key }, '--url', server.url);
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('the gate, asked about tau-airline-sample: blocked');
+    expect(JSON.parse(stdout)).toMatchObject({ allowed: false, actual_threshold: 50 });
   });
 });
 
@@ -206,6 +216,15 @@ describe('the importer says what is wrong, with an exit code of its own', () => 
     expect(ended.stderr).not.toContain(narrow.slice(-43));
   });
 });
+
+/** A model sometimes calls a tool with text that is not JSON: it is kept as text. */
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
 
 const byTraceId = <T extends { trace_id: string }>(list: T[]): T[] =>
   list.toSorted((left, right) => (left.trace_id < right.trace_id ? -1 : 1));
