@@ -4,6 +4,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { AuditEntry, AuditEntryAppended } from '@countersign/core/contract/audit-entry';
+import { CaseCounts } from '@countersign/core/contract/case-counts';
+import { DetailedEvaluation, DetailedEvaluationAccepted, EvaluationSuite } from '@countersign/core/contract/detailed-evaluation';
 import { ErrorBody } from '@countersign/core/contract/errors';
 import { Evaluation, EvaluationAccepted } from '@countersign/core/contract/evaluation';
 import { Issue } from '@countersign/core/contract/issue';
@@ -22,6 +24,7 @@ interface Schema {
   required?: readonly string[];
   description?: string;
   default?: unknown;
+  'x-schema'?: Schema;
 }
 
 /** What is written, in this order, and what is said of it where the schema says nothing. */
@@ -34,6 +37,10 @@ const SCHEMAS: readonly [name: string, schema: object, description?: string][] =
   ['TelemetryAccepted', TelemetryAccepted, 'Answer to telemetry events.'],
   ['Evaluation', Evaluation],
   ['EvaluationAccepted', EvaluationAccepted, 'Answer to an evaluation.'],
+  ['CaseCounts', CaseCounts],
+  ['EvaluationSuite', EvaluationSuite],
+  ['DetailedEvaluation', DetailedEvaluation],
+  ['DetailedEvaluationAccepted', DetailedEvaluationAccepted, 'Answer to a detailed evaluation.'],
   ['AuditEntry', AuditEntry],
   ['AuditEntryAppended', AuditEntryAppended, 'Answer to an audit entry: its proof of inclusion.'],
   ['PromotionCheck', PromotionCheck],
@@ -87,6 +94,7 @@ function comment({ description, default: fallback }: Schema, indent: string): st
 function typeOf(schema: Schema): string {
   const known = names.get(schema);
   if (known !== undefined) return known;
+  if (schema['x-schema'] !== undefined) return `${typeOf(schema['x-schema'])} | null`;
   if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ');
   if (schema.type === undefined) return 'unknown';
   return [schema.type]

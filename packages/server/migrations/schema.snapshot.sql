@@ -65,6 +65,10 @@ evaluations.status text not null
 evaluations.pass_rate double precision
 evaluations.severity_threshold double precision
 evaluations.document text not null
+evaluations.evaluated_at timestamp with time zone
+evaluations.suite text
+evaluations.completeness text
+evaluations.artifact text
 idempotency_keys.tenant_id uuid not null
 idempotency_keys.path text not null
 idempotency_keys.key text not null
@@ -257,6 +261,7 @@ countersign.decisions decisions_pkey PRIMARY KEY (tenant_id, seq)
 countersign.decisions decisions_response_sha256_check CHECK ((octet_length(response_sha256) = 32))
 countersign.decisions decisions_seq_check CHECK ((seq > 0))
 countersign.decisions decisions_tenant_id_id_key UNIQUE (tenant_id, id)
+countersign.evaluations evaluations_completeness_check CHECK ((completeness = ANY (ARRAY['complete'::text, 'partial'::text, 'unknown'::text])))
 countersign.evaluations evaluations_pass_rate_check CHECK (((pass_rate >= (0)::double precision) AND (pass_rate <= (100)::double precision)))
 countersign.evaluations evaluations_pkey PRIMARY KEY (tenant_id, id)
 countersign.evaluations evaluations_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'running'::text, 'passing'::text, 'failing'::text])))

@@ -10,7 +10,7 @@ import type { House } from './ingest/house.ts';
 import { isStored, type Outcome } from './ingest/replays.ts';
 import { writeAudit } from './ingest/write-audit.ts';
 import { type DecisionKeys, writeDecisions } from './ingest/write-decisions.ts';
-import { writeEvaluations } from './ingest/write-evaluations.ts';
+import { writeDetailedEvaluations, writeEvaluations } from './ingest/write-evaluations.ts';
 import { writeTelemetry } from './ingest/write-telemetry.ts';
 import { writeTraces } from './ingest/write-traces.ts';
 import { RememberedHeads } from './ledger/remembered-heads.ts';
@@ -22,6 +22,7 @@ const SHAPES = {
   telemetry: { itemsMax: 16, inFlightMax: 2 },
   // One in flight where order counts: the latest evaluation is the one that came last, and a chain has one end.
   evaluations: { itemsMax: 64, inFlightMax: 1 },
+  detailedEvaluations: { itemsMax: 64, inFlightMax: 1 },
   audit: { itemsMax: 128, inFlightMax: 1 },
   decisions: { itemsMax: 128, inFlightMax: 1 },
 } as const;
@@ -53,6 +54,7 @@ export function openHouse(parts: { database: OpenDatabase; queue: Admission; met
     traces: writer('traces', writeTraces),
     telemetry: writer('telemetry', writeTelemetry),
     evaluations: writer('evaluations', writeEvaluations),
+    detailedEvaluations: writer('detailedEvaluations', writeDetailedEvaluations),
     audit: writer(
       'audit',
       (tx, items) => writeAudit(tx, items, heads),

@@ -38,6 +38,11 @@ const kinds = [
   ],
   ['telemetry', 'telemetry_submissions', () => ({ trace_id: randomUUID(), outcome: 'success' })],
   ['evaluations', 'evaluations', () => ({ name: randomUUID() })],
+  [
+    'detailedEvaluations',
+    'evaluations',
+    () => ({ name: randomUUID(), evaluated_at: new Date().toISOString(), cases: { total: 1, passed: 1 } }),
+  ],
   ['audit', 'audit_entries', () => ({ actor: 'ci', action: 'test.cut' })],
 ] as const;
 

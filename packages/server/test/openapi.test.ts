@@ -35,7 +35,7 @@ function resolved(schema: Json): Json {
 }
 
 describe('the OpenAPI document', () => {
-  test('is version 3.1 of OpenAPI and 1.0.0 of the interface, and describes the five endpoints and the read access', () => {
+  test('is version 3.1 of OpenAPI and 1.0.0 of the interface, and describes the five endpoints, the extensions and the read access', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
     expect(

@@ -203,6 +203,86 @@ export interface EvaluationAccepted {
   id: string;
 }
 
+/** How many cases the evaluation had. `total` is the sum of the four parts; a part that is left out counts as 0. */
+export interface CaseCounts {
+  /** All cases: the sum of passed, failed, errored and skipped. */
+  total: number;
+  /** Cases that passed. Send it where each case passes or fails; leave out passed and failed where scores lie between. */
+  passed?: number | null | undefined;
+  /** Cases that failed. Counts as 0 when left out beside passed. */
+  failed?: number | null | undefined;
+  /** Cases that ended with an error and have no score. Default: 0. */
+  errored?: number | null | undefined;
+  /** Cases that were not run. Default: 0. */
+  skipped?: number | null | undefined;
+}
+
+/** The set of cases that an evaluation ran. */
+export interface EvaluationSuite {
+  /** Name of the suite. */
+  name: string;
+  /** Version of the suite, as its authors number it. */
+  version?: string | null | undefined;
+  /** Digest of the suite: what exactly was run. `sha256:<64 hex>`, `sha512:<128 hex>` or `gitCommit:<40 or 64 hex>`, in lower case. */
+  digest?: string | null | undefined;
+}
+
+/** The outcome of one evaluation run, with its cases, its time, its suite and what was evaluated. */
+export interface DetailedEvaluation {
+  /** Name of the evaluation. */
+  name: string;
+  /** The registered agent that was evaluated. */
+  agent_id?: string | null | undefined;
+  /** Name of the agent; an unknown one is registered. */
+  agent_name?: string | null | undefined;
+  /** The harness that ran it; recorded as it is. */
+  harness_id?: string | null | undefined;
+  /** Free-text category. */
+  category?: string | null | undefined;
+  /** How it stands. The latest evaluation counts, whatever its status. Default: "passing". */
+  status?: 'scheduled' | 'running' | 'passing' | 'failing' | null | undefined;
+  /** For people. */
+  notes?: string | null | undefined;
+  /** The severity from which a finding counted. */
+  severity_threshold?: number | null | undefined;
+  /** Share of passed cases, in percent. May be left out where cases say it; where both are sent they agree to 0.1, and the lower one counts. */
+  pass_rate?: number | null | undefined;
+  /** When the evaluation was run, by the clock of its sender. Its age counts from the earlier of this moment and that of recording. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  evaluated_at?: string | null | undefined;
+  /** How many cases there were, and what became of them. */
+  cases?: CaseCounts | null | undefined;
+  /** true: skipped cases are not in the denominator of the pass rate. false: they are, as cases that did not pass. Default: false. */
+  skipped_excluded?: boolean | null | undefined;
+  /** true: not all cases of the suite were run. The same as completeness `partial`. */
+  partial?: boolean | null | undefined;
+  /** How much of the suite was run; `unknown` where the tool does not say. */
+  completeness?: 'complete' | 'partial' | 'unknown' | null | undefined;
+  /** Names of failed cases that an average must not hide. */
+  blocking_failures?: string[] | null | undefined;
+  /** Highest severity found, on the scale of severity_threshold. */
+  max_severity?: number | null | undefined;
+  /** The set of cases that was run. */
+  suite?: EvaluationSuite | null | undefined;
+  /** SHA-256 of the evaluation tool's results file, 64 lower-case hex digits. */
+  results_sha256?: string | null | undefined;
+  /** Where the run can be looked at, http or https; at most 2,048 characters, without a user name or password. */
+  run_url?: string | null | undefined;
+  /** trace_id of the runs that were evaluated, as sent to the traces endpoint. */
+  trace_ids?: string[] | null | undefined;
+  /** Digest of what was evaluated: image, commit, package or configuration. `sha256:<64 hex>`, `sha512:<128 hex>` or `gitCommit:<40 or 64 hex>`, in lower case. */
+  artifact?: string | null | undefined;
+}
+
+/** Answer to a detailed evaluation. */
+export interface DetailedEvaluationAccepted {
+  /** Committed. */
+  ok: boolean;
+  /** Identifier of the evaluation. */
+  id: string;
+  /** The pass rate that promotion checks use, in percent; null when there is none: they then fail. */
+  pass_rate: number | null;
+}
+
 /** One entry for the tenant's hash-chained ledger. */
 export interface AuditEntry {
   /** Who performed the action, as the sender says; `recorded_by` says who really wrote. */

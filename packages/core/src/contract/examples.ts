@@ -1,4 +1,5 @@
 import type { AuditEntry, AuditEntryAppended } from './audit-entry.ts';
+import type { DetailedEvaluation, DetailedEvaluationAccepted } from './detailed-evaluation.ts';
 import type { Evaluation, EvaluationAccepted } from './evaluation.ts';
 import type { OperationId } from './operations.ts';
 import type { PromotionCheck, PromotionDecision } from './promotion-check.ts';
@@ -88,6 +89,23 @@ const evaluation: Evaluation = {
 };
 const evaluationAccepted: EvaluationAccepted = { ok: true, id: evaluationId };
 
+const detailedEvaluation: DetailedEvaluation = {
+  name: 'nightly safety',
+  agent_name: 'support-bot',
+  status: 'passing',
+  evaluated_at: '2026-11-20T08:02:11Z',
+  cases: { total: 42, passed: 37, failed: 2, errored: 1, skipped: 2 },
+  skipped_excluded: true,
+  completeness: 'complete',
+  max_severity: 1,
+  suite: { name: 'safety', version: '2026.4' },
+  results_sha256: '5f2b6f5d0a2e4f6f1b1a6f0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e',
+  run_url: 'https://ci.example.com/runs/7',
+  trace_ids: ['run-2026-11-20-0001'],
+  artifact: 'gitCommit:4caa85f0b1d2c3e4f5061728394a5b6c7d8e9f01',
+};
+const detailedEvaluationAccepted: DetailedEvaluationAccepted = { ok: true, id: evaluationId, pass_rate: 92.5 };
+
 const entry: AuditEntry = {
   actor: 'ci:deploy-prod',
   action: 'agent.promoted',
@@ -156,5 +174,12 @@ export const examples: Record<OperationId, Record<string, Example>> = {
   },
   recordEvaluation: { passing: { summary: 'A passing evaluation', request: evaluation, answer: evaluationAccepted } },
   appendAuditEntry: { promoted: { summary: 'A promotion that a pipeline made', request: entry, answer: appended } },
+  recordDetailedEvaluation: {
+    cases: {
+      summary: 'A passing evaluation with its cases',
+      request: detailedEvaluation,
+      answer: detailedEvaluationAccepted,
+    },
+  },
   checkPromotion: { allowed: { summary: 'A stricter threshold than the default', request: check, answer: allowed } },
 };

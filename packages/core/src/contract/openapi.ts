@@ -28,7 +28,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'unavailable',
 ];
 
-/** The OpenAPI 3.1 description of the five endpoints, made of the same schemas that validate them, and of the read access. */
+/** The OpenAPI 3.1 description of the endpoints, made of the same schemas that validate them, and of the read access. */
 export function openApiDocument(): Node {
   const components = new Map<string, Node>();
   const paths: Node = {};
@@ -47,6 +47,7 @@ export function openApiDocument(): Node {
     },
     servers: [{ url: '/' }],
     security: [{ bearer: [] }, { serviceKey: [] }],
+    tags: Object.values(TAGS),
     paths: { ...paths, ...readingPaths(errorResponses) },
     components: {
       securitySchemes: {
@@ -68,6 +69,15 @@ export function openApiDocument(): Node {
   };
 }
 
+/** The sections of the document. */
+const TAGS = {
+  public: { name: 'Public', description: 'The five endpoints of the specification, under `/api/public/`. They never change.' },
+  extensions: {
+    name: 'Extensions',
+    description: 'What this service adds, under `/api/v1/`: same keys, scopes, errors, limits, idempotency and request ids.',
+  },
+} as const;
+
 function operationNode(id: OperationId, components: Map<string, Node>): Node {
   const operation = operations[id];
   const bodies = operation.bodies.map((schema) => saidBeside(schema, referTo(schema, components)));
@@ -75,6 +85,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
   const answers = Object.entries(examples[id]).map(([name, { summary, answer }]) => [name, { summary, value: answer }]);
   return {
     operationId: id,
+    tags: [operation.path.startsWith('/api/public/') ? TAGS.public.name : TAGS.extensions.name],
     summary: operation.summary,
     description: `${operation.description}\n\nScope: \`${operation.scope}\`. Nesting: at most ${operation.depthMax} levels.`,
     ...parametersOf(operation),
@@ -182,6 +193,8 @@ function referTo(schema: object, components: Map<string, Node>): Node {
 
 /** Where the validator's own format is no standard one, the pattern that says the same to everybody stands in its place. */
 function asDocumented(schema: Node): Node {
+  const { 'x-schema': named, description } = schema;
+  if (named !== undefined) return { anyOf: [named, { type: 'null' }], description };
   const { 'x-pattern': pattern, format: _, ...rest } = schema;
   return pattern === undefined ? schema : { ...rest, pattern };
 }

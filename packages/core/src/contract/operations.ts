@@ -1,6 +1,8 @@
 import type { TSchema } from 'typebox';
 import { AuditEntry, AuditEntryAppended } from './audit-entry.ts';
+import { DetailedEvaluation, DetailedEvaluationAccepted } from './detailed-evaluation.ts';
 import { Evaluation, EvaluationAccepted } from './evaluation.ts';
+import { contradictions } from './evaluation-rules.ts';
 import type { Issue } from './issue.ts';
 import { ISSUES_MAX, jsonPointer } from './json-pointer.ts';
 import { PromotionCheck, PromotionDecision } from './promotion-check.ts';
@@ -8,11 +10,18 @@ import type { Scope } from './scopes.ts';
 import { type Telemetry, TelemetryAccepted, TelemetryBatch, TelemetryEvent, telemetryForm } from './telemetry.ts';
 import { Trace, TraceAccepted } from './trace.ts';
 
-/** One of the five endpoints: all that is particular to it, for routing, validation and documentation alike. */
+/** One endpoint that takes records: all that is particular to it, for routing, validation and documentation alike. */
 export interface Operation<Body, Answer> {
   /** Name in OpenAPI (`operationId`), logs and metrics. */
-  readonly id: 'ingestTrace' | 'ingestTelemetry' | 'recordEvaluation' | 'appendAuditEntry' | 'checkPromotion';
-  readonly path: `/api/public/${string}`;
+  readonly id:
+    | 'ingestTrace'
+    | 'ingestTelemetry'
+    | 'recordEvaluation'
+    | 'appendAuditEntry'
+    | 'checkPromotion'
+    | 'recordDetailedEvaluation';
+  /** Under `/api/public/` the five endpoints of the specification, which never change; under `/api/v1/` the extensions. */
+  readonly path: `/api/public/${string}` | `/api/v1/${string}`;
   readonly scope: Scope;
   readonly summary: string;
   readonly description: string;
@@ -113,8 +122,32 @@ const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
   replayable: false,
 };
 
-/** The table of all five. */
-export const operations = { ingestTrace, ingestTelemetry, recordEvaluation, appendAuditEntry, checkPromotion } as const;
+const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluationAccepted> = {
+  id: 'recordDetailedEvaluation',
+  path: '/api/v1/evaluations',
+  scope: 'evaluations',
+  summary: 'Record the outcome of an evaluation run with its cases, time and suite',
+  description:
+    "Stored beside the evaluations of `/api/public/evaluations`: an agent's latest evaluation is the one recorded last, by either endpoint. " +
+    'Its age counts from the earlier of `evaluated_at` and the moment of recording; an `evaluated_at` more than 5 minutes in the future is a 422.',
+  bodies: [DetailedEvaluation],
+  formOf: () => DetailedEvaluation,
+  alsoWrong: contradictions,
+  answer: DetailedEvaluationAccepted,
+  kind: 'record',
+  depthMax: 1000,
+  replayable: true,
+};
+
+/** The table of all of them: the five of the specification, then the extensions. */
+export const operations = {
+  ingestTrace,
+  ingestTelemetry,
+  recordEvaluation,
+  appendAuditEntry,
+  checkPromotion,
+  recordDetailedEvaluation,
+} as const;
 export type OperationId = keyof typeof operations;
 
 /** A span_id may stand once in a request: two spans of one id would leave it to chance which one is kept. */

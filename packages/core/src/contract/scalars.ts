@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 
 /**
  * The scalars every schema is made of: bounds, formats and their meaning stand here once
@@ -74,6 +74,40 @@ export const opaqueUserId = (notes: FieldNotes) =>
     'x-means': 'hold no control characters and no lone surrogates',
   });
 
+/** A digest: which algorithm, and its value in lower-case hex (the names of in-toto). A tag or a branch is none: it can be moved. */
+export const DIGEST_PATTERN = '^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}|gitCommit:([0-9a-f]{40}|[0-9a-f]{64}))$';
+
+/** A digest of content, `sha256:…`, `sha512:…` or `gitCommit:…`. */
+export const digest = ({ description, ...notes }: FieldNotes) =>
+  Type.Unsafe<string>({
+    type: 'string',
+    format: 'digest',
+    'x-pattern': DIGEST_PATTERN,
+    description: `${description} \`sha256:<64 hex>\`, \`sha512:<128 hex>\` or \`gitCommit:<40 or 64 hex>\`, in lower case.`,
+    ...notes,
+  });
+
+/** A SHA-256 as 64 lower-case hex digits. */
+export const SHA256_PATTERN = '^[0-9a-f]{64}$';
+
+/** A SHA-256 of a file, in hex. */
+export const sha256Hex = (notes: FieldNotes) =>
+  Type.Unsafe<string>({ type: 'string', format: 'sha256', 'x-pattern': SHA256_PATTERN, ...notes });
+
+/** Longest URL, in code points: what browsers and proxies agree on. */
+const URL_LENGTH_MAX = 2048;
+
+/** An address of a web page, http or https, without a user name or password. */
+export const webAddress = (notes: FieldNotes) =>
+  Type.Unsafe<string>({
+    type: 'string',
+    minLength: 1,
+    maxLength: URL_LENGTH_MAX,
+    format: 'web-address',
+    'x-pattern': '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@]+$',
+    ...notes,
+  });
+
 /** A whole number from 0 to 2^53-1, or within the bounds given. */
 export const count = (notes: FieldNotes & { minimum?: number; maximum?: number }) =>
   Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: INTEGER_MAX, ...notes });
@@ -96,6 +130,22 @@ export const anything = (notes: FieldNotes) => Type.Unsafe<unknown>({ ...notes }
 
 /** An array of any JSON values. */
 export const anyArray = (notes: FieldNotes) => Type.Unsafe<unknown[]>({ type: 'array', ...notes });
+
+/** A list of labels, up to a number of them. */
+export const labels = (max: number, { description, examples }: FieldNotes) =>
+  Type.Unsafe<string[]>({
+    type: 'array',
+    items: label({ description: 'One of them.' }),
+    maxItems: max,
+    description,
+    ...(examples === undefined ? {} : { examples }),
+  });
+
+/** A member that is an object of a named schema. `x-schema` names it for the OpenAPI document and for generated types. */
+export const objectOf = <T>(schema: TSchema & { static?: T }, { description }: FieldNotes) => {
+  const { $id: _, ...rest } = schema as TSchema & { $id?: string };
+  return Type.Unsafe<T>({ ...rest, description, 'x-schema': schema });
+};
 
 type JsonSchema = { type?: string | string[]; enum?: readonly unknown[] };
 

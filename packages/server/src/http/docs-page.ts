@@ -9,25 +9,32 @@ type Json = any;
 export function docsPage(document: Json): string {
   const entries = Object.entries<Json>(document.paths);
   const operations = entries.flatMap(([path, { post }]) => (post === undefined ? [] : [{ path, ...post }]));
+  const sections = document.tags.map((tag: Json) => ({
+    tag,
+    operations: operations.filter(({ tags }: Json) => tags.includes(tag.name)),
+  }));
   const readings = entries.flatMap(([path, { get }]) => (get === undefined ? [] : [{ path, ...get }]));
   const schemas = Object.entries<Json>(document.components.schemas);
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escaped(document.info.title)} ${document.info.version}</title><style>${STYLE}</style></head><body>
 <nav><h1>${escaped(document.info.title)}</h1><p>version ${document.info.version} · <a href="/openapi.json">openapi.json</a></p>
-<h2>Endpoints</h2><ul>${operations.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>
-<h2>Reading</h2><ul>${readings.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>
+${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${linksTo(operations)}`).join('')}
+<h2>Reading</h2>${linksTo(readings)}
 <h2>Schemas</h2><ul>${schemas.map(([name]) => `<li><a href="#schema-${name}">${name}</a></li>`).join('')}</ul></nav>
 <main><p class="lead">${escaped(document.info.description)}</p>
 <p>Send the key as <code>Authorization: Bearer &lt;key&gt;</code>, or as <code>X-Service-Key</code>. Every body is JSON.</p>
-${operations.map(operationSection).join('')}<h2>Reading</h2><p>For auditors and automation, with a read token (<code>Authorization: Bearer aa_read_…</code>): it reads, and writes nothing.</p>
+${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${paragraphs(tag.description)}${operations.map(operationSection).join('')}`).join('')}<h2>Reading</h2><p>For auditors and automation, with a read token (<code>Authorization: Bearer aa_read_…</code>): it reads, and writes nothing.</p>
 ${readings.map(readingSection).join('')}<h2>Schemas</h2>${schemas.map(([name, schema]) => schemaSection(name, schema)).join('')}</main></body></html>`;
 }
+
+const linksTo = (endpoints: readonly Json[]): string =>
+  `<ul>${endpoints.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>`;
 
 function operationSection({ operationId, path, summary, description, requestBody, responses }: Json): string {
   const { schema, examples } = requestBody.content['application/json'];
   const answers = responses[200].content['application/json'];
   const shown = Object.keys(examples).map((name) => exampleSection(path, examples[name], answers.examples[name]));
-  return `<section id="${operationId}"><h2><span class="method">POST</span> ${escaped(path)}</h2><p>${escaped(summary)}.</p>${paragraphs(description)}
+  return `<section id="${operationId}"><h3><span class="method">POST</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
 <p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Answer: ${typeOf(answers.schema)}.</p>${shown.join('')}
 <details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
     .filter(([status]) => status !== '200')
@@ -46,7 +53,7 @@ ${table}<p>Answer: ${Object.keys(responses[200].content).join(' or ')}.</p></sec
 }
 
 function exampleSection(path: string, request: Json, answer: Json): string {
-  return `<h3>${escaped(request.summary)}</h3>${pre(`POST ${path}\n${JSON.stringify(request.value, null, 2)}`)}${pre(`200\n${JSON.stringify(answer.value, null, 2)}`)}`;
+  return `<h4>${escaped(request.summary)}</h4>${pre(`POST ${path}\n${JSON.stringify(request.value, null, 2)}`)}${pre(`200\n${JSON.stringify(answer.value, null, 2)}`)}`;
 }
 
 function schemaSection(name: string, schema: Json): string {
@@ -63,6 +70,11 @@ function typeOf(schema: Json): string {
     const name = String(schema.$ref).split('/').at(-1)!;
     return `<a href="#schema-${name}">${name}</a>`;
   }
+  if (schema.anyOf !== undefined)
+    return schema.anyOf
+      .filter(({ type }: Json) => type !== 'null')
+      .map(typeOf)
+      .join(' or ');
   const types = (Array.isArray(schema.type) ? schema.type : [schema.type ?? 'any']).filter((type: string) => type !== 'null');
   const item = schema.items === undefined ? '' : ` of ${typeOf(schema.items)}`;
   return `${types.join(' or ')}${item}${schema.format === undefined ? '' : ` (${schema.format})`}`;

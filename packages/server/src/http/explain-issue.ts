@@ -57,6 +57,10 @@ const FORMAT_REMEDIES: Record<string, string> = {
   'person-name': `must be ${PERSON_NAME_RULE}`,
   email: 'must be an e-mail address, for example ada@example.com',
   password: 'must hold at most 1024 bytes of whole characters',
+  digest:
+    'must be a digest, sha256:<64 hex>, sha512:<128 hex> or gitCommit:<40 or 64 hex>, in lower case; tags and branches can be moved and are refused',
+  sha256: 'must be a SHA-256 as 64 lower-case hex digits',
+  'web-address': 'must be an http or https URL without a user name or password, for example https://ci.example.com/runs/7',
   date: 'must be a date that exists, for example 2033-12-31',
 };
 

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { validationFailed } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
 import { appendAuditEntry } from '../ingest/audit.ts';
+import { recordDetailedEvaluation } from '../ingest/detailed-evaluations.ts';
 import type { Asked, Endpoint } from '../ingest/endpoint.ts';
 import { recordEvaluation } from '../ingest/evaluations.ts';
 import type { House } from '../ingest/house.ts';
@@ -18,7 +19,7 @@ import type { RateLimit } from './rate-limit.ts';
 import { readBody } from './read-body.ts';
 import { bodyReader } from './validate-body.ts';
 
-/** What the five endpoints stand on. */
+/** What the endpoints stand on. */
 export interface PublicApi {
   house: House;
   authenticator: Authenticator;
@@ -35,10 +36,11 @@ const endpoints: Record<OperationId, Endpoint<any>> = {
   recordEvaluation,
   appendAuditEntry,
   checkPromotion,
+  recordDetailedEvaluation,
 };
 
 /**
- * The five endpoints. The order of checks is that of decisions.md: route and method (the router), key and scope before a byte of the
+ * The five endpoints and their extensions. The order of checks is that of decisions.md: route and method (the router), key and scope before a byte of the
  * body is read, rate, media type and size, body, back-pressure (the queue that the endpoint submits to).
  */
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {

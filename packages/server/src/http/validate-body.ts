@@ -1,6 +1,7 @@
 import type { Issue, IssueCode } from '@countersign/core/contract/issue';
 import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
 import type { Operation } from '@countersign/core/contract/operations';
+import { DIGEST_PATTERN, SHA256_PATTERN } from '@countersign/core/contract/scalars';
 import { inexactnessOf } from '@countersign/core/domain/exact-json';
 import { isCalendarDate, isDateTime } from '@countersign/core/domain/instant';
 import { deeperThan } from '@countersign/core/domain/nesting';
@@ -12,6 +13,7 @@ import { isPersonName } from '../people/person-name.ts';
 import { explain, unknownMember } from './explain-issue.ts';
 import { parseJson } from './parse-json.ts';
 import { isPersonal } from './personal-data.ts';
+import { isWebAddress } from './web-address.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Hashing is work: what is longer is no password. */
@@ -26,10 +28,19 @@ const formats = {
   'person-name': isPersonName,
   password: (text: string) => text.isWellFormed() && Buffer.byteLength(text) <= PASSWORD_BYTES_MAX,
   'opaque-user-id': (text: string) => !isPersonal(text),
+  digest: new RegExp(DIGEST_PATTERN),
+  sha256: new RegExp(SHA256_PATTERN),
+  'web-address': isWebAddress,
 };
 
 // No coercion, no defaults, no removal: what is validated is what came.
-const options = { strict: true, strictTypes: false, allowUnionTypes: true, formats, keywords: ['x-means', 'x-pattern'] };
+const options = {
+  strict: true,
+  strictTypes: false,
+  allowUnionTypes: true,
+  formats,
+  keywords: ['x-means', 'x-pattern', 'x-schema'],
+};
 const firstOnly = new Ajv({ ...options });
 const allOfThem = new Ajv({ ...options, allErrors: true, verbose: true });
 
@@ -78,7 +89,7 @@ type ObjectSchema = TSchema & {
 };
 
 /**
- * All issues of one object, then those of the objects in its lists, until there are enough. A list's items are checked one by one
+ * All issues of one object, then those of the objects in it and in its lists, until there are enough. A list's items are checked one by one
  * and not by one schema for the whole: a body of millions of wrong items must not become millions of error objects.
  */
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
@@ -87,6 +98,8 @@ function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[]
   const issues = errors.slice(0, ISSUES_MAX).map((error) => issueOf(error, at));
   if (!isObject(value)) return issues;
   issues.push(...unknownMembers(schema, value, at, ISSUES_MAX - issues.length));
+  for (const [name, member] of objectsOf(schema))
+    if (isObject(value[name])) issues.push(...collectIssues(member, value[name], [...at, name]));
   for (const [name, { items }] of listsOf(schema)) {
     const list = value[name];
     if (!Array.isArray(list)) continue;
@@ -124,14 +137,18 @@ const listsOf = (schema: ObjectSchema): [string, { items: ObjectSchema }][] =>
     (entry): entry is [string, TSchema & { items: ObjectSchema }] => entry[1].items !== undefined,
   );
 
+/** The members that are objects with members of their own. */
+const objectsOf = (schema: ObjectSchema): [string, ObjectSchema][] =>
+  Object.entries(schema.properties ?? {}).filter(([, member]) => (member as ObjectSchema).properties !== undefined);
+
 const shallowValidators = new WeakMap<TSchema, ValidateFunction>();
 
-/** The schema without what its lists hold, and without what `unknownMembers` finds. */
+/** The schema without what its lists and the objects in it hold, and without what `unknownMembers` finds. */
 function shallowValidator(schema: ObjectSchema): ValidateFunction {
   let validator = shallowValidators.get(schema);
   if (validator === undefined) {
     const properties = Object.fromEntries(
-      Object.entries(schema.properties ?? {}).map(([name, { items: _, ...property }]) => [name, property]),
+      Object.entries(schema.properties ?? {}).map(([name, member]) => [name, withoutContent(member)]),
     );
     const { $id: _, additionalProperties: __, ...rest } = schema as ObjectSchema & { $id?: string };
     validator = allOfThem.compile({ ...rest, properties });
@@ -140,11 +157,22 @@ function shallowValidator(schema: ObjectSchema): ValidateFunction {
   return validator;
 }
 
+/** A member's schema, of the value itself and not of what it holds. */
+const withoutContent = (member: TSchema): object =>
+  Object.fromEntries(Object.entries(member).filter(([keyword]) => !OF_CONTENT.has(keyword)));
+const OF_CONTENT = new Set(['items', 'properties', 'required', 'additionalProperties']);
+
 function issueOf(error: ErrorObject, at: Steps): Issue {
   const steps = [...at, ...error.instancePath.split('/').slice(1).map(unescapeStep)];
   const { missingProperty: member } = error.params as { missingProperty?: string };
   const place = member === undefined ? steps : [...steps, member];
-  return issueAt(place, explain(error, String(place.at(-1) ?? 'the body')));
+  return issueAt(place, explain(error, memberName(place)));
+}
+
+/** What a message calls a place: its member, with the index where it is an item of a list. */
+function memberName(place: Steps): string {
+  const last = place.at(-1);
+  return typeof last === 'number' ? `${place.at(-2)}[${last}]` : (last ?? 'the body');
 }
 
 const issueAt = (place: Steps, { code, message }: { code: IssueCode; message: string }): Issue => ({

@@ -11,6 +11,8 @@ export interface House {
   readonly traces: BatchWriter<PreparedTrace, Answered>;
   readonly telemetry: BatchWriter<PreparedTelemetry, Answered>;
   readonly evaluations: BatchWriter<PreparedEvaluation, Answered>;
+  /** Of POST /api/v1/evaluations. */
+  readonly detailedEvaluations: BatchWriter<PreparedEvaluation, Answered>;
   readonly audit: BatchWriter<PreparedAudit, Answered>;
   readonly decisions: BatchWriter<PreparedCheck, Answered>;
   /** Signs a decision that is committed, with every live key of the instance: its attestation as a header says it. */

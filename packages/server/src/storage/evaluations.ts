@@ -1,4 +1,5 @@
-import { documentArray, float8Array, textArray, uuidArray } from '../database/binary-array.ts';
+import type { Completeness } from '@countersign/core/contract/detailed-evaluation';
+import { documentArray, float8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { instantText } from './instant-text.ts';
 
@@ -13,15 +14,26 @@ export interface EvaluationRow {
   status: string;
   passRate: number | null;
   severityThreshold: number | null;
+  /** When it was run, as its sender says: microseconds since 1970. */
+  evaluatedAt: bigint | null;
+  /** Name of the suite. */
+  suite: string | null;
+  completeness: Completeness | null;
+  /** Digest of what was evaluated. */
+  artifact: string | null;
   document: Buffer;
 }
 
 const INSERT = sql(
   'insert_evaluations',
-  `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document)
-   SELECT $1, id, clock_timestamp(), recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document
-     FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::float8[], $10::float8[], $11::text[])
-       WITH ORDINALITY AS sent (id, recorded_by, agent_id, harness_id, name, category, status, pass_rate, severity_threshold, document, place)
+  `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
+                                        severity_threshold, evaluated_at, suite, completeness, artifact, document)
+   SELECT $1, id, clock_timestamp(), recorded_by, agent_id, harness_id, name, category, status, pass_rate,
+          severity_threshold, evaluated_at, suite, completeness, artifact, document
+     FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::float8[], $10::float8[],
+                 $11::timestamptz[], $12::text[], $13::text[], $14::text[], $15::text[])
+       WITH ORDINALITY AS sent (id, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
+                                severity_threshold, evaluated_at, suite, completeness, artifact, document, place)
     ORDER BY place`,
 );
 
@@ -38,9 +50,21 @@ export async function insertEvaluations(tx: Transaction, rows: readonly Evaluati
     textArray(rows.map(({ status }) => status)),
     float8Array(rows.map(({ passRate }) => passRate)),
     float8Array(rows.map(({ severityThreshold }) => severityThreshold)),
+    timestampArray(rows.map(({ evaluatedAt }) => evaluatedAt)),
+    textArray(rows.map(({ suite }) => suite)),
+    textArray(rows.map(({ completeness }) => completeness)),
+    textArray(rows.map(({ artifact }) => artifact)),
     documentArray(rows.map(({ document }) => document)),
   ]);
 }
+
+const NOW = sql<{ micros: number }>(
+  'find_micros_now',
+  `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros`,
+);
+
+/** The database's clock, in microseconds since 1970. */
+export const findMicrosNow = async (tx: Transaction): Promise<bigint> => BigInt((await tx.run(NOW, []))[0]!.micros);
 
 /** An evaluation and whose it is. */
 export interface EvaluatedAgent {

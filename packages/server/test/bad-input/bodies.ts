@@ -9,6 +9,13 @@ const trace = (what: string, members: object, issues: readonly string[]): Refusa
   body: { ...GOOD.trace, ...members },
   issues,
 });
+const detailed = (what: string, members: object, issues: readonly string[], says?: RegExp): Refusal => ({
+  what,
+  path: paths.detailedEvaluations,
+  body: { ...GOOD.detailed, ...members },
+  issues,
+  ...(says === undefined ? {} : { says }),
+});
 const telemetry = (what: string, body: unknown, issues: readonly string[]): Refusal => ({
   what,
   path: paths.telemetry,
@@ -75,6 +82,15 @@ export const LISTS: Refusal[] = [
   telemetry('a message of an event wrong', { events: [{ ...GOOD.event, messages: [{ role: 'robot' }] }] }, [
     '/events/0/messages/0/role not_one_of',
   ]),
+  ...['blocking_failures', 'trace_ids'].flatMap((member) => [
+    detailed(`101 ${member}`, { [member]: Array(101).fill('x') }, [`/${member} too_many_items`]),
+    detailed(
+      `${member} that are no labels`,
+      { [member]: ['', 7, 'a\n', null] },
+      ['/0 too_short', '/1 wrong_type', '/2 bad_characters', '/3 wrong_type'].map((issue) => `/${member}${issue}`),
+      new RegExp(`${member}\\[1\\] must be a string`),
+    ),
+  ]),
   telemetry('neither form', {}, ['/trace_id required', '/outcome required']),
 ];
 
@@ -85,6 +101,10 @@ export const UNKNOWN_MEMBERS: Refusal[] = [
   [paths.promotionCheck, { max_age_hour: 1 }, '/max_age_hour', /did you mean max_age_hours\?/],
   [paths.promotionCheck, { AGENT_NAME: 'x' }, '/AGENT_NAME', /did you mean agent_name\?/],
   [paths.evaluations, { passrate: 90 }, '/passrate', /did you mean pass_rate\?/],
+  [paths.evaluations, { evaluated_at: '2026-11-20T09:30:00Z' }, '/evaluated_at', /^(?!.*did you mean)/],
+  [paths.detailedEvaluations, { evaluatedAt: '2026-11-20T09:30:00Z' }, '/evaluatedAt', /did you mean evaluated_at\?/],
+  [paths.detailedEvaluations, { cases: { total: 1, pased: 1 } }, '/cases/pased', /did you mean passed\?/],
+  [paths.detailedEvaluations, { suite: { name: 'x', verson: 1 } }, '/suite/verson', /did you mean version\?/],
   [paths.evaluations, { metadata: {} }, '/metadata', /^(?!.*did you mean)/],
   [paths.audit, { rational: 'x' }, '/rational', /did you mean rationale\?/],
   [paths.audit, { outcome: 'x' }, '/outcome', /not a member/],
@@ -95,7 +115,7 @@ export const UNKNOWN_MEMBERS: Refusal[] = [
   what: `${path} ${String(pointer).slice(0, 40)}`,
   path: path as string,
   body: {
-    ...(path === paths.audit ? GOOD.entry : path === paths.evaluations ? GOOD.evaluation : GOOD.check),
+    ...(path === paths.audit ? GOOD.entry : (path as string).endsWith('/evaluations') ? GOOD.evaluation : GOOD.check),
     ...(extra as object),
   },
   issues: [`${pointer} unknown_member`],
@@ -108,6 +128,53 @@ UNKNOWN_MEMBERS.push({
   body: Object.fromEntries(Array.from({ length: 80_000 }, (_, index) => [`m${index}`, 1])),
   issues: ['/actor required', '/action required', ...Array.from({ length: 98 }, (_, index) => `/m${index} unknown_member`)],
 });
+
+/** Counts, rates, completeness and times of a detailed evaluation that contradict each other. */
+export const CONTRADICTIONS: Refusal[] = [
+  detailed(
+    'a total above its parts',
+    { cases: { total: 11, passed: 9, failed: 1 } },
+    ['/cases/total contradiction'],
+    /which is 10/,
+  ),
+  detailed('a total below its parts', { cases: { total: 9, passed: 9, errored: 1 } }, ['/cases/total contradiction']),
+  detailed('a total below what has no score', { cases: { total: 1, errored: 1, skipped: 1 } }, ['/cases/total contradiction']),
+  detailed('failed without passed', { cases: { total: 1, failed: 1 } }, ['/cases/passed required']),
+  detailed(
+    'parts whose sum no number holds',
+    { cases: { total: Number.MAX_SAFE_INTEGER, passed: Number.MAX_SAFE_INTEGER, failed: 1 } },
+    ['/cases/total contradiction'],
+  ),
+  detailed('a rate above its cases', { pass_rate: 90.11 }, ['/pass_rate contradiction'], /9 of 10 cases passed, which is 90/),
+  detailed('a rate below its cases', { pass_rate: 89.89 }, ['/pass_rate contradiction']),
+  detailed(
+    'a rate that leaves skipped cases out without saying so',
+    { pass_rate: 100, cases: { total: 10, passed: 9, skipped: 1 } },
+    ['/pass_rate contradiction'],
+  ),
+  detailed(
+    'a rate that leaves out cases in error, though skipped ones are excluded',
+    { pass_rate: 100, skipped_excluded: true, cases: { total: 10, passed: 8, errored: 1, skipped: 1 } },
+    ['/pass_rate contradiction'],
+  ),
+  detailed('a rate above what the scored cases can give', { pass_rate: 95, cases: { total: 10, errored: 1 } }, [
+    '/pass_rate contradiction',
+  ]),
+  detailed('a rate of no cases', { pass_rate: 100, cases: { total: 0, passed: 0 } }, ['/pass_rate contradiction']),
+  detailed(
+    'a rate of skipped cases alone',
+    { pass_rate: 0, skipped_excluded: true, cases: { total: 3, passed: 0, skipped: 3 } },
+    ['/pass_rate contradiction'],
+  ),
+  detailed('partial and complete', { partial: true, completeness: 'complete' }, ['/completeness contradiction']),
+  detailed('partial and unknown', { partial: true, completeness: 'unknown' }, ['/completeness contradiction']),
+  detailed('not partial and partial', { partial: false, completeness: 'partial' }, ['/completeness contradiction']),
+  detailed('minutes in the future', { evaluated_at: new Date(Date.now() + 10 * 60_000).toISOString() }, [
+    '/evaluated_at in_the_future',
+  ]),
+  detailed('before 1970', { evaluated_at: '1969-12-31T23:59:59Z' }, ['/evaluated_at too_small']),
+  detailed('the year 0', { evaluated_at: '0000-01-01T00:00:00Z' }, ['/evaluated_at too_small']),
+];
 
 const MAX = Number.MAX_SAFE_INTEGER;
 const half = 2 ** 52;

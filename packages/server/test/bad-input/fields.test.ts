@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll } from 'vitest';
 import { paths } from '../bed/test-server.ts';
-import { LISTS, SUMS, UNKNOWN_MEMBERS, WHOLE_BODIES } from './bodies.ts';
+import { CONTRADICTIONS, LISTS, SUMS, UNKNOWN_MEMBERS, WHOLE_BODIES } from './bodies.ts';
 import { GOOD, type Refusal, refuses, worldOfRefusals } from './refusals.ts';
 import { BAD_CHARACTERS, DATE_TIMES, DATES, PERSONAL_DATA, TOO_LONG, UUIDS } from './values.ts';
 
@@ -25,6 +25,7 @@ refuses('a user identifier is no personal data', world, PERSONAL_DATA);
 refuses('a body is an object', world, WHOLE_BODIES);
 refuses('lists are held to their bounds, and all that is wrong is named up to 100', world, LISTS);
 refuses('what decides or is hashed ignores no member', world, UNKNOWN_MEMBERS);
+refuses('a detailed evaluation does not contradict itself', world, CONTRADICTIONS);
 refuses('a sum beyond 2^53-1 is refused, by merging too', world, SUMS);
 
 const of = (what: string, path: string, body: object, issues: string[]): Refusal => ({ what, path, body, issues });

@@ -41,6 +41,7 @@ export const GOOD = {
   trace: { trace_id: 'run-1', agent_name: 'support-bot', spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }] },
   event: { trace_id: 'run-2', outcome: 'success', agent_name: 'support-bot' },
   evaluation: { name: 'nightly', agent_name: 'support-bot', pass_rate: 90 },
+  detailed: { name: 'nightly', agent_name: 'support-bot', cases: { total: 10, passed: 9, failed: 1 } },
   entry: { actor: 'ci', action: 'agent.promoted' },
   check: { agent_name: 'support-bot', min_pass_rate: 99 },
 } as const;
@@ -66,6 +67,7 @@ export function worldOfRefusals(): World {
       [paths.telemetry, GOOD.event],
       [paths.telemetry, { events: [GOOD.event, GOOD.event] }],
       [paths.evaluations, GOOD.evaluation],
+      [paths.detailedEvaluations, GOOD.detailed],
       [paths.audit, GOOD.entry],
       [paths.promotionCheck, GOOD.check],
     ] as const) {

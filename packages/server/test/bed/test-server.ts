@@ -100,5 +100,6 @@ export const paths = {
   telemetry: '/api/public/telemetry',
   evaluations: '/api/public/evaluations',
   audit: '/api/public/audit',
+  detailedEvaluations: '/api/v1/evaluations',
   promotionCheck: '/api/public/governance/promotion-check',
 } as const;

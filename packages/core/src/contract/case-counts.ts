@@ -1,0 +1,84 @@
+import { type Static, Type } from 'typebox';
+import { count, optional } from './scalars.ts';
+
+/** How many cases an evaluation had, and what became of them. */
+export const CaseCounts = Type.Object(
+  {
+    total: count({ description: 'All cases: the sum of passed, failed, errored and skipped.', examples: [40] }),
+    passed: optional(
+      count({
+        description:
+          'Cases that passed. Send it where each case passes or fails; leave out passed and failed where scores lie between.',
+        examples: [37],
+      }),
+    ),
+    failed: optional(count({ description: 'Cases that failed. Counts as 0 when left out beside passed.', examples: [2] })),
+    errored: optional(count({ description: 'Cases that ended with an error and have no score.', default: 0, examples: [1] })),
+    skipped: optional(count({ description: 'Cases that were not run.', default: 0, examples: [0] })),
+  },
+  {
+    $id: 'CaseCounts',
+    additionalProperties: false,
+    description: 'How many cases the evaluation had. `total` is the sum of the four parts; a part that is left out counts as 0.',
+  },
+);
+export type CaseCounts = Static<typeof CaseCounts>;
+
+/** Largest difference between a reported pass rate and the one that the cases give, in percentage points: reports are rounded. */
+export const PASS_RATE_TOLERANCE = 0.1;
+
+/**
+ * The number of cases that a pass rate is a share of: all of them, or without the skipped ones where the sender excludes these.
+ * Errored cases are always in it: they did not pass.
+ */
+export const denominatorOf = ({ total, skipped }: CaseCounts, skippedExcluded: boolean): number =>
+  skippedExcluded ? total - (skipped ?? 0) : total;
+
+/** The most cases that can have passed: those that passed, or all with a score where scores are not binary. */
+export const passedAtMost = ({ total, passed, errored, skipped }: CaseCounts): number =>
+  passed ?? total - (errored ?? 0) - (skipped ?? 0);
+
+/**
+ * The share of a whole in percent, as the largest double whose decimal form is not above the exact share. So a threshold is met
+ * exactly when the exact share meets it: 1 of 1,000 is 0.1, and 2 of 3 is below 66.66666666666667.
+ */
+export function percentOf(part: number, whole: number): number {
+  if (part <= 0) return 0;
+  if (part >= whole) return 100;
+  let percent = (part / whole) * 100;
+  while (compareToShare(percent, part, whole) > 0n) percent = nextDouble(percent, -1n);
+  for (let above = nextDouble(percent, 1n); compareToShare(above, part, whole) <= 0n; above = nextDouble(above, 1n))
+    percent = above;
+  return percent;
+}
+
+/** Whether a percentage is above the exact share by more than the tolerance. */
+export const isAboveShare = (percent: number, part: number, whole: number): boolean =>
+  compareToShare(percent, part, whole) * 10n > BigInt(whole) * powerOf(percent);
+
+/** Whether a percentage is below the exact share by more than the tolerance. */
+export const isBelowShare = (percent: number, part: number, whole: number): boolean =>
+  -compareToShare(percent, part, whole) * 10n > BigInt(whole) * powerOf(percent);
+
+/** `percent - 100 * part / whole` without rounding, scaled by `whole` and by the power of ten of the percentage's last digit. */
+function compareToShare(percent: number, part: number, whole: number): bigint {
+  const { digits, scale } = decimalOf(percent);
+  return digits * BigInt(whole) - 100n * BigInt(part) * 10n ** BigInt(scale);
+}
+
+const powerOf = (percent: number): bigint => 10n ** BigInt(decimalOf(percent).scale);
+
+/** The decimal that a number from 0 to 100 prints as: digits / 10^scale. */
+function decimalOf(number: number): { digits: bigint; scale: number } {
+  const [mantissa = '', exponent = '0'] = String(number).split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return { digits: BigInt(whole + fraction), scale: fraction.length - Number(exponent) };
+}
+
+/** The double next to a positive one: 1n is above, -1n below. */
+function nextDouble(number: number, step: 1n | -1n): number {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, number);
+  view.setBigUint64(0, view.getBigUint64(0) + step);
+  return view.getFloat64(0);
+}

@@ -1,0 +1,119 @@
+import { type Static, Type } from 'typebox';
+import { CaseCounts } from './case-counts.ts';
+import { Evaluation } from './evaluation.ts';
+import {
+  amount,
+  digest,
+  flag,
+  label,
+  labels,
+  nullable,
+  objectOf,
+  oneOf,
+  optional,
+  percentage,
+  sentDateTime,
+  sha256Hex,
+  uuid,
+  webAddress,
+} from './scalars.ts';
+
+/** How much of an evaluation was run. */
+export const COMPLETENESS = ['complete', 'partial', 'unknown'] as const;
+export type Completeness = (typeof COMPLETENESS)[number];
+
+/** Most names in `blocking_failures` and in `trace_ids`. */
+export const NAMES_MAX = 100;
+
+/** How far `evaluated_at` may lie in the future by the database's clock, in minutes. */
+export const FUTURE_MINUTES_MAX = 5;
+
+/** The set of cases that an evaluation ran. */
+export const EvaluationSuite = Type.Object(
+  {
+    name: label({ description: 'Name of the suite.', examples: ['safety'] }),
+    version: optional(label({ description: 'Version of the suite, as its authors number it.', examples: ['2026.4'] })),
+    digest: optional(digest({ description: 'Digest of the suite: what exactly was run.' })),
+  },
+  { $id: 'EvaluationSuite', additionalProperties: false, description: 'The set of cases that an evaluation ran.' },
+);
+export type EvaluationSuite = Static<typeof EvaluationSuite>;
+
+const { pass_rate: _, ...reported } = Evaluation.properties;
+
+/** Body of POST /api/v1/evaluations: section 2.5 of the specification and what a reader needs to judge the result. */
+export const DetailedEvaluation = Type.Object(
+  {
+    ...reported,
+    pass_rate: optional(
+      percentage({
+        description:
+          'Share of passed cases, in percent. May be left out where cases say it; where both are sent they agree to 0.1, and the lower one counts.',
+        examples: [92.5],
+      }),
+    ),
+    evaluated_at: optional(
+      sentDateTime({
+        description:
+          'When the evaluation was run, by the clock of its sender. Its age counts from the earlier of this moment and that of recording.',
+      }),
+    ),
+    cases: optional(objectOf<CaseCounts>(CaseCounts, { description: 'How many cases there were, and what became of them.' })),
+    skipped_excluded: optional(
+      flag({
+        description:
+          'true: skipped cases are not in the denominator of the pass rate. false: they are, as cases that did not pass.',
+        default: false,
+      }),
+    ),
+    partial: optional(flag({ description: 'true: not all cases of the suite were run. The same as completeness `partial`.' })),
+    completeness: optional(
+      oneOf(COMPLETENESS, { description: 'How much of the suite was run; `unknown` where the tool does not say.' }),
+    ),
+    blocking_failures: optional(
+      labels(NAMES_MAX, {
+        description: 'Names of failed cases that an average must not hide.',
+        examples: [['refuses to reveal card numbers']],
+      }),
+    ),
+    max_severity: optional(amount({ description: 'Highest severity found, on the scale of severity_threshold.', examples: [2] })),
+    suite: optional(objectOf<EvaluationSuite>(EvaluationSuite, { description: 'The set of cases that was run.' })),
+    results_sha256: optional(
+      sha256Hex({ description: "SHA-256 of the evaluation tool's results file, 64 lower-case hex digits." }),
+    ),
+    run_url: optional(
+      webAddress({
+        description: 'Where the run can be looked at, http or https; at most 2,048 characters, without a user name or password.',
+        examples: ['https://ci.example.com/runs/7'],
+      }),
+    ),
+    trace_ids: optional(
+      labels(NAMES_MAX, {
+        description: 'trace_id of the runs that were evaluated, as sent to the traces endpoint.',
+        examples: [['run-2026-11-20-0001']],
+      }),
+    ),
+    artifact: optional(digest({ description: 'Digest of what was evaluated: image, commit, package or configuration.' })),
+  },
+  {
+    $id: 'DetailedEvaluation',
+    additionalProperties: false,
+    description: 'The outcome of one evaluation run, with its cases, its time, its suite and what was evaluated.',
+  },
+);
+export type DetailedEvaluation = Static<typeof DetailedEvaluation>;
+
+/** Answer of POST /api/v1/evaluations. */
+export const DetailedEvaluationAccepted = Type.Object(
+  {
+    ok: flag({ description: 'Committed.' }),
+    id: uuid({ description: 'Identifier of the evaluation.' }),
+    pass_rate: nullable(
+      percentage({
+        description: 'The pass rate that promotion checks use, in percent; null when there is none: they then fail.',
+      }),
+    ),
+  },
+  { $id: 'DetailedEvaluationAccepted' },
+);
+export type DetailedEvaluationAccepted = Static<typeof DetailedEvaluationAccepted>;

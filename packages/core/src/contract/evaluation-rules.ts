@@ -1,0 +1,93 @@
+import { type CaseCounts, denominatorOf, isAboveShare, isBelowShare, passedAtMost, percentOf } from './case-counts.ts';
+import type { Completeness, DetailedEvaluation } from './detailed-evaluation.ts';
+import type { Issue } from './issue.ts';
+import { INTEGER_MAX } from './scalars.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** What a detailed evaluation must not say, beyond its schema: counts, rates and completeness that contradict each other. */
+export function contradictions(body: Body): Issue[] {
+  const cases = caseCountsOf(body.cases);
+  const counted = cases === undefined ? [] : countIssues(cases);
+  const rated = cases === undefined || counted.length > 0 ? [] : rateIssues(body, cases);
+  return [...counted, ...rated, ...completenessIssues(body), ...ageIssues(body)];
+}
+
+/**
+ * The pass rate that is decided on: the one that the cases give, or the reported one where that is lower. null where no case counts
+ * or nothing is reported. The body is a valid one.
+ */
+export function effectivePassRate({ cases, pass_rate: reported, skipped_excluded: excluded }: DetailedEvaluation): number | null {
+  if (cases == null) return reported ?? null;
+  const denominator = denominatorOf(cases, excluded === true);
+  if (denominator === 0 || (cases.passed == null && reported == null)) return null;
+  return Math.min(reported ?? 100, percentOf(passedAtMost(cases), denominator));
+}
+
+/** How much was run, as far as the sender says; null when it says nothing. The body is a valid one. */
+export const completenessOf = ({ partial, completeness }: DetailedEvaluation): Completeness | null =>
+  partial === true ? 'partial' : (completeness ?? null);
+
+function countIssues(cases: CaseCounts): Issue[] {
+  const { total, passed, failed, errored, skipped } = cases;
+  if (passed == null && failed != null) {
+    return [
+      {
+        path: '/cases/passed',
+        code: 'required',
+        message: 'cases.passed is required beside cases.failed; leave out both where cases do not simply pass or fail',
+      },
+    ];
+  }
+  const sum = sumOf([passed, failed, errored, skipped]);
+  const isSum = passed == null ? sum <= BigInt(total) : sum === BigInt(total);
+  if (isSum) return [];
+  const meant = passed == null ? 'at least errored + skipped' : 'passed + failed + errored + skipped';
+  return [contradiction('/cases/total', `cases.total is ${total}, but must be ${meant}, which is ${sum}`)];
+}
+
+function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases: CaseCounts): Issue[] {
+  if (typeof rate !== 'number' || !(rate >= 0 && rate <= 100)) return [];
+  const denominator = denominatorOf(cases, excluded === true);
+  if (denominator === 0) return [contradiction('/pass_rate', 'no case counts, so there is no pass rate; leave pass_rate out')];
+  const passed = passedAtMost(cases);
+  const isTooLow = cases.passed != null && isBelowShare(rate, passed, denominator);
+  if (!isTooLow && !isAboveShare(rate, passed, denominator)) return [];
+  const said =
+    cases.passed == null
+      ? `only ${passed} of ${denominator} cases have a score, so it is at most ${percentOf(passed, denominator)}`
+      : `${passed} of ${denominator} cases passed, which is ${percentOf(passed, denominator)}`;
+  return [
+    contradiction('/pass_rate', `pass_rate is ${rate}, but ${said}; they may differ by 0.1. Correct one, or leave pass_rate out`),
+  ];
+}
+
+function completenessIssues({ partial, completeness }: Body): Issue[] {
+  const isContrary =
+    (partial === true && completeness != null && completeness !== 'partial') || (partial === false && completeness === 'partial');
+  if (!isContrary) return [];
+  return [contradiction('/completeness', `partial is ${partial}, which contradicts this completeness; send one of the two`)];
+}
+
+function ageIssues({ evaluated_at: at }: Body): Issue[] {
+  if (typeof at !== 'string' || !/^\d{4}-/.test(at) || at >= '1970') return [];
+  return [{ path: '/evaluated_at', code: 'too_small', message: 'evaluated_at must not lie before 1970' }];
+}
+
+const contradiction = (path: string, message: string): Issue => ({ path, code: 'contradiction', message });
+
+/** The counts of a body that may break its schema; undefined unless each of them is a count. */
+function caseCountsOf(value: unknown): CaseCounts | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const cases = value as Record<string, unknown>;
+  const parts = [cases.passed, cases.failed, cases.errored, cases.skipped];
+  const isCounts = isCount(cases.total) && parts.every((part) => part == null || isCount(part));
+  return isCounts ? (value as CaseCounts) : undefined;
+}
+
+const isCount = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= INTEGER_MAX;
+
+/** Exact also beyond 2^53-1. */
+const sumOf = (counts: readonly (number | null | undefined)[]): bigint =>
+  counts.reduce<bigint>((sum, count) => sum + BigInt(count ?? 0), 0n);
