@@ -123,6 +123,25 @@ memberships.tenant_id uuid not null
 memberships.person_id uuid not null
 memberships.role text not null
 memberships.joined_at timestamp with time zone not null default clock_timestamp()
+merged_spans.tenant_id uuid not null
+merged_spans.trace uuid not null
+merged_spans.span_id text not null
+merged_spans.submission integer not null
+merged_spans.prompt_tokens bigint
+merged_spans.completion_tokens bigint
+merged_spans.total_tokens bigint
+merged_spans.cost_usd numeric
+merged_traces.tenant_id uuid not null
+merged_traces.trace uuid not null
+merged_traces.span_count bigint not null
+merged_traces.prompt_tokens numeric not null
+merged_traces.prompt_tokens_reported bigint not null
+merged_traces.completion_tokens numeric not null
+merged_traces.completion_tokens_reported bigint not null
+merged_traces.total_tokens numeric not null
+merged_traces.total_tokens_reported bigint not null
+merged_traces.cost_usd numeric not null
+merged_traces.cost_usd_reported bigint not null
 migrations.id integer not null default nextval('countersign.migrations_id_seq'::regclass)
 migrations.name character varying(255) not null
 migrations.run_on timestamp without time zone not null
@@ -307,6 +326,8 @@ countersign.memberships memberships_person_id_fkey FOREIGN KEY (person_id) REFER
 countersign.memberships memberships_pkey PRIMARY KEY (tenant_id, person_id)
 countersign.memberships memberships_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'approver'::text, 'admin'::text])))
 countersign.memberships memberships_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.merged_spans merged_spans_pkey PRIMARY KEY (tenant_id, trace, span_id)
+countersign.merged_traces merged_traces_pkey PRIMARY KEY (tenant_id, trace)
 countersign.migrations migrations_pkey PRIMARY KEY (id)
 countersign.one_time_links one_time_links_check CHECK (
 CASE purpose
@@ -417,6 +438,8 @@ CREATE UNIQUE INDEX key_events_pkey ON countersign.key_events USING btree (tenan
 CREATE UNIQUE INDEX key_last_use_pkey ON countersign.key_last_use USING btree (tenant_id, key_id)
 CREATE UNIQUE INDEX log_heads_pkey ON countersign.log_heads USING btree (tenant_id, log)
 CREATE UNIQUE INDEX memberships_pkey ON countersign.memberships USING btree (tenant_id, person_id)
+CREATE UNIQUE INDEX merged_spans_pkey ON countersign.merged_spans USING btree (tenant_id, trace, span_id)
+CREATE UNIQUE INDEX merged_traces_pkey ON countersign.merged_traces USING btree (tenant_id, trace)
 CREATE UNIQUE INDEX migrations_pkey ON countersign.migrations USING btree (id)
 CREATE UNIQUE INDEX one_time_links_id_key ON countersign.one_time_links USING btree (id)
 CREATE UNIQUE INDEX one_time_links_pkey ON countersign.one_time_links USING btree (token_sha256)
@@ -464,6 +487,8 @@ key_last_use enabled t forced t using (tenant_id = (NULLIF(current_setting('coun
 log_heads enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 memberships enabled t forced t using (person_id = (NULLIF(current_setting('countersign.person_id'::text, true), ''::text))::uuid) check 
 memberships enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+merged_spans enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+merged_traces enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 migrations enabled f forced f using  check 
 one_time_links enabled f forced f using  check 
 people enabled f forced f using  check 
@@ -494,6 +519,8 @@ key_events INSERT, SELECT
 key_last_use INSERT, SELECT
 log_heads INSERT, SELECT
 memberships DELETE, INSERT, SELECT
+merged_spans INSERT, SELECT, UPDATE
+merged_traces INSERT, SELECT, UPDATE
 migrations SELECT
 one_time_links DELETE, INSERT, SELECT
 people INSERT, SELECT

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import type { Usage } from '@countersign/core/domain/usage';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction, sql } from '../src/database/transaction.ts';
-import { sumSpans } from '../src/storage/spans.ts';
+import { carryMergedSpans, mergeSpans } from '../src/storage/merged-spans.ts';
 import { type KnownTrace, lockTraces, type TraceFacts, updateTraces } from '../src/storage/traces.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
@@ -203,7 +203,7 @@ test('a batch finds and merges its traces by their keys, and does not walk a wor
   await delay(2_000); // by then no connection has a plan any more that was made for an empty table
   const fetched = sql<{ n: number }>(
     'fetched',
-    `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions')`,
+    `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions', 'merged_spans', 'merged_traces')`,
   );
   await inTenantTransaction(server.open.pool, tenant, async (tx) => {
     const costOf = async (work: () => Promise<unknown>): Promise<number> => {
@@ -217,10 +217,12 @@ test('a batch finds and merges its traces by their keys, and does not walk a wor
     });
     expect(known.map(({ traceId }) => traceId)).toEqual(['run-12', 'run-4000', 'run-7']);
     const summing = await costOf(async () => {
-      await sumSpans(
+      const merged = known.map(({ id }) => ({ trace: id, number: 1 }));
+      await carryMergedSpans(
         tx,
         known.map(({ id }) => id),
       );
+      expect(await mergeSpans(tx, merged)).toHaveLength(3);
     });
     const merging = await costOf(() => updateTraces(tx, known.map(finished)));
     const rows = { locking, summing, merging };

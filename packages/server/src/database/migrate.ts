@@ -89,6 +89,8 @@ const CHANGEABLE: Record<string, string> = {
   tenants: 'UPDATE (name)',
   agents: 'UPDATE (risk_level)',
   traces: 'UPDATE',
+  merged_spans: 'UPDATE',
+  merged_traces: 'UPDATE',
   approvals: 'UPDATE',
   recertifications: 'UPDATE',
   people: 'UPDATE (name, password, password_changed_at)',

@@ -5,7 +5,7 @@ import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { findAgents, insertAgents } from '../storage/agents.ts';
-import { type SpanSums, sumSpans } from '../storage/spans.ts';
+import { carryMergedSpans, mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
 import {
   insertTraceSubmissions,
   insertTraces,
@@ -69,6 +69,15 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
       ),
     ),
   ];
+  if (known.length > 0)
+    sent.push(
+      underWay(
+        carryMergedSpans(
+          tx,
+          known.map(({ id }) => id),
+        ),
+      ),
+    );
   if (accepted.length > 0) sent.push(underWay(insertTraceSubmissions(tx, accepted.map(submission))));
   const merged = await merge(tx, known, sent);
   const outcomes = placed.map(
@@ -96,25 +105,20 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
   return { item, id: known?.id ?? newId(), agentId: resolved.agentIds[0] ?? null, known, totals };
 }
 
-/** Merges totals into known traces: those of all spans, this request's included, whose submission is on its way already. */
+/** Merges into known traces the spans of this request, whose submission is on its way already, and their totals. */
 async function merge(tx: Transaction, placed: readonly Placed[], sent: Promise<unknown>[]): Promise<Map<string, Usage>> {
   if (placed.length === 0) return new Map();
-  const sums = new Map(
-    (
-      await sumSpans(
-        tx,
-        placed.map(({ id }) => id),
-      )
-    ).map((row) => [row.trace, row]),
-  );
+  const submissions = placed.map((each) => ({ trace: each.id, number: submissionNumber(each) }));
+  const sums = new Map((await mergeSpans(tx, submissions)).map((row) => [row.trace, row]));
   const totals = new Map<string, Usage>();
   const refused = new Map<Item, ApiError>();
   const updates = placed.flatMap((each) => {
     const supplied = mergedUsage(each.item.supplied, each.known!.supplied);
     try {
-      const total = traceTotals(supplied, summedUsage(sums.get(each.id)));
+      const sum = sums.get(each.id)!;
+      const total = traceTotals(supplied, summedUsage(sum));
       totals.set(each.id, total);
-      return [facts(each, supplied, total, sums.get(each.id)?.spanCount ?? 0)];
+      return [facts(each, supplied, total, sum.spanCount)];
     } catch (error) {
       if (!(error instanceof SumTooLargeError)) throw error;
       refused.set(each.item, validationFailed(sumTooLarge(error, [])));
@@ -164,15 +168,15 @@ function mergedUsage(sent: Usage, kept: Usage): Usage {
 }
 
 /** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
-const summedUsage = (sums: SpanSums | undefined): Sums => ({
-  promptTokens: () => tokens('prompt_tokens', sums?.promptTokens),
-  completionTokens: () => tokens('completion_tokens', sums?.completionTokens),
-  totalTokens: () => tokens('total_tokens', sums?.totalTokens),
-  costUsd: () => (sums?.costUsd == null ? null : boundedCost(sums.costUsd)),
+const summedUsage = (sums: SpanSums): Sums => ({
+  promptTokens: () => tokens('prompt_tokens', sums.promptTokens),
+  completionTokens: () => tokens('completion_tokens', sums.completionTokens),
+  totalTokens: () => tokens('total_tokens', sums.totalTokens),
+  costUsd: () => (sums.costUsd === null ? null : boundedCost(sums.costUsd)),
 });
 
-function tokens(member: SumTooLargeError['member'], text: string | null | undefined): number | null {
-  if (text == null) return null;
+function tokens(member: SumTooLargeError['member'], text: string | null): number | null {
+  if (text === null) return null;
   if (!Number.isSafeInteger(Number(text))) throw new SumTooLargeError(member);
   return Number(text);
 }

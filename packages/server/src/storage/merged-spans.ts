@@ -1,0 +1,101 @@
+import { int4Array, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** Sums over the merged spans of a trace. Token sums stay text: they may be beyond 2^53-1. Null where no span reports any. */
+export interface SpanSums {
+  trace: string;
+  spanCount: number;
+  promptTokens: string | null;
+  completionTokens: string | null;
+  totalTokens: string | null;
+  costUsd: string | null;
+}
+
+/** A submission that merges into a trace that lockTraces has locked. */
+export interface MergedSubmission {
+  /** `traces.id`. */
+  trace: string;
+  /** Its number. */
+  number: number;
+}
+
+const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
+const USAGE_COLUMNS = USAGE.join(', ');
+const SUM_COLUMNS = USAGE.flatMap((member) => [member, `${member}_reported`]).join(', ');
+
+/** Traces that have no sums yet. */
+const UNMERGED = `(SELECT trace FROM unnest($2::uuid[]) AS asked (trace)
+  WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = asked.trace) OFFSET 0) AS unmerged`;
+
+const CARRY = sql(
+  'carry_merged_spans',
+  `WITH carried AS (
+     INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
+     SELECT $1, unmerged.trace, span.span_id, span.submission, ${USAGE.map((member) => `span.${member}`).join(', ')} FROM ${UNMERGED}
+      CROSS JOIN LATERAL (SELECT * FROM countersign.spans AS s WHERE s.tenant_id = $1 AND s.trace = unmerged.trace OFFSET 0) AS span
+     RETURNING trace, ${USAGE_COLUMNS})
+   INSERT INTO countersign.merged_traces (tenant_id, trace, span_count, ${SUM_COLUMNS})
+   SELECT $1, unmerged.trace, count(carried.trace),
+          ${USAGE.map((member) => `coalesce(sum(carried.${member}), 0), count(carried.${member})`).join(', ')}
+     FROM ${UNMERGED} LEFT JOIN carried ON carried.trace = unmerged.trace GROUP BY unmerged.trace`,
+);
+
+/**
+ * Keeps the spans of these traces as rows, with their sums, unless that was done before: a trace needs them from its second submission on.
+ * Must come before the next submission is inserted.
+ */
+export async function carryMergedSpans(tx: Transaction, traces: readonly string[]): Promise<void> {
+  if (traces.length > 0) await tx.run(CARRY, [tx.tenantId, uuidArray(traces)]);
+}
+
+// Look-ups by OFFSET 0, as in lock_traces: each span_id that comes is looked up by the primary key, whatever the planner believes.
+// What is replaced is read from the statement's snapshot, so it is the row before `written` changes it.
+const MERGE = sql<SpanSums>(
+  'merge_spans',
+  `WITH asked AS (SELECT * FROM unnest($2::uuid[], $3::integer[]) AS asked (trace, number)),
+   sent AS (
+     SELECT asked.trace, asked.number, span.said ->> 0 AS span_id, (span.said ->> 6)::bigint AS prompt_tokens,
+            (span.said ->> 7)::bigint AS completion_tokens, (span.said ->> 8)::bigint AS total_tokens, (span.said ->> 9)::numeric AS cost_usd
+       FROM asked
+      CROSS JOIN LATERAL (SELECT s.spans FROM countersign.trace_submissions AS s
+        WHERE s.tenant_id = $1 AND s.trace = asked.trace AND s.number = asked.number OFFSET 0) AS submission
+      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (said)),
+   replaced AS (
+     SELECT sent.trace, ${USAGE.map((member) => `kept.${member}`).join(', ')} FROM sent
+      CROSS JOIN LATERAL (SELECT * FROM countersign.merged_spans AS m
+        WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.span_id = sent.span_id OFFSET 0) AS kept),
+   written AS (
+     INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
+     SELECT $1, trace, span_id, number, ${USAGE_COLUMNS} FROM sent
+     ON CONFLICT (tenant_id, trace, span_id) DO UPDATE SET submission = excluded.submission,
+       ${USAGE.map((member) => `${member} = excluded.${member}`).join(', ')}),
+   change AS (
+     SELECT asked.trace, coalesce(sum(sign), 0) AS span_count,
+            ${USAGE.map(
+              (member) => `coalesce(sum(sign * ${member}), 0) AS ${member},
+            coalesce(sum(sign) FILTER (WHERE ${member} IS NOT NULL), 0) AS ${member}_reported`,
+            ).join(',\n            ')}
+       FROM asked LEFT JOIN (
+         SELECT trace, 1 AS sign, ${USAGE_COLUMNS} FROM sent UNION ALL SELECT trace, -1, ${USAGE_COLUMNS} FROM replaced) AS moved USING (trace)
+      GROUP BY asked.trace)
+   UPDATE countersign.merged_traces AS kept SET span_count = kept.span_count + change.span_count,
+     ${USAGE.flatMap((member) => [member, `${member}_reported`])
+       .map((column) => `${column} = kept.${column} + change.${column}`)
+       .join(', ')}
+     FROM change CROSS JOIN LATERAL (
+       SELECT m.ctid AS place FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = change.trace OFFSET 0) AS found
+    WHERE kept.tenant_id = $1 AND kept.ctid = found.place
+   RETURNING kept.trace, kept.span_count AS "spanCount",
+     CASE WHEN kept.prompt_tokens_reported > 0 THEN kept.prompt_tokens::text END AS "promptTokens",
+     CASE WHEN kept.completion_tokens_reported > 0 THEN kept.completion_tokens::text END AS "completionTokens",
+     CASE WHEN kept.total_tokens_reported > 0 THEN kept.total_tokens::text END AS "totalTokens",
+     CASE WHEN kept.cost_usd_reported > 0 THEN trim_scale(kept.cost_usd)::text END AS "costUsd"`,
+);
+
+/** Merges the spans of submissions that are stored into their traces, and gives the sums of each trace as merged. */
+export const mergeSpans = (tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> =>
+  tx.run(MERGE, [
+    tx.tenantId,
+    uuidArray(submissions.map(({ trace }) => trace)),
+    int4Array(submissions.map(({ number }) => number)),
+  ]);
