@@ -81,9 +81,8 @@ test.each([1, 2, 3, 4])('the sums of a trace are those of its merged spans, what
       traceId,
       ids.map((span_id) => ({ span_id, kind: 'llm', name: 'step', ...(silent ? {} : usage()) })),
     );
-    const [[stored], [expected]] = await Promise.all(
-      [SUMS_STORED, SUMS_OF_VIEW].map((text) => server.database.sql(text, [tenantId, id])),
-    );
+    const [stored] = await server.database.sql(SUMS_STORED, [tenantId, id]);
+    const [expected] = await server.database.sql(SUMS_OF_VIEW, [tenantId, id]);
     expect({ turn, ...stored }).toEqual({ turn, ...expected });
   }
 });
