@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +8,7 @@ import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { Callers } from './fixtures/callers.ts';
 import { until } from './fixtures/embedded-database-processes.ts';
+import { peakWhile } from './fixtures/process-memory.ts';
 import { DataFolder, newKey, ServerProcess } from './fixtures/server-process.ts';
 
 const MIB = 1024 * 1024;
@@ -104,19 +104,13 @@ describe('64 bodies at once', () => {
 
   /** Sends a body so often at once and watches the server's memory meanwhile. */
   async function sendAtOnce(count: number, body: Buffer, headers: Record<string, string>) {
-    let peak = 0;
-    let done = false;
-    const watching = (async () => {
-      for (; !done; await sleep(50)) peak = Math.max(peak, residentBytes(server.pid));
-    })();
-    const answers = await Promise.all(
+    const answers = Promise.all(
       Array.from({ length: count }, () =>
         postRaw(server.url + paths.traces, { authorization: `Bearer ${key}`, ...headers }, body),
       ),
     );
-    done = true;
-    await watching;
-    return { answers, peak };
+    const { result, peak } = await peakWhile(server.pid, answers);
+    return { answers: result, peak };
   }
 
   const expectServing = async () => {
@@ -185,10 +179,6 @@ async function compressedSpaces(bytes: number): Promise<Buffer> {
   await once(gzip, 'end');
   return Buffer.concat(chunks);
 }
-
-/** What a process has in memory; 0 when it has ended. */
-const residentBytes = (pid: number): number =>
-  1024 * Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout);
 
 /** As many connections as there are requests. Kept alive: a connection that is to close may break before the answer is read. */
 const agent = new Agent({ keepAlive: true });

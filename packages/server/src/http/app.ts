@@ -9,6 +9,7 @@ import { answerClientError, answerWhatNodeWouldNot, replyError, replyUnreadableP
 import { type LedgerApi, registerLedgerApi } from './ledger-api.ts';
 import type { Metrics } from './metrics.ts';
 import { refuseOtherMethods } from './other-methods.ts';
+import { paceRequests } from './paced-input.ts';
 import { type PublicApi, registerPublicApi } from './public-api.ts';
 import { sharedResult } from './shared-result.ts';
 
@@ -48,6 +49,7 @@ export function buildApp({ api, ledger, portal, metrics, log, tls, notReady }: A
     ...(tls === undefined ? { http: NODE_SETTINGS } : { https: { ...tls, ...NODE_SETTINGS } }),
   } as object) as unknown as FastifyInstance;
   answerWhatNodeWouldNot(httpServer(app));
+  paceRequests(httpServer(app), tls === undefined ? 'connection' : 'secureConnection');
 
   // Bodies are read by read-body.ts, after the key: Fastify is to leave stream and Content-Type alone, whatever the method.
   // All methods that Node reads, so that one which nobody takes is told so too.

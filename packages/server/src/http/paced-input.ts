@@ -1,0 +1,170 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Requests of one connection that may be in work at once. */
+export const REQUESTS_IN_WORK_MAX = 8;
+
+/** Bytes of a connection's output that may be unsent when its next request begins. */
+const UNSENT_BYTES_MAX = 256 * 1024;
+
+/** Pieces of a waiting body that are parsed in one turn: a body may hold what looks like the end of a head. */
+const PIECES_MAX = 256;
+
+/** How long waiting requests may be begun before the event loop gets its turn. */
+const TURN_MS = 4;
+
+/** Every request has this sequence exactly once in its head, at the end: Node's parser refuses line breaks without CR. */
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+
+/**
+ * Bounds what one connection can have in work. Node parses everything that one read of a socket brings, up to 64 KB, and begins all
+ * requests in it at once: several thousand. Here the parser gets the bytes up to the end of the last head that may be begun. The rest
+ * waits as bytes, with the socket paused, and goes on as answers are sent. Requests keep their order; none is lost.
+ * @param event the one by which Node's HTTP parser gets a socket: `secureConnection` with TLS.
+ */
+export function paceRequests(server: Server, event: 'connection' | 'secureConnection'): void {
+  const inputs = new WeakMap<object, PacedInput>();
+  const turns = new Turns();
+  function leave(this: ServerResponse): void {
+    inputs.get(this.req.socket)?.leave();
+  }
+  server.on(event, (socket: Socket) => inputs.set(socket, new PacedInput(socket, turns)));
+  server.prependListener('request', ({ socket }, response) => {
+    const input = inputs.get(socket);
+    if (input === undefined) return;
+    input.enter();
+    response.once('close', leave);
+  });
+  // What follows on a connection with a malformed request is ignored.
+  server.on('clientError', (_error, socket) => inputs.get(socket)?.drop());
+}
+
+/** The input of one connection, between its socket and Node's parser. */
+class PacedInput {
+  readonly #socket: Socket & { _paused?: boolean; parser?: object | null };
+  readonly #turns: Turns;
+  readonly #parse: (bytes: Buffer) => void;
+  readonly #finish: () => void;
+  #waiting: Buffer[] = [];
+  #inWork = 0;
+  #begun = 0;
+  #isEnded = false;
+  #isDropped = false;
+
+  /** Takes the place of the listeners by which Node feeds its parser. */
+  constructor(socket: Socket, turns: Turns) {
+    this.#socket = socket;
+    this.#turns = turns;
+    this.#parse = socket.listeners('data').at(-1) as (bytes: Buffer) => void;
+    this.#finish = socket.listeners('end').at(-1) as () => void;
+    socket.removeListener('data', this.#parse);
+    socket.removeListener('end', this.#finish);
+    // Adding a listener for `data` also ends Node's shortcut, in which the parser reads the socket without JavaScript.
+    socket.on('data', (bytes) => this.#receive(bytes));
+    socket.on('end', () => {
+      this.#isEnded = true;
+      if (this.#waiting.length === 0 && this.#isOpen) this.#finish();
+    });
+    socket.on('drain', () => this.#comeBack());
+    socket.on('close', () => this.drop());
+  }
+
+  /** A request has begun. */
+  enter(): void {
+    this.#inWork += 1;
+    this.#begun += 1;
+  }
+
+  /** A request has its answer, or will get none. */
+  leave(): void {
+    this.#inWork -= 1;
+    this.#comeBack();
+  }
+
+  /** Forgets what waits, and ignores what still comes. */
+  drop(): void {
+    this.#isDropped = true;
+    this.#waiting = [];
+  }
+
+  /** Begins one of the requests that wait, if one may begin, and reads on when none waits any more. */
+  proceed(): void {
+    const begun = this.#begun;
+    for (let pieces = 0; pieces < PIECES_MAX && this.#begun === begun && this.#waiting.length > 0; pieces += 1) {
+      if (!this.#isOpen || this.#room === 0) return;
+      const bytes = this.#waiting[0]!;
+      const end = endOfHeads(bytes, 1);
+      if (end < bytes.length) this.#waiting[0] = bytes.subarray(end);
+      else this.#waiting.shift();
+      this.#parse(bytes.subarray(0, end));
+    }
+    if (this.#waiting.length > 0) this.#comeBack();
+    else if (!this.#isOpen) return;
+    else if (this.#isEnded) this.#finish();
+    else if (this.#socket._paused !== true) this.#socket.resume();
+  }
+
+  #receive(bytes: Buffer): void {
+    if (!this.#isOpen) return;
+    const end = this.#waiting.length > 0 || this.#room === 0 ? 0 : endOfHeads(bytes, this.#room);
+    if (end > 0) this.#parse(end < bytes.length ? bytes.subarray(0, end) : bytes);
+    if (end === bytes.length || !this.#isOpen) return;
+    this.#waiting.push(end > 0 ? bytes.subarray(end) : bytes);
+    this.#socket.pause();
+    this.#comeBack();
+  }
+
+  /** How many requests may begin now. None while Node itself waits for the output to drain. */
+  get #room(): number {
+    if (this.#socket._paused === true || this.#socket.writableLength > UNSENT_BYTES_MAX) return 0;
+    return Math.max(0, REQUESTS_IN_WORK_MAX - this.#inWork);
+  }
+
+  /** Whether Node's parser still takes input: after CONNECT and after an error it does not. */
+  get #isOpen(): boolean {
+    return !this.#isDropped && !this.#socket.destroyed && (this.#socket.parser ?? null) !== null;
+  }
+
+  #comeBack(): void {
+    if (this.#waiting.length > 0 && this.#isOpen && this.#room > 0) this.#turns.add(this);
+  }
+}
+
+/** Connections with waiting requests, each of which begins one in turn, a few milliseconds of them before the event loop goes on. */
+class Turns {
+  #next = new Set<PacedInput>();
+  #isScheduled = false;
+
+  add(input: PacedInput): void {
+    this.#next.add(input);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#run());
+  }
+
+  #run(): void {
+    this.#isScheduled = false;
+    const until = performance.now() + TURN_MS;
+    for (const input of [...this.#next]) {
+      this.#next.delete(input);
+      input.proceed();
+      if (performance.now() >= until) break;
+    }
+    if (this.#next.size > 0) this.#schedule();
+  }
+}
+
+/** Where the head of the nth request from here on ends at the earliest; the length when it does not. */
+function endOfHeads(bytes: Buffer, count: number): number {
+  let end = 0;
+  for (let found = 0; found < count; found += 1) {
+    const at = bytes.indexOf(END_OF_HEAD, end);
+    if (at === -1) return bytes.length;
+    end = at + END_OF_HEAD.length;
+  }
+  return end;
+}
