@@ -128,7 +128,7 @@ describe('traces that were there before the migration', () => {
     const owner = new pg.Client(before.database.owner);
     await owner.connect();
     await owner.query(
-      `BEGIN; ${readFileSync(new URL('../migrations/000014_merged-spans.sql', import.meta.url), 'utf8')}; COMMIT`,
+      `BEGIN; ${readFileSync(new URL('../migrations/000015_merged-spans.sql', import.meta.url), 'utf8')}; COMMIT`,
     );
     const role = before.database.server.user;
     await owner.query(`GRANT SELECT, INSERT, UPDATE ON countersign.merged_spans, countersign.merged_traces TO ${role}`);
