@@ -3,7 +3,7 @@ import { inReadTransaction, type Transaction } from '../database/transaction.ts'
 import { findLatestEvaluation } from '../storage/evaluations.ts';
 import { findLatestSummary } from '../storage/portal/evaluations.ts';
 import { findIncident, listIncidentsPage, listOpenOfAgent, listOpenRecertifications } from '../storage/portal/incidents.ts';
-import { listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
+import { isLeftOut, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
 import { closeRecertifications, closingObstacle } from '../workspace/close-recertifications.ts';
 import { openIncident } from '../workspace/open-incident.ts';
 import { recordViolation } from '../workspace/record-violation.ts';
@@ -56,6 +56,7 @@ export const incidentHandlers = handlers({
         query,
         (limit) => listEntries(tx, filter, limit),
         ({ seq }) => [seq],
+        isLeftOut,
       );
       return { items: items.map(violationOf), next };
     });

@@ -3,7 +3,7 @@ import type { ListedEntry, PortalLog } from '@countersign/core/portal/ledger-rou
 import { validationFailed } from '../api-error.ts';
 import { inReadTransaction } from '../database/transaction.ts';
 import { readHead } from '../storage/ledger.ts';
-import { findEntry, findNeighbours, listActions, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
+import { findEntry, findNeighbours, isLeftOut, listActions, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf, wholeOf } from './query.ts';
@@ -41,6 +41,7 @@ export const ledgerHandlers = handlers({
         query,
         (limit) => listEntries(tx, filter, limit),
         ({ seq }) => [seq],
+        isLeftOut,
       );
       return { items: items.map(listed), next };
     });

@@ -48,17 +48,20 @@ function parsed(cursor: string): unknown {
  * One page of a list: reads one row more than the page holds, which says whether there is a next one.
  * @param read at most so many rows behind the cursor.
  * @param placeOf what the cursor behind a row holds.
+ * @param isLeftOut whether a row belongs to the next page although this one has room; never the first row.
  */
 export async function pageOf<Row>(
   { limit }: { limit?: string | undefined },
   read: (limit: number) => Promise<Row[]>,
   placeOf: (row: Row) => readonly (string | number)[],
+  isLeftOut: (row: Row) => boolean = () => false,
 ): Promise<{ items: Row[]; next: string | null }> {
   const most = limit === undefined ? PAGE_ITEMS_DEFAULT : Number(limit);
   const rows = await read(most + 1);
-  const items = rows.slice(0, most);
+  const end = rows.findIndex(isLeftOut);
+  const items = rows.slice(0, end === -1 ? most : Math.min(end, most));
   const last = items.at(-1);
-  return { items, next: rows.length > most && last !== undefined ? writeCursor(placeOf(last)) : null };
+  return { items, next: rows.length > items.length && last !== undefined ? writeCursor(placeOf(last)) : null };
 }
 
 /** The cursor behind a page that ended early by itself. */

@@ -31,26 +31,36 @@ export interface PortalEntry {
   document: string;
 }
 
-const COLUMNS = `l.seq, l.id, ${instantText('l.recorded_at')} AS recorded_at, l.recorded_by, l.actor, l.action, l.trace_id, ${agentJson('a')} AS agent,
-  encode(l.row_hash, 'hex') AS row_hash, encode(l.prev_hash, 'hex') AS prev_hash, l.document`;
+/** Bytes of documents that one page of a list reads. */
+const PAGE_BYTES = 2 * 1024 * 1024;
+
+const COLUMNS = (
+  document: string,
+) => `l.seq, l.id, ${instantText('l.recorded_at')} AS recorded_at, l.recorded_by, l.actor, l.action, l.trace_id, ${agentJson('a')} AS agent,
+  encode(l.row_hash, 'hex') AS row_hash, encode(l.prev_hash, 'hex') AS prev_hash, ${document} AS document`;
 const AGENT = lookUp('agents', 'a', 'id', 'l.agent_id');
 
+// `octet_length` reads the size that stands beside a long text, so documents that are left out are not read.
 const LIST = sql<PortalEntry>(
   'portal_list_entries',
-  `SELECT ${COLUMNS} FROM (
+  `SELECT ${COLUMNS(`CASE WHEN l.bytes_before < ${PAGE_BYTES} THEN l.document ELSE '' END`)} FROM (
+     SELECT *, sum(octet_length(l.document)) OVER (ORDER BY l.seq DESC) - octet_length(l.document) AS bytes_before FROM (
      SELECT * FROM countersign.audit_entries AS l
       WHERE l.tenant_id = $1 AND l.seq < $2 AND l.seq >= $3 AND ($4::text IS NULL OR l.actor = $4) AND ($5::text IS NULL OR l.action = $5)
         AND ($6::uuid IS NULL OR l.agent_id = $6) AND ($7::text IS NULL OR l.trace_id = $7)
-      ORDER BY l.seq DESC LIMIT $8) AS l ${AGENT} ORDER BY l.seq DESC`,
+      ORDER BY l.seq DESC LIMIT $8) AS l) AS l ${AGENT} ORDER BY l.seq DESC`,
 );
 
-/** Entries in a range of numbers, latest first. */
+/** Entries in a range of numbers, latest first. Behind PAGE_BYTES of documents the rest come without theirs: a page ends there (`isLeftOut`). */
 export const listEntries = (tx: Transaction, filter: EntryFilter, limit: number): Promise<PortalEntry[]> =>
   tx.run(LIST, [tx.tenantId, filter.end, filter.first, filter.actor, filter.action, filter.agentId, filter.traceId, limit]);
 
+/** Whether an entry of the list came without its document. */
+export const isLeftOut = ({ document }: PortalEntry): boolean => document === '';
+
 const FIND = sql<PortalEntry>(
   'portal_find_entry',
-  `SELECT ${COLUMNS} FROM countersign.audit_entries AS l ${AGENT} WHERE l.tenant_id = $1 AND l.seq = $2`,
+  `SELECT ${COLUMNS('l.document')} FROM countersign.audit_entries AS l ${AGENT} WHERE l.tenant_id = $1 AND l.seq = $2`,
 );
 
 /** One entry by its number; undefined when there is none. */
