@@ -12,15 +12,16 @@ const PAUSE_MS = 10 * 60_000;
 
 /**
  * Forgets what is over, every ten minutes: sessions, links and tries, and answers older than 24 hours, tenant by tenant. What fails waits
- * for the next time, and keeps nothing else waiting.
+ * for the next time, and keeps nothing else waiting. While the clocks are unsafe nothing is deleted.
  */
-export function keepHouse({ ledgerPool }: OpenDatabase, log: Logger): { stop(): void } {
+export function keepHouse({ ledgerPool, clock }: Pick<OpenDatabase, 'ledgerPool' | 'clock'>, log: Logger): { stop(): void } {
   const forget = (what: string, forgetting: Promise<unknown>) =>
     forgetting.catch((error: Error) => log.warn({ reason: error.message, what }, 'what has expired was not forgotten this time'));
   const forgetAnswers = async () => {
     for (const { id } of await listTenants(ledgerPool)) await forget(`answers of ${id}`, forgetAnswersOf(ledgerPool, id));
   };
   const sweep = async () => {
+    if (clock.fault() !== undefined) return;
     await forget('sessions', deleteExpiredSessions(ledgerPool));
     await forget('links', deleteExpiredLinks(ledgerPool));
     await forget('tries to sign in', deletePastAttempts(ledgerPool));

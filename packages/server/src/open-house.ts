@@ -44,6 +44,7 @@ export function openHouse(parts: { database: OpenDatabase; queue: Admission; met
       admission: queue,
       slots,
       write: async (tenantId, items) => {
+        database.clock.requireSafe();
         const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items));
         committed(outcomes);
         return outcomes;

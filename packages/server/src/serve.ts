@@ -4,8 +4,10 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { keepCheckpoints } from './checkpoint-keeper.ts';
 import { folderSink, requireSinkFolder } from './checkpoint-sink.ts';
+import { watchClock } from './clock-watch.ts';
 import type { Config } from './config.ts';
 import { Admission } from './database/admission.ts';
+import { describeFault } from './database/clock.ts';
 import { schemaLevel } from './database/migrate.ts';
 import { keepHouse } from './housekeeping.ts';
 import { buildApp, httpServer } from './http/app.ts';
@@ -118,7 +120,9 @@ export async function start(
 ): Promise<Running> {
   const queue = new Admission(config.queueBytesMax);
   const reading = new Admission(config.readingBytesMax);
-  const metrics = new Metrics({ queued: () => queue.used, reading: () => reading.used }, metricsRenderMs);
+  const { clock } = database;
+  const isClockUnsafe = () => clock.fault() !== undefined;
+  const metrics = new Metrics({ queued: () => queue.used, reading: () => reading.used, isClockUnsafe }, metricsRenderMs);
   const house = openHouse({ database, queue, metrics, connections: config.databaseConnections });
   const api: PublicApi = {
     house,
@@ -145,13 +149,16 @@ export async function start(
     log,
     tls: config.tls,
     notReady: () => notReady(database),
+    warnings: () => warnings(database),
   });
   alsoRegister?.(app, api);
   const housekeeping = keepHouse(database, log);
+  const clockWatch = watchClock(database, log);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {
     housekeeping.stop();
+    clockWatch.stop();
     checkpoints.stop();
     throw listenFailure(error, config);
   }
@@ -160,6 +167,7 @@ export async function start(
     address: { host: config.host, port },
     close: async () => {
       housekeeping.stop();
+      clockWatch.stop();
       checkpoints.stop();
       const server = httpServer(app);
       const closed = app.close();
@@ -171,6 +179,12 @@ export async function start(
       await closed;
     },
   };
+}
+
+/** What a ready server cannot do at the moment, in words. */
+function warnings({ clock }: OpenDatabase): string[] {
+  const fault = clock.fault();
+  return fault === undefined ? [] : [`clock unsafe: ${describeFault(fault)}`];
 }
 
 /** Ready means: the database answers, and its schema is this server's. */

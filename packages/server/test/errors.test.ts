@@ -43,7 +43,12 @@ describe('the table of errors', () => {
     const byHand = { ...STATUS, ...PORTAL_STATUS };
     for (const [code, status] of Object.entries(byHand))
       expect([code, ERRORS[code as keyof typeof ERRORS].status]).toEqual([code, status]);
-    expect(Object.keys(ERRORS).filter((code) => !(code in byHand))).toEqual(['internal_error', 'log_rewritten', 'unavailable']);
+    expect(Object.keys(ERRORS).filter((code) => !(code in byHand))).toEqual([
+      'internal_error',
+      'log_rewritten',
+      'unavailable',
+      'clock_unsafe',
+    ]);
   });
 
   test('has codes in snake_case that name one thing each, and no status outside 4xx and 5xx', () => {

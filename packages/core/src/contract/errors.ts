@@ -56,6 +56,10 @@ export const ERRORS = {
     status: 503,
     when: 'The service is full, stopping, or its database is away; `Retry-After` says when to try again.',
   },
+  clock_unsafe: {
+    status: 503,
+    when: 'A clock jumped, or the clocks of server and database differ: no moment can be recorded. Nothing was stored; `Retry-After` says when to try again.',
+  },
 } as const;
 export type ErrorCode = keyof typeof ERRORS;
 

@@ -35,6 +35,7 @@ export const ISSUE_CODES = {
   size_limit: 'The body is larger than the limit of this endpoint, in bytes.',
   refused: 'The rules or the state of the workspace refuse the act; the message says why and what would help.',
   log_rewritten: 'The stored log is not the one that was signed before; somebody has changed it in the database.',
+  clock_unsafe: 'The clocks of the service cannot be relied on now; the message says which and what to do.',
   media_type: 'The body is not application/json, or its content encoding is not supported.',
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;

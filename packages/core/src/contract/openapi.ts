@@ -26,6 +26,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'internal_error',
   'log_rewritten',
   'unavailable',
+  'clock_unsafe',
 ];
 
 /** The OpenAPI 3.1 description of the endpoints, made of the same schemas that validate them, and of the read access. */

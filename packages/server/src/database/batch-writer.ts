@@ -173,6 +173,9 @@ export class BatchWriter<I extends Item, Answer> {
     } else if (isDatabaseAway(error)) {
       // Whether the COMMIT arrived is not known: nothing is acknowledged, and an Idempotency-Key makes trying again safe.
       for (const { reject } of batch) reject(unavailable(error));
+    } else if (error instanceof ApiError && error.status === 503) {
+      // The service cannot write now, whatever the items are.
+      for (const { reject } of batch) reject(error);
     } else if (batch.length > 1) {
       // One bad item must not fail its neighbours.
       for (const waiting of batch) (await this.#settle(tenantId, [waiting], tries))();

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { type Clock, shareClock } from './clock.ts';
 import { type DatabaseAddress, type FairPool, openFairPool, openPool } from './pool.ts';
 
 /** The connections of a process, parted so that what takes long never stands before what must be quick. */
@@ -11,18 +12,23 @@ export interface Pools {
   readPool: FairPool;
   /** For exports and proofs of the record, for its checkpoints, and for what is swept up now and then. Shared fairly too. */
   ledgerPool: FairPool;
+  /** The clocks of this process and of the database that the pools connect to. */
+  clock: Clock;
 }
 
 /**
  * Opens the pools; they connect when they are first used.
  * @param writers most connections for writing.
  */
-export const openPools = (address: DatabaseAddress, writers: number): Pools => ({
-  pool: openPool(address, { size: writers, name: 'write' }),
-  lookupPool: openPool(address, { size: 2, name: 'lookup' }),
-  readPool: openFairPool(address, { size: 4, name: 'read' }),
-  ledgerPool: openFairPool(address, { size: 3, name: 'ledger' }),
-});
+export const openPools = (address: DatabaseAddress, writers: number): Pools => {
+  const pools = {
+    pool: openPool(address, { size: writers, name: 'write' }),
+    lookupPool: openPool(address, { size: 2, name: 'lookup' }),
+    readPool: openFairPool(address, { size: 4, name: 'read' }),
+    ledgerPool: openFairPool(address, { size: 3, name: 'ledger' }),
+  };
+  return { ...pools, clock: shareClock(Object.values(pools)) };
+};
 
 /** Ends them, whatever state they are in. */
 export async function closePools({ pool, lookupPool, readPool, ledgerPool }: Pools): Promise<void> {

@@ -1,4 +1,5 @@
 import pg, { type Pool, type PoolClient } from 'pg';
+import { type Clock, clockOf } from './clock.ts';
 import { keepPlansFresh } from './fresh-plans.ts';
 import { FairPool, OutcomeUnknownError } from './pool.ts';
 import { type Result, type Statement, StatementGroup } from './statement-group.ts';
@@ -8,6 +9,8 @@ export const sql = <Row = Record<string, never>>(name: string, text: string): St
 
 /** What statements are sent on: a transaction, whoever it belongs to. */
 export interface Statements {
+  /** The clocks of this process and of the database. */
+  readonly clock: Clock;
   /** Sends a statement. What is sent without waiting in between travels together: one round trip for all of it. */
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
   /** Sends COMMIT right behind what was sent last, waits for all of it, and gives back what `last` gives. */
@@ -80,7 +83,7 @@ async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTr
 
 async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  const tx = new PipelinedTransaction(client, scope);
+  const tx = new PipelinedTransaction(client, scope, clockOf(pool));
   try {
     tx.begin();
     const result = await work(tx);
@@ -99,6 +102,7 @@ async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTra
 class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly tenantId: string;
   readonly personId: string;
+  readonly clock: Clock;
   readonly #reading: boolean;
   readonly #client: PoolClient;
   /** What is said until all that runs now has run: it is sent then, in one write. */
@@ -106,7 +110,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   #committed: Promise<void> | undefined;
   #firstFailure: unknown;
 
-  constructor(client: PoolClient, { tenantId, personId, reading = false }: Scope) {
+  constructor(client: PoolClient, { tenantId, personId, reading = false }: Scope, clock: Clock) {
+    this.clock = clock;
     this.#client = client;
     this.tenantId = tenantId;
     this.personId = personId;

@@ -24,6 +24,8 @@ export interface AppParts {
   portal: (app: FastifyInstance) => void;
   /** Why the server is not ready, or undefined when it is. */
   notReady: () => Promise<string | undefined>;
+  /** What a ready server cannot do at the moment, a sentence each. */
+  warnings: () => string[];
 }
 
 /** Time for the headers and the body of a request to arrive. */
@@ -33,7 +35,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const NODE_SETTINGS = { requireHostHeader: false };
 
 /** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
-export function buildApp({ api, ledger, portal, metrics, log, tls, notReady }: AppParts): FastifyInstance {
+export function buildApp({ api, ledger, portal, metrics, log, tls, notReady, warnings }: AppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -78,7 +80,7 @@ export function buildApp({ api, ledger, portal, metrics, log, tls, notReady }: A
   registerPublicApi(app, api);
   registerLedgerApi(app, ledger);
   portal(app);
-  registerOperations(app, metrics, notReady);
+  registerOperations(app, { metrics, notReady, warnings });
   registerDocs(app);
   return app;
 }
@@ -94,15 +96,18 @@ function logAnswer(log: FastifyBaseLogger, answer: { endpoint: string; status: n
 const ALSO_BY_HEAD = { exposeHeadRoute: true } as const;
 
 /** Whether the process lives, whether it can serve, and how it does. */
-function registerOperations(app: FastifyInstance, metrics: Metrics, notReady: () => Promise<string | undefined>): void {
+function registerOperations(
+  app: FastifyInstance,
+  { metrics, notReady, warnings }: Pick<AppParts, 'metrics' | 'notReady' | 'warnings'>,
+): void {
   app.get('/livez', ALSO_BY_HEAD, async () => ({ status: 'ok' }));
   // Anybody may ask: requests at the same time share one question to the database.
   const reasonNotReady = sharedResult(0, notReady);
   app.get('/readyz', ALSO_BY_HEAD, async (_request, reply) => {
     const reason = await reasonNotReady();
-    return reason === undefined
-      ? { status: 'ready' }
-      : reply.code(503).header('retry-after', '1').send({ status: 'not ready', reason });
+    if (reason !== undefined) return reply.code(503).header('retry-after', '1').send({ status: 'not ready', reason });
+    const found = warnings();
+    return found.length === 0 ? { status: 'ready' } : { status: 'ready', warnings: found };
   });
   app.get('/metrics', ALSO_BY_HEAD, async (_request, reply) =>
     reply.header('content-type', metrics.registry.contentType).send(await metrics.rendered()),

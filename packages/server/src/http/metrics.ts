@@ -43,14 +43,19 @@ export class Metrics {
   readonly rendered: () => Promise<string>;
 
   /**
-   * @param queues gives the bytes that wait for their commit, and those of bodies in memory.
+   * @param queues gives the bytes that wait for their commit, those of bodies in memory, and whether the clocks are unsafe.
    * @param renderMs how old the text may be.
    */
-  constructor(queues: { queued: () => number; reading: () => number }, renderMs = RENDER_MS) {
+  constructor(queues: { queued: () => number; reading: () => number; isClockUnsafe: () => boolean }, renderMs = RENDER_MS) {
     this.rendered = sharedResult(renderMs, () => this.registry.metrics());
     collectDefaultMetrics({ register: this.registry });
     this.#gauge('countersign_queue_bytes', 'Bytes that wait for their commit.', queues.queued);
     this.#gauge('countersign_reading_bytes', 'Bytes of request bodies in memory.', queues.reading);
+    this.#gauge(
+      'countersign_clock_unsafe',
+      'Whether a clock jumped or the clocks differ, so that no moment is recorded: 1 or 0.',
+      () => Number(queues.isClockUnsafe()),
+    );
   }
 
   #gauge(name: string, help: string, read: () => number): void {

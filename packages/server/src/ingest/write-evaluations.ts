@@ -6,7 +6,8 @@ import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { findAgents, insertAgents } from '../storage/agents.ts';
-import { type EvaluationRow, findMicrosNow, insertEvaluations } from '../storage/evaluations.ts';
+import { readClock } from '../storage/clock.ts';
+import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
 import { answered } from './endpoint.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
@@ -28,11 +29,10 @@ export const writeDetailedEvaluations = (tx: Transaction, items: readonly Prepar
   commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (fresh) => store(tx, fresh));
 
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Written> {
-  const isDated = items.some(({ row }) => row.evaluatedAt !== null);
-  const [agents, microsNow] = await Promise.all([
-    findAgents(tx, ...claimed(items.map(({ claim }) => claim))),
-    isDated ? findMicrosNow(tx) : 0n,
-  ]);
+  const before = tx.clock.read();
+  const [agents, now] = await Promise.all([findAgents(tx, ...claimed(items.map(({ claim }) => claim))), readClock(tx)]);
+  tx.clock.requireAgreement(before, now);
+  const microsNow = BigInt(Date.parse(now)) * 1000n;
   const book = new AgentBook(agents);
   const rows: EvaluationRow[] = [];
   const outcomes = items.map(({ claim, row, answerOf }): Outcome => {

@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CLOCK_DIFFERENCE_MAX_MS, type ClockReading } from '@countersign/core/domain/clock-guard';
+import { clockBehindLog } from '../database/clock.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type LockedHead, type LogName, lockHeads, moveGuessedHead, moveHead } from '../storage/ledger.ts';
 import { insertTreeNodes } from '../storage/tree.ts';
@@ -5,10 +8,12 @@ import { catchUp, type GrownTree, growTree } from './log-tree.ts';
 
 /**
  * Locks the heads of a tenant's logs, in one order everywhere, with their trees up to their rows. Must be the first thing that an
- * appending transaction does.
+ * appending transaction does. Throws ClockUnsafeError when no moment can be taken from the clocks (docs/reliability.md).
  */
 export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
+  const before = tx.clock.read();
   const heads = await lockHeads(tx, logs);
+  await requireMoments(tx, before, heads);
   const locked = {} as Record<L, LockedHead>;
   for (const log of logs) {
     const head = heads.get(log);
@@ -16,6 +21,21 @@ export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonl
     locked[log] = head.tree.size === head.seq ? head : await withTree(tx, log, head);
   }
   return locked;
+}
+
+/**
+ * Throws unless the clocks agree. Where a log's last moment is ahead of the database's clock by a little, waits until the clock has caught
+ * up, so that nothing bears a moment of the future; where by more, throws.
+ */
+async function requireMoments(tx: Transaction, before: ClockReading, heads: ReadonlyMap<LogName, LockedHead>): Promise<void> {
+  let leadMs = 0;
+  for (const [log, { clock, now }] of heads) {
+    tx.clock.requireAgreement(before, clock);
+    const ahead = now === clock ? 0 : Date.parse(now) - Date.parse(clock);
+    if (ahead > CLOCK_DIFFERENCE_MAX_MS) throw clockBehindLog(log, now, ahead);
+    leadMs = Math.max(leadMs, ahead);
+  }
+  if (leadMs > 0) await sleep(leadMs);
 }
 
 /** A log that was written by a version without trees gets its own, once. */

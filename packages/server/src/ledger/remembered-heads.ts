@@ -54,9 +54,10 @@ export class RememberedHeads {
     const { head, readAt, clockAhead, wallAhead } = memory;
     if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
     if (Math.abs(this.#wallClock() - now - wallAhead) > STRAY_MS) return undefined;
-    memory.taken = true;
     const moment = new Date(now + clockAhead).toISOString();
-    return { ...head, now: moment > head.now ? moment : head.now, guessed: { seq: head.seq, rowHash: head.rowHash } };
+    if (moment < head.now) return undefined; // the head is read, and the clock waited for
+    memory.taken = true;
+    return { ...head, now: moment, guessed: { seq: head.seq, rowHash: head.rowHash } };
   }
 
   /** Keeps a head that this process has moved and committed. */

@@ -58,14 +58,6 @@ export async function insertEvaluations(tx: Transaction, rows: readonly Evaluati
   ]);
 }
 
-const NOW = sql<{ micros: number }>(
-  'find_micros_now',
-  `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros`,
-);
-
-/** The database's clock, in microseconds since 1970. */
-export const findMicrosNow = async (tx: Transaction): Promise<bigint> => BigInt((await tx.run(NOW, []))[0]!.micros);
-
 /** An evaluation and whose it is. */
 export interface EvaluatedAgent {
   agentId: string | null;

@@ -1,0 +1,15 @@
+import type { Pool } from 'pg';
+import { sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
+
+const TEXT = `SELECT ${instantText('clock_timestamp()')} AS now`;
+const READ = sql<{ now: string }>('read_clock', TEXT);
+
+/** The database's clock, ISO 8601. */
+export const readClock = async (tx: Transaction): Promise<string> => (await tx.run(READ, []))[0]!.now;
+
+/** The same outside a transaction. */
+export async function readClockOf(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ now: string }>({ name: 'read_clock', text: TEXT });
+  return rows[0]!.now;
+}
