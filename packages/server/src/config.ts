@@ -33,6 +33,8 @@ export interface Config {
   queueBytesMax: number;
   /** Bytes of bodies that may be under way in memory; beyond, 503. */
   readingBytesMax: number;
+  /** Free space below which growth is refused, with the embedded database; undefined for a floor made from the size of the disk. */
+  freeSpaceMinBytes: number | undefined;
   /** Requests per minute and key; undefined for no limit. */
   rateLimitPerMinute: number | undefined;
   logLevel: string;
@@ -125,6 +127,12 @@ export const VARIABLES = {
     String(128 * MIB),
     'Bytes of bodies that may be in memory; beyond, 503. At least twice the largest body.',
     whole(1, 4096 * MIB),
+  ),
+  freeSpaceMinBytes: variable(
+    'COUNTERSIGN_FREE_SPACE_MIN_BYTES',
+    undefined,
+    'Embedded database: with less free space on its disk, new records are refused with 503. When unset, what its log and the bodies under way may need, a fifth of the disk at most.',
+    optionally(whole(0, Number.MAX_SAFE_INTEGER)),
   ),
   rateLimitPerMinute: variable(
     'COUNTERSIGN_RATE_LIMIT_PER_MINUTE',
@@ -224,6 +232,7 @@ export function readConfig(environment: Environment = process.env): Config {
     recordBytesMax: get(VARIABLES.recordBytesMax),
     queueBytesMax: get(VARIABLES.queueBytesMax),
     readingBytesMax: get(VARIABLES.readingBytesMax),
+    freeSpaceMinBytes: get(VARIABLES.freeSpaceMinBytes),
     rateLimitPerMinute: get(VARIABLES.rateLimitPerMinute),
     logLevel: get(VARIABLES.logLevel),
     tls,

@@ -17,6 +17,8 @@ export interface OpenDatabase extends Pools {
   signer: InstanceSigner;
   /** For people: where the data is. */
   where: string;
+  /** The data folder of the embedded database; undefined for an outside one. */
+  embeddedIn?: string | undefined;
   /** Names of the migrations that ran to bring the schema to this server's level. */
   migrated: readonly string[];
   /** Closes the pools, and stops the embedded database when nobody else uses it. */
@@ -30,6 +32,7 @@ interface Site {
   /** The server's role, when the owner must give it its rights. */
   serverRole: string | undefined;
   where: string;
+  embeddedIn: string | undefined;
   release: () => Promise<void>;
 }
 
@@ -57,7 +60,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
     const signer = await openInstance(pools.lookupPool, secrets);
-    return { ...pools, secrets, signer, where: site.where, migrated, close };
+    return { ...pools, secrets, signer, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
   } catch (error) {
     await close();
     throw asExitError(error);
@@ -72,6 +75,7 @@ async function embeddedSite({ dataDir }: Config, say: (line: string) => void, op
       owner: embedded.owner,
       serverRole: embedded.server.user,
       where: embedded.dataDir,
+      embeddedIn: embedded.dataDir,
       release: () => embedded.release(),
     };
   } catch (error) {
@@ -89,6 +93,7 @@ function outsideSite(config: Config, url: string): Site {
     owner: { connectionString: migrator ?? url },
     serverRole: migrator === undefined ? undefined : user,
     where: `PostgreSQL ${host.startsWith('/') ? 'on a socket' : host}, database ${database}`,
+    embeddedIn: undefined,
     release: async () => undefined,
   };
 }

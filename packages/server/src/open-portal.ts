@@ -1,5 +1,6 @@
 import type { Config } from './config.ts';
 import type { Admission } from './database/admission.ts';
+import type { FreeSpace } from './database/free-space.ts';
 import { deriveDecisionKey } from './digests.ts';
 import type { LedgerReader } from './ledger/ledger-reader.ts';
 import type { OpenDatabase } from './open-database.ts';
@@ -14,6 +15,7 @@ export function openPortal(
   { pool, lookupPool, readPool, secrets }: OpenDatabase,
   reader: LedgerReader,
   reading: Admission,
+  space: FreeSpace | undefined,
 ): PortalParts {
   const { behindProxy } = config;
   // Whether the browser's side of the way is TLS: the server's own, or that of the proxy in front of it.
@@ -21,6 +23,7 @@ export function openPortal(
   return {
     pool,
     headers: securityHeaders({ secure }),
+    space,
     lookupPool,
     readPool,
     reader,

@@ -8,6 +8,7 @@ import { watchClock } from './clock-watch.ts';
 import type { Config } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { describeFault } from './database/clock.ts';
+import { defaultFloor, FreeSpace, spaceOf } from './database/free-space.ts';
 import { schemaLevel } from './database/migrate.ts';
 import { keepHouse } from './housekeeping.ts';
 import { buildApp, httpServer } from './http/app.ts';
@@ -123,10 +124,13 @@ export async function start(
   const { clock } = database;
   const isClockUnsafe = () => clock.fault() !== undefined;
   const metrics = new Metrics({ queued: () => queue.used, reading: () => reading.used, isClockUnsafe }, metricsRenderMs);
+  const space = watchedSpace(config, database, log);
+  if (space !== undefined) metrics.watchSpace(space);
   const house = openHouse({ database, queue, metrics, connections: config.databaseConnections });
   const api: PublicApi = {
     house,
     authenticator: new Authenticator(database.lookupPool),
+    space,
     rateLimit: config.rateLimitPerMinute === undefined ? undefined : new RateLimit(config.rateLimitPerMinute),
     reading,
     bytesMax: { report: config.reportBytesMax, record: config.recordBytesMax },
@@ -140,7 +144,7 @@ export async function start(
   const app = buildApp({
     api,
     portal: (into) => {
-      const parts = openPortal(config, database, reader, reading);
+      const parts = openPortal(config, database, reader, reading, space);
       registerPortalApi(into, parts);
       registerPages(into, { files: readBuiltPages(PAGES_FOLDER), headers: parts.headers });
     },
@@ -149,14 +153,16 @@ export async function start(
     log,
     tls: config.tls,
     notReady: () => notReady(database),
-    warnings: () => warnings(database),
+    warnings: () => [...warnings(database), ...(space?.isLow ? [`new records are refused: ${space.summary}`] : [])],
   });
   alsoRegister?.(app, api);
   const housekeeping = keepHouse(database, log);
   const clockWatch = watchClock(database, log);
+  await space?.start();
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {
+    space?.stop();
     housekeeping.stop();
     clockWatch.stop();
     checkpoints.stop();
@@ -166,6 +172,7 @@ export async function start(
   return {
     address: { host: config.host, port },
     close: async () => {
+      space?.stop();
       housekeeping.stop();
       clockWatch.stop();
       checkpoints.stop();
@@ -185,6 +192,19 @@ export async function start(
 function warnings({ clock }: OpenDatabase): string[] {
   const fault = clock.fault();
   return fault === undefined ? [] : [`clock unsafe: ${describeFault(fault)}`];
+}
+
+/** Watches the disk of the embedded database; an outside one has its own operator. */
+function watchedSpace(config: Config, { embeddedIn }: OpenDatabase, log: Logger): FreeSpace | undefined {
+  if (embeddedIn === undefined) return undefined;
+  return new FreeSpace({
+    probe: () => spaceOf(embeddedIn),
+    floorOf: (total) => config.freeSpaceMinBytes ?? defaultFloor(total, config.readingBytesMax + config.queueBytesMax),
+    changed: ({ isLow, freeBytes, floorBytes }) => {
+      if (isLow) log.warn({ freeBytes, floorBytes }, 'the disk of the database is nearly full: new records are refused');
+      else log.info({ freeBytes, floorBytes }, 'the disk of the database has space again: new records are accepted');
+    },
+  });
 }
 
 /** Ready means: the database answers, and its schema is this server's. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -5,6 +6,7 @@ import pg from 'pg';
 import { afterEach, expect, describe as group } from 'vitest';
 import { acquireEmbeddedDatabase, type ConnectionSettings } from '../src/database/embedded/embedded-database.ts';
 import { openPool } from '../src/database/pool.ts';
+import { paths } from './bed/test-server.ts';
 import { Callers } from './fixtures/callers.ts';
 import { countProcesses, killAll, processesOf, until } from './fixtures/embedded-database-processes.ts';
 import { expectStopped, query, test } from './fixtures/embedded-database-world.ts';
@@ -188,6 +190,63 @@ group.runIf(mayMount)('a disk that is full', () => {
     const again = await ServerProcess.start(environment);
     expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
     expect(await again.end('SIGTERM')).toBe(0);
+    await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+  });
+
+  test('and nearly full: growth is refused with the reason before PostgreSQL is in danger, checks, revocation and reading go on, and space brings all back', {
+    timeout: 120_000,
+  }, async () => {
+    disk = SmallDisk.mount(400)!;
+    const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
+    const { key } = await newKey(environment, 'acme');
+    const other = await run(['keys', 'mint', '--workspace', 'acme', '--name', 'other', '--scopes', 'governance'], environment);
+    const server = await ServerProcess.start(environment);
+    const [postmaster] = processesOf(disk.dataDir).postmasters;
+    const post = async (path: string, bearer: string, body: object) => {
+      const response = await fetch(server.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.json() };
+    };
+    // Random, so that PostgreSQL cannot compress it.
+    const entry = { actor: 'ci', action: 'test.disk', metadata: { text: randomBytes(150_000).toString('base64url') } };
+    const get = async (path: string) => (await fetch(server.url + path)).text();
+    expect((await post(paths.audit, key, entry)).status).toBe(200);
+
+    // A fifth of the disk is the floor. From just above it, the records themselves use up the rest.
+    disk.fill(84 * 1024 * 1024);
+    const refusal = { status: 503, retryAfter: '10', body: { error: 'unavailable', issues: [{ code: 'disk_space' }] } };
+    const sending = async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => post(paths.audit, key, entry)));
+      expect(answers.every(({ status }) => status === 200 || status === 503)).toBe(true);
+      return answers.some(({ status }) => status === 503);
+    };
+    await until('growth is refused', sending);
+    expect(await post(paths.audit, key, entry)).toMatchObject(refusal);
+    const trace = { trace_id: 't', agent_name: 'a', spans: [] };
+    expect(await post(paths.traces, key, trace)).toMatchObject(refusal);
+    expect(await post(paths.telemetry, key, { trace_id: 't', outcome: 'success', agent_name: 'a' })).toMatchObject(refusal);
+    expect(await post(paths.evaluations, key, { name: 'e', agent_name: 'a', pass_rate: 90 })).toMatchObject(refusal);
+    expect(await post(paths.promotionCheck, other, { agent_name: 'a' })).toMatchObject({ status: 200, body: { allowed: false } });
+    const ready = await fetch(`${server.url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      { status: 'ready', warnings: [expect.stringMatching(/^new records are refused: \d+ bytes are free/)] },
+    ]);
+    await until('the metrics say so', async () => /countersign_disk_refusing 1\n/.test(await get('/metrics')));
+    expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);
+    await run(['keys', 'revoke', '--workspace', 'acme', other.slice('aa_live_'.length, 'aa_live_'.length + 12)], environment);
+    expect((await post(paths.promotionCheck, other, { agent_name: 'a' })).status).toBe(401);
+    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+
+    disk.free();
+    await until('records are accepted again', async () => (await post(paths.audit, key, entry)).status === 200);
+    expect(processesOf(disk.dataDir).postmasters).toEqual([postmaster]);
+    expect(server.stdout.match(/is nearly full: new records are refused/g)).toHaveLength(1);
+    expect(server.stdout.match(/has space again/g)).toHaveLength(1);
+    expect(await server.end('SIGTERM')).toBe(0);
     await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
   });
 

@@ -54,7 +54,7 @@ export const ERRORS = {
   },
   unavailable: {
     status: 503,
-    when: 'The service is full, stopping, or its database is away; `Retry-After` says when to try again.',
+    when: 'The service is full, stopping, or its database is away, or its disk is nearly full; `Retry-After` says when to try again.',
   },
   clock_unsafe: {
     status: 503,

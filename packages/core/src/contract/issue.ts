@@ -33,6 +33,7 @@ export const ISSUE_CODES = {
   other_body: 'The Idempotency-Key was used with another body within the last 24 hours.',
   missing_scope: 'The key does not have the scope that this endpoint needs.',
   size_limit: 'The body is larger than the limit of this endpoint, in bytes.',
+  disk_space: 'The disk of the service is nearly full: new records are refused until there is space.',
   refused: 'The rules or the state of the workspace refuse the act; the message says why and what would help.',
   log_rewritten: 'The stored log is not the one that was signed before; somebody has changed it in the database.',
   clock_unsafe: 'The clocks of the service cannot be relied on now; the message says which and what to do.',

@@ -36,6 +36,8 @@ export interface Operation<Body, Answer> {
   readonly kind: 'report' | 'record';
   /** Deepest nesting of the body. */
   readonly depthMax: number;
+  /** Whether it is answered while the disk of the database is nearly full. What stores new records is refused then. */
+  readonly usesReserve: boolean;
   /** Whether Idempotency-Key is honoured: on all that store what they are sent. A decision is never replayed. */
   readonly replayable: boolean;
   /** Phantom: ties the endpoint's code to its body and answer. */
@@ -57,6 +59,7 @@ const ingestTrace: Operation<Trace, TraceAccepted> = {
   answer: TraceAccepted,
   kind: 'report',
   depthMax: 1000,
+  usesReserve: false,
   replayable: true,
 };
 
@@ -72,6 +75,7 @@ const ingestTelemetry: Operation<Telemetry, TelemetryAccepted> = {
   answer: TelemetryAccepted,
   kind: 'report',
   depthMax: 1000,
+  usesReserve: false,
   replayable: true,
 };
 
@@ -87,6 +91,7 @@ const recordEvaluation: Operation<Evaluation, EvaluationAccepted> = {
   answer: EvaluationAccepted,
   kind: 'record',
   depthMax: 1000,
+  usesReserve: false,
   replayable: true,
 };
 
@@ -103,6 +108,7 @@ const appendAuditEntry: Operation<AuditEntry, AuditEntryAppended> = {
   answer: AuditEntryAppended,
   kind: 'record',
   depthMax: 100,
+  usesReserve: false,
   replayable: true,
 };
 
@@ -119,6 +125,7 @@ const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
   answer: PromotionDecision,
   kind: 'record',
   depthMax: 1000,
+  usesReserve: true,
   replayable: false,
 };
 
@@ -136,6 +143,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   answer: DetailedEvaluationAccepted,
   kind: 'record',
   depthMax: 1000,
+  usesReserve: false,
   replayable: true,
 };
 

@@ -112,6 +112,7 @@ export const incidentRoutes = {
     method: 'POST',
     path: `${WORKSPACE}/incidents`,
     access: 'admin',
+    usesReserve: true,
     summary: 'Opens an incident against an agent; ledgered as incident.created.',
     body: NewIncident,
     answer: Made,

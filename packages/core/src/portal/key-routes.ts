@@ -121,6 +121,7 @@ export const keyRoutes = {
     method: 'POST',
     path: `${WORKSPACE}/keys/:prefix/rotate`,
     access: 'admin',
+    usesReserve: true,
     summary:
       'Gives a key a new secret and answers it, this once; the old one is dead with the next request. Recorded as rotated.',
     answer: KeyShownOnce,
@@ -129,6 +130,7 @@ export const keyRoutes = {
     method: 'POST',
     path: `${WORKSPACE}/keys/:prefix/revoke`,
     access: 'admin',
+    usesReserve: true,
     summary: 'Ends a key for good, with the next request. Recorded as revoked.',
     answer: Key,
   },
@@ -136,6 +138,7 @@ export const keyRoutes = {
     method: 'PATCH',
     path: `${WORKSPACE}/keys/:prefix`,
     access: 'admin',
+    usesReserve: true,
     summary: 'Gives an ingestion key other scopes, from its next request on. Recorded as scopes_changed.',
     body: ScopesChange,
     answer: Key,

@@ -25,6 +25,11 @@ export interface PortalRoute {
   /** Under `/api/portal/`; routes of a workspace begin with `/api/portal/workspaces/:workspace/`, its id. Parameters are named `:like_this`. */
   path: `/api/portal/${string}`;
   access: Access;
+  /**
+   * A change that is made while the disk of the database is nearly full: it takes rights away, lets people in, or keeps agents back.
+   * All other changes are refused then.
+   */
+  usesReserve?: true;
   /** What it does, in one sentence. */
   summary: string;
   /** The query string; every member is a string there and is validated as such. */

@@ -58,6 +58,15 @@ export class Metrics {
     );
   }
 
+  /** Adds what is known of the disk of the embedded database. */
+  watchSpace(space: { freeBytes: number; floorBytes: number; isLow: boolean }): void {
+    this.#gauge('countersign_disk_free_bytes', 'Free space on the disk of the embedded database.', () => space.freeBytes);
+    this.#gauge('countersign_disk_floor_bytes', 'Free space below which new records are refused.', () => space.floorBytes);
+    this.#gauge('countersign_disk_refusing', 'Whether new records are refused for want of space: 0 or 1.', () =>
+      Number(space.isLow),
+    );
+  }
+
   #gauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name,

@@ -4,6 +4,7 @@ import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { validationFailed } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
+import type { FreeSpace } from '../database/free-space.ts';
 import { appendAuditEntry } from '../ingest/audit.ts';
 import { recordDetailedEvaluation } from '../ingest/detailed-evaluations.ts';
 import type { Asked, Endpoint } from '../ingest/endpoint.ts';
@@ -24,6 +25,8 @@ export interface PublicApi {
   house: House;
   authenticator: Authenticator;
   rateLimit: RateLimit | undefined;
+  /** Refuses what makes the database grow while its disk is nearly full; undefined for an outside database. */
+  space: FreeSpace | undefined;
   /** Bounds the bodies that are in memory. */
   reading: Admission;
   bytesMax: { report: number; record: number };
@@ -54,6 +57,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
       const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};
       void reply.headers(headers);
+      if (!operation.usesReserve) api.space?.requireSpace();
       const { document, leave } = await readBody(request.raw, {
         bytesMax: api.bytesMax[operation.kind],
         admission: api.reading,

@@ -55,6 +55,7 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         if (route.method !== 'GET') {
           parts.sameOrigin.require(request.headers);
           requireSamePerson(request.headers, letIn);
+          if (route.usesReserve !== true) parts.space?.requireSpace();
         }
         const { query, body } = await readInput(request, letIn);
         requireForms(params);

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Admission } from '../database/admission.ts';
+import type { FreeSpace } from '../database/free-space.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
@@ -14,6 +15,8 @@ export interface PortalParts {
   /** For lists and pages. */
   readPool: Pool;
   headers: SecurityHeaders;
+  /** Refuses what makes the database grow while its disk is nearly full; undefined for an outside database. */
+  space: FreeSpace | undefined;
   /** Reads the record with its proofs. */
   reader: LedgerReader;
   /** Derives a workspace's decision key. */

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAccessRules } from './access-rules.ts';
 import { type Binaries, binariesFor } from './binaries.ts';
@@ -114,10 +115,15 @@ function start(orders: KeeperOrders, binaries: Binaries, socketFolder: string): 
   const rules = writeAccessRules(orders.dataDir, orders.account);
   return startPostmaster(
     binaries.postgres,
-    postgresArguments(cluster, { socketFolder, ...rules }, orders.settings),
+    postgresArguments(cluster, { socketFolder, ...rules }, diskBytes(cluster), orders.settings),
     cluster,
     orders.account,
   );
+}
+
+function diskBytes(folder: string): number {
+  const { blocks, bsize } = statfsSync(folder);
+  return blocks * bsize;
 }
 
 function log(line: string): void {

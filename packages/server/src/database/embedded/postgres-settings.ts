@@ -1,6 +1,16 @@
 /** The port is only a part of the socket's name. */
 export const port = 5432;
 
+const MIB = 1024 * 1024;
+
+/** Bounds of the write-ahead log between two checkpoints. On a small disk it must not take what the data needs. */
+const LARGEST_WAL_BYTES = 2048 * MIB;
+const SMALLEST_WAL_BYTES = 64 * MIB;
+
+/** How large the write-ahead log may grow on a disk of this size: a sixteenth of it, within bounds. */
+export const maxWalBytes = (diskBytes: number): number =>
+  Math.min(LARGEST_WAL_BYTES, Math.max(SMALLEST_WAL_BYTES, diskBytes / 16));
+
 /** What PostgreSQL is started with, for a small machine. What keeps a commit through a power failure is never weakened. */
 const settings = {
   listen_addresses: '',
@@ -13,7 +23,6 @@ const settings = {
   full_page_writes: 'on',
   // A table that is being filled gets statistics within seconds: without them plans walk more than they need.
   autovacuum_naptime: '10s',
-  max_wal_size: '2GB',
   checkpoint_timeout: '15min',
   // Costs more than it saves on statements as short as ours.
   jit: 'off',
@@ -34,10 +43,15 @@ const settings = {
 export function postgresArguments(
   cluster: string,
   files: { socketFolder: string; hbaFile: string; identFile: string },
+  diskBytes: number,
   extra: Readonly<Record<string, string>>,
 ): string[] {
+  const maxWalMib = Math.floor(maxWalBytes(diskBytes) / MIB);
   const all = {
     ...settings,
+    max_wal_size: `${maxWalMib}MB`,
+    // PostgreSQL keeps 80 MB of old files for reuse unless told otherwise.
+    min_wal_size: `${Math.min(80, Math.floor(maxWalMib / 2))}MB`,
     unix_socket_directories: files.socketFolder,
     hba_file: files.hbaFile,
     ident_file: files.identFile,

@@ -1,0 +1,108 @@
+import { statfs } from 'node:fs/promises';
+import { ApiError } from '../api-error.ts';
+import { maxWalBytes } from './embedded/postgres-settings.ts';
+
+/** What a file system has, in bytes. `free` is what a user other than root may still write. */
+export interface Space {
+  readonly free: number;
+  readonly total: number;
+}
+
+/** Asks the file system of a folder. */
+export const spaceOf = async (folder: string): Promise<Space> => {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { free: bavail * bsize, total: blocks * bsize };
+};
+
+/** How often free space is read. */
+const POLL_MS = 1_000;
+
+/** Growth is accepted again at this multiple of the floor, so that the state does not flap. */
+const RECOVERY_FACTOR = 1.25;
+
+/** The largest share of a small disk that the floor may take. */
+const LARGEST_SHARE = 1 / 5;
+
+/** Time after which a refused sender should try again. */
+const RETRY_AFTER_SECONDS = '10';
+
+/** The floor when none is configured: what the write-ahead log and the bodies under way may need. */
+export const defaultFloor = (total: number, bodiesBytesMax: number): number =>
+  Math.floor(Math.min(maxWalBytes(total) + bodiesBytesMax, total * LARGEST_SHARE));
+
+/**
+ * Watches the disk of the embedded database. PostgreSQL stops when its write-ahead log cannot grow, so below the floor the server
+ * refuses whatever makes the database grow, and keeps the rest for what must go on: revocations, sign-in and promotion checks.
+ */
+export class FreeSpace {
+  /** Whether growth is refused now. The only thing that a request reads. */
+  isLow = false;
+  freeBytes = 0;
+  floorBytes = 0;
+  readonly #probe: () => Promise<Space>;
+  readonly #floorOf: (total: number) => number;
+  readonly #changed: (space: FreeSpace) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isReading = false;
+
+  /**
+   * @param floorOf the floor, given the size of the disk.
+   * @param changed is called when `isLow` has changed.
+   */
+  constructor(parts: {
+    probe: () => Promise<Space>;
+    floorOf: (total: number) => number;
+    changed: (space: FreeSpace) => void;
+  }) {
+    this.#probe = parts.probe;
+    this.#floorOf = parts.floorOf;
+    this.#changed = parts.changed;
+  }
+
+  /** Reads once, and from then on every second. */
+  async start(): Promise<void> {
+    await this.read();
+    this.#timer = setInterval(() => void this.read(), POLL_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Reads the file system. When it does not answer, the last state stays. */
+  async read(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      const { free, total } = await this.#probe();
+      this.freeBytes = free;
+      this.floorBytes = this.#floorOf(total);
+      const isLow = free < this.floorBytes * (this.isLow ? RECOVERY_FACTOR : 1);
+      if (isLow === this.isLow) return;
+      this.isLow = isLow;
+      this.#changed(this);
+    } catch {
+      // The database's own errors say what is wrong with the disk.
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** Refuses a request that makes the database grow. @throws ApiError `unavailable` while space is low. */
+  requireSpace(): void {
+    if (!this.isLow) return;
+    const error = new ApiError('unavailable', [{ path: '', code: 'disk_space', message: LOW }], {
+      'Retry-After': RETRY_AFTER_SECONDS,
+    });
+    error.cause = this.summary;
+    throw error;
+  }
+
+  /** For the log and for `/readyz`. */
+  get summary(): string {
+    return `${this.freeBytes} bytes are free on the disk of the database; the floor is ${this.floorBytes}`;
+  }
+}
+
+const LOW =
+  "the disk of the service's database is nearly full: new records are refused; promotion checks and revocations are answered. Free space on it";
