@@ -18,11 +18,24 @@ def check_ledger(asked):
 
 
 def check_decisions(asked):
-    return _check(asked, 'decisions', lambda stream, _, tree: decisions_log.verify(stream, tree), _said_of_decisions)
+    steps = _steps(asked, 'decisions')
+    return _check(asked, 'decisions', lambda stream, _, tree: decisions_log.verify(stream, tree, steps), _said_of_decisions)
 
 
 def check_keys(asked):
-    return _check(asked, 'keys', key_events.verify, _said_of_keys)
+    steps = _steps(asked, 'keys')
+    return _check(asked, 'keys', lambda stream, tenant_id, tree: key_events.verify(stream, tenant_id, tree, steps), _said_of_keys)
+
+
+def _steps(asked, log):
+    """What the export of the audit ledger allows of the times of another log; None when none is given."""
+    if asked.audit is None:
+        return None
+    try:
+        with opened(asked.audit) as stream:
+            return ledger.verify(stream).steps(log)
+    except ndjson.Broken as broken:
+        raise Unusable(f'--audit: the export is broken at line {broken.line}: {broken}') from None
 
 
 def _check(asked, log, verify, said_of):

@@ -1,5 +1,6 @@
 """The decisions log: every answer of the promotion check, allowed ones too (docs/formats.md, "Decisions log")."""
 
+import corrections
 import decision
 import forms
 import jcs
@@ -14,7 +15,8 @@ MEMBERS = {'seq': (forms.is_seq, 'a whole number from 1 up'), 'decision': (forms
 class DecisionsLog:
     """The log as far as it has been read: what counts is the digest that a decision's own members make."""
 
-    def __init__(self, tree=None):
+    def __init__(self, tree=None, steps=None):
+        self._moments = corrections.Moments(steps)
         self.tree = merkle.Tree() if tree is None else tree
         self.entries = 0
         self.allowed = 0
@@ -31,11 +33,14 @@ class DecisionsLog:
             raise Broken(error.problems, seq=seq) from None
         if seq != self.entries + 1:
             raise Broken([('seq_gap', f'seq is {seq}, expected {self.entries + 1}')], seq=seq)
+        problem = self._moments.problem(seq, held['timestamp'], 'timestamp')
+        if problem is not None:
+            raise Broken([problem], seq=seq)
         self.entries += 1
         self.allowed += held['allowed']
         self.tree.append(bytes.fromhex(digest))
 
 
-def verify(stream, tree=None):
+def verify(stream, tree=None, steps=None):
     """Reads an export to its end and returns the DecisionsLog; raises Broken at the first line that is wrong."""
-    return ndjson.read_into(DecisionsLog(tree), stream)
+    return ndjson.read_into(DecisionsLog(tree, steps), stream)

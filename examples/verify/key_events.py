@@ -2,6 +2,7 @@
 
 import hashlib
 
+import corrections
 import forms
 import jcs
 import merkle
@@ -35,7 +36,8 @@ def leaf_data(event):
 class KeyTrail:
     """One tenant's key audit trail as far as it has been read. It has no chain: only its tree shows what was changed."""
 
-    def __init__(self, tenant_id=None, tree=None):
+    def __init__(self, tenant_id=None, tree=None, steps=None):
+        self._moments = corrections.Moments(steps)
         self.tenant_id = tenant_id
         self.tree = merkle.Tree() if tree is None else tree
         self.entries = 0
@@ -53,6 +55,9 @@ class KeyTrail:
             problems.append(('other_tenant', f'the event is of tenant {of}, not of {expected}'))
         if event['seq'] != self.entries + 1:
             problems.append(('seq_gap', f'seq is {event["seq"]}, expected {self.entries + 1}'))
+        problem = None if problems else self._moments.problem(event['seq'], event['recorded_at'], 'recorded_at')
+        if problem is not None:
+            problems.append(problem)
         if problems:
             raise Broken(problems, seq=event['seq'])
         self.tenant_id = event['tenant_id']
@@ -60,6 +65,6 @@ class KeyTrail:
         self.tree.append(data)
 
 
-def verify(stream, tenant_id=None, tree=None):
+def verify(stream, tenant_id=None, tree=None, steps=None):
     """Reads an export to its end and returns the KeyTrail; raises Broken at the first line that is wrong."""
-    return ndjson.read_into(KeyTrail(tenant_id, tree), stream)
+    return ndjson.read_into(KeyTrail(tenant_id, tree, steps), stream)

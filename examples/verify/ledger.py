@@ -2,6 +2,7 @@
 
 import hashlib
 
+import corrections
 import forms
 import jcs
 import merkle
@@ -49,7 +50,12 @@ class Chain:
         self._tenant_was_asked_for = tenant_id is not None
         self.entries = 0
         self.head = None
+        self.corrections = []
         self._recorded_at = None
+
+    def steps(self, log):
+        """What the rows allow of the times of another log."""
+        return [step for step in (corrections.step_in(row, log) for row in self.corrections) if step is not None]
 
     def append(self, row):
         """Takes the next row, or raises Broken and stays as it was."""
@@ -76,7 +82,8 @@ class Chain:
             wrong('seq_gap', f'seq is {row["seq"]}, expected {self.entries + 1}')
         if row['prev_hash'] != self.head:
             wrong('prev_hash_mismatch', f'prev_hash does not link: it is {shown(row["prev_hash"])}, expected {shown(self.head)}')
-        if self._recorded_at is not None and row['recorded_at'] < self._recorded_at:
+        before, at = self._recorded_at, row['recorded_at']
+        if before is not None and at < before and not corrections.allows(corrections.step_in(row, 'audit'), row['seq'], before, at):
             wrong('recorded_at_backwards', f'recorded_at goes backwards, from {self._recorded_at} to {row["recorded_at"]}')
         if problems:
             raise Broken(problems, seq=row['seq'])
@@ -84,6 +91,8 @@ class Chain:
         self.entries += 1
         self.head = row['row_hash']
         self._recorded_at = row['recorded_at']
+        if row['action'] == corrections.ACTION:
+            self.corrections.append(row)
         self.tree.append(bytes.fromhex(self.head))
 
 

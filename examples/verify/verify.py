@@ -101,6 +101,8 @@ def _parser():
         one.add_argument('--tenant', metavar='ID', help='the tenant whose log it must be')
         one.add_argument('--checkpoint', metavar='KEPT', action='append', help='a checkpoint that somebody kept; may be given often')
         one.add_argument('--head', metavar='HEADER', action='append', help='a kept Countersign-Checkpoint header; may be given often')
+        if name != 'ledger':
+            one.add_argument('--audit', metavar='FILE', help='the export of the audit ledger, which says where times may step back')
         _signing_key(one, required=False)
 
     one = question('proof', check_proof.check_inclusion, 'Check that a row, decision or key event is in the log.')

@@ -12,6 +12,11 @@ import { readTrusted } from './trusted.ts';
 
 const OPTIONS = {
   log: { type: 'string', value: 'LOG', help: 'audit, decisions or keys (audit)' },
+  audit: {
+    type: 'string',
+    value: 'FILE',
+    help: 'for decisions or keys: the export of the audit ledger, which says where times may step back',
+  },
   checkpoint: { type: 'string', multiple: true, value: 'FILE', help: 'a checkpoint that somebody kept; needs --verify-key' },
   head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that somebody kept' },
   workspace: { type: 'string', value: 'UUID', help: 'the workspace whose ledger it must be' },
@@ -44,7 +49,11 @@ export const verifyLedger = command({
       heads: values.head ?? [],
       publicKeys: trusted?.publicText,
     };
-    const verdict = await walked(session, path, trust);
+    const verdict = await walked(
+      session,
+      path,
+      values.audit === undefined ? trust : { ...trust, audit: fileStream(values.audit) },
+    );
     if (!verdict.ok && verdict.misfit) throw wrongUse(verdict.fault);
     session.answer(verdict.ok ? { whole: true, ...verdict, ok: undefined } : { whole: false, ...verdict, ok: undefined }, [
       sentenceOf(verdict),
@@ -53,11 +62,15 @@ export const verifyLedger = command({
   },
 });
 
-async function walked(session: Session, path: string, trust: Parameters<typeof walk>[1]): Promise<LedgerVerdict> {
-  const stream =
-    path === '-' ? Readable.from([await session.terminal.input()]) : createReadStream(path, { highWaterMark: 128 * 1024 });
-  // Nobody may be reading yet when opening it fails; whoever reads hears of it all the same.
+/** A file in pieces. Nobody may be reading yet when opening it fails; whoever reads hears of it all the same. */
+function fileStream(path: string) {
+  const stream = createReadStream(path, { highWaterMark: 128 * 1024 });
   stream.on('error', () => undefined);
+  return stream;
+}
+
+async function walked(session: Session, path: string, trust: Parameters<typeof walk>[1]): Promise<LedgerVerdict> {
+  const stream = path === '-' ? Readable.from([await session.terminal.input()]) : fileStream(path);
   try {
     return await walk(stream, trust);
   } catch (error) {

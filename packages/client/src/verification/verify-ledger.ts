@@ -12,6 +12,8 @@ export type LedgerSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Ar
 export interface LedgerTrust {
   /** Which log it is an export of. Default `audit`. */
   log?: 'audit' | 'decisions' | 'keys' | undefined;
+  /** For an export of decisions or keys: the export of the audit ledger, which says where the times of the log may step back. */
+  audit?: LedgerSource | undefined;
   /** The workspace whose log it must be. */
   tenantId?: string | undefined;
   /** Checkpoints (signed notes) that somebody kept. Rows alone do not show that the newest are missing, or that all were written anew. */
@@ -57,7 +59,18 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   if (wrong !== undefined && 'fault' in wrong)
     return { ok: false, entries: 0, seq: undefined, fault: wrong.fault, misfit: false };
   const heads = kept.filter((each) => 'root' in each);
-  const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, { log, kept: heads });
+  const audit = trust.audit === undefined ? undefined : await verifyExport(bytesOf(trust.audit), hashing);
+  if (audit?.firstBad !== undefined)
+    return {
+      ok: false,
+      entries: 0,
+      seq: undefined,
+      fault: `the audit ledger is broken: ${audit.firstBad.reason}`,
+      misfit: false,
+    };
+  const corrections = audit === undefined ? undefined : (audit.corrections ?? []);
+  const demand = { log, kept: heads, corrections };
+  const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, demand);
   const bad = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
     return { ok: false, entries, seq, fault, misfit };
   };

@@ -1,3 +1,5 @@
+import type { ClockCorrection } from './clock-correction.ts';
+
 /** Deepest nesting of a row that is looked at. What the service accepts is nested at most half as deep. */
 export const NESTING_MAX = 200;
 
@@ -32,4 +34,6 @@ export interface ChainReport {
   firstBad: FirstBad | undefined;
   /** Looked for when every row is whole; undefined when whatever was kept is met. */
   contradiction?: Contradiction | undefined;
+  /** What an audit ledger allows of the times of all three logs; absent where it allows nothing. */
+  corrections?: readonly ClockCorrection[];
 }

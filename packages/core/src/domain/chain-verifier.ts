@@ -1,6 +1,7 @@
 import { type ChainedEntry, type ChainHead, ENTRY_MEMBERS, rowHashOf } from './audit-chain.ts';
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import { NO_END } from './canonical-text.ts';
+import { allowsStep, CLOCK_CORRECTED, type ClockCorrection, correctionIn } from './clock-correction.ts';
 import type { Digests } from './digests.ts';
 import { EntryText } from './entry-text.ts';
 
@@ -41,6 +42,8 @@ export class ChainVerifier {
   tenantId: string | undefined;
   /** What the row says that was taken by its text last. */
   readonly entryText = new EntryText();
+  /** What the rows taken so far allow of the times of all three logs. */
+  readonly corrections: ClockCorrection[] = [];
   #lastRecordedAt = '';
   readonly #digests: Pick<Digests, 'sha256Hex'>;
 
@@ -64,6 +67,8 @@ export class ChainVerifier {
     this.head = { seq, rowHash: rowHash as string };
     this.tenantId ??= entry.tenant_id as string;
     this.#lastRecordedAt = entry.recorded_at as string;
+    const correction = correctionIn(entry);
+    if (correction !== undefined) this.corrections.push(correction);
     return undefined;
   }
 
@@ -94,7 +99,8 @@ export class ChainVerifier {
     const { head, tenantId, entryText } = this;
     if (tenantId === undefined) return NO_END;
     const end = entryText.read(text, from, { seq: head.seq + 1, prevHash: head.rowHash, tenantId });
-    if (end === NO_END) return NO_END;
+    // A correction is left to next(), which reads what it allows.
+    if (end === NO_END || entryText.value('action') === CLOCK_CORRECTED) return NO_END;
     const at = entryText.value('recorded_at')!;
     return at === this.#lastRecordedAt || (INSTANT.test(at) && at > this.#lastRecordedAt) ? end : NO_END;
   }
@@ -125,7 +131,8 @@ export class ChainVerifier {
     }
     const at = entry.recorded_at;
     if (typeof at !== 'string' || !INSTANT.test(at)) return 'recorded_at is not UTC with milliseconds';
-    if (at < this.#lastRecordedAt) return `recorded_at ${at} is before that of the row before, ${this.#lastRecordedAt}`;
+    if (at < this.#lastRecordedAt && !allowsStep(correctionIn(entry)?.audit, seq, this.#lastRecordedAt, at))
+      return `recorded_at ${at} is before that of the row before, ${this.#lastRecordedAt}`;
     return undefined;
   }
 

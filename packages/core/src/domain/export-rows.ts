@@ -1,5 +1,6 @@
 import { ChainVerifier } from './chain-verifier.ts';
 import type { TreeLog } from './checkpoint.ts';
+import { type ClockCorrection, Moments } from './clock-correction.ts';
 import { decisionDigest } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
 import { readKeyEvent } from './key-event.ts';
@@ -9,6 +10,8 @@ export interface ExportRows {
   tenantId: string | undefined;
   /** The last whole row's hash. */
   head: string | null;
+  /** What the rows allow of the times of all three logs; those of the audit ledger alone do. */
+  readonly corrections: readonly ClockCorrection[];
   /** Takes the next row by its line, where that is enough to see that it is whole. */
   takes(line: string): boolean;
   /** Takes the next row; what is wrong with it, or undefined. */
@@ -17,15 +20,18 @@ export interface ExportRows {
 
 type Hex = Pick<Digests, 'sha256Hex'>;
 
-/** The rows of an export of a log, to be taken one by one. */
-export function rowsOf(log: TreeLog, digests: Hex): ExportRows {
+/**
+ * The rows of an export of a log, to be taken one by one.
+ * @param corrections what the audit ledger allows of the times of the other two logs; undefined where it was not supplied.
+ */
+export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockCorrection[]): ExportRows {
   switch (log) {
     case 'audit':
       return auditRows(digests);
     case 'decisions':
-      return decisionRows(digests);
+      return decisionRows(digests, new Moments(log, corrections));
     case 'keys':
-      return keyEventRows(digests);
+      return keyEventRows(digests, new Moments(log, corrections));
   }
 }
 
@@ -46,16 +52,18 @@ function auditRows(digests: Hex): ExportRows {
     get head() {
       return verifier.head.rowHash;
     },
+    corrections: verifier.corrections,
     takes: (line) => verifier.takesLine(line),
     next: (row) => verifier.next(row)?.reason,
   };
 }
 
 /** `{"seq":n,"decision":{…}}`: the digest is computed, and is the leaf. The signature needs the tenant's key, which no export brings. */
-function decisionRows(digests: Hex): ExportRows {
+function decisionRows(digests: Hex, moments: Moments): ExportRows {
   const rows: ExportRows = {
     tenantId: undefined,
     head: null,
+    corrections: [],
     takes: () => false,
     next: (row, expected) => {
       const { seq, decision, ...more } = isObject(row) ? row : {};
@@ -68,22 +76,26 @@ function decisionRows(digests: Hex): ExportRows {
         const said = JSON.stringify(decision.response_sha256);
         return `response_sha256 is ${said}, but the decision hashes to ${computed}: the decision was altered`;
       }
-      rows.head = computed;
-      return undefined;
+      const fault = moments.next(expected, decision.timestamp, 'timestamp');
+      if (fault === undefined) rows.head = computed;
+      return fault;
     },
   };
   return rows;
 }
 
 /** An event a line. It brings no hash: what was altered in it shows against a kept head, and in no other way. */
-function keyEventRows(digests: Hex): ExportRows {
+function keyEventRows(digests: Hex, moments: Moments): ExportRows {
   const rows: ExportRows = {
     tenantId: undefined,
     head: null,
+    corrections: [],
     takes: () => false,
     next: (row, seq) => {
       const read = readKeyEvent(row, { seq, tenantId: rows.tenantId }, digests);
       if ('fault' in read) return read.fault;
+      const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
+      if (fault !== undefined) return fault;
       rows.tenantId = read.event.tenant_id;
       rows.head = read.hash;
       return undefined;

@@ -1,6 +1,7 @@
 import { boundedLines, LINE_BYTES_MAX } from './bounded-lines.ts';
 import type { ChainReport, FirstBad } from './chain-report.ts';
 import type { TreeLog } from './checkpoint.ts';
+import type { ClockCorrection } from './clock-correction.ts';
 import type { Digests } from './digests.ts';
 import { decoded, parseLine } from './export-line.ts';
 import { type ExportRows, logOf, rowsOf } from './export-rows.ts';
@@ -17,6 +18,8 @@ export interface Hashing {
 export interface ExportDemand {
   log?: TreeLog;
   kept?: readonly KeptHead[];
+  /** What the audit ledger allows of the times of this log (ChainReport.corrections); undefined where it was not supplied. */
+  corrections?: readonly ClockCorrection[] | undefined;
   /** Hears how many rows are read, now and then. */
   progress?: ((rows: number) => void) | undefined;
 }
@@ -25,13 +28,14 @@ export interface ExportDemand {
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { digests, sha256 }: Hashing,
-  { log = 'audit', kept = [], progress }: ExportDemand = {},
+  { log = 'audit', kept = [], corrections, progress }: ExportDemand = {},
 ): Promise<ChainReport> {
-  const rows = rowsOf(log, digests);
+  const rows = rowsOf(log, digests, corrections);
   const tree = new HeldTree(sha256, kept);
   let entries = 0;
   const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
-    return { tenantId: rows.tenantId, entries, head: rows.head, ...more };
+    const allowed = rows.corrections.length === 0 ? {} : { corrections: rows.corrections };
+    return { tenantId: rows.tenantId, entries, head: rows.head, ...more, ...allowed };
   };
   for await (const arrived of boundedLines(bytes)) {
     for (const line of arrived) {

@@ -10,6 +10,8 @@ export interface Evidence {
   evaluation: (DecidedEvaluation & { ageHours: number }) | null;
   /** What people said of this evaluation; null when nobody was asked or nobody answered. */
   approval: 'pending' | 'approved' | 'rejected' | null;
+  /** Whether the approval has a time in the future, because a clock was wrong: then it grants nothing. */
+  approvalInFuture?: boolean;
   /** How many re-certifications of the agent are open. */
   openRecertifications: number;
 }
@@ -80,7 +82,7 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, harnessId,
     return failing(
       condition,
       'no_recent_evaluation',
-      `The latest evaluation of ${agentLabel} lies in the future; check the database's clock.`,
+      `The latest evaluation of ${agentLabel} has a time in the future, ${evaluation.recorded_at}: a clock was wrong. Check the clock, then record a new evaluation.`,
     );
   }
   if (!(ageHours <= maxAgeHours)) {
@@ -123,12 +125,19 @@ function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Demand)
   return passing(condition, `The pass rate is ${rate} %, and ${minPassRate} % is required.`);
 }
 
-function highRiskApproval({ agent, evaluation, approval }: Evidence, { agentLabel }: Demand): ConditionCheck {
+function highRiskApproval({ agent, evaluation, approval, approvalInFuture }: Evidence, { agentLabel }: Demand): ConditionCheck {
   const condition = 'high_risk_approval';
   if (agent === null) return failing(condition, 'approval_required', `The risk level of ${agentLabel} is not known.`);
   if (!agent.highRisk) return passing(condition, 'The agent is not high-risk.');
   if (evaluation === null)
     return failing(condition, 'approval_required', `${agentLabel} is high-risk, and there is no evaluation to approve.`);
+  if (approval === 'approved' && approvalInFuture) {
+    return failing(
+      condition,
+      'approval_required',
+      `The approval of evaluation ${evaluation.id} has a time in the future: a clock was wrong. An approver must approve it again.`,
+    );
+  }
   if (approval === 'approved') return passing(condition, 'An approver approved this evaluation.');
   if (approval === 'rejected') {
     return failing(

@@ -1,4 +1,5 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
+import type { ClockCorrection } from '@countersign/core/domain/clock-correction';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
 import { deriveDecisionKey, digests, sha256 } from '../digests.ts';
@@ -24,6 +25,7 @@ interface Asked extends KeptOptions {
   workspace?: string;
   file?: string;
   log: LogName;
+  audit?: string;
   progress?: boolean;
 }
 
@@ -35,6 +37,12 @@ export function addVerify(group: Command, session: Session): void {
     .addOption(new Option(...WORKSPACE_OPTION).conflicts('file'))
     .option('--file <file>', 'an export, - for stdin; no database is needed')
     .addOption(LOG_OPTION())
+    .addOption(
+      new Option(
+        '--audit <file>',
+        'with --file, of decisions or keys: the export of the audit ledger, which says where times may step back',
+      ).conflicts('workspace'),
+    )
     .option('--checkpoint <file>', 'a checkpoint that somebody kept; may be given often', collected)
     .option('--head <header>', 'a kept Countersign-Checkpoint header; may be given often', collected)
     .option('--key <key>', 'the public key: a verifier key, or a file of them or of a JWKS; may be given often', collected)
@@ -61,13 +69,24 @@ async function reportOn(session: Session, asked: Asked, { heard }: Progress): Pr
   const kept = keptHeads(asked, keys, log);
   if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
   const demand = { kept: kept.heads, progress: heard };
-  if (file !== undefined) return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, ...demand }));
+  if (file !== undefined) {
+    const corrections = asked.audit === undefined ? undefined : await correctionsIn(asked.audit);
+    return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, corrections, ...demand }));
+  }
   return session.withWorkspace(workspace!, async (database, tenant) => {
     const { signer, ledgerPool } = database;
     // Stored checkpoints are as old as the ledger: each is by one of the keys that the instance had. --key is for the kept ones.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
     return walk(database, tenant.id, log, { keys: listed, ...demand });
   });
+}
+
+/** What an export of the audit ledger allows of the times of the other logs. It must be whole itself. */
+async function correctionsIn(audit: string): Promise<readonly ClockCorrection[]> {
+  const { firstBad, corrections = [] } = await readingFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
+  if (firstBad !== undefined)
+    throw new WrongInput(`--audit ${JSON.stringify(audit)} is broken at seq ${firstBad.seq}: ${firstBad.reason}`);
+  return corrections;
 }
 
 function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, demand: WalkDemand): Promise<ChainReport> {

@@ -11,10 +11,11 @@ import { JSON_OPTION, LOG_OPTION, parseSeq, WORKSPACE_OPTION } from './arguments
 import { writingFile } from './files.ts';
 import { examples } from './help.ts';
 import { refuseToForget } from './kept-checkpoint.ts';
+import { addCorrectClock } from './ledger-correct-clock.ts';
 import { addVerify, entries } from './ledger-verify.ts';
 import type { Session } from './session.ts';
 
-/** `ledger export | verify | checkpoint | prove`. */
+/** `ledger export | verify | checkpoint | prove | correct-clock`. */
 export function addLedger(program: Command, session: Session): void {
   const group = program
     .command('ledger')
@@ -23,6 +24,7 @@ export function addLedger(program: Command, session: Session): void {
   addVerify(group, session);
   addCheckpoint(group, session);
   addProve(group, session);
+  addCorrectClock(group, session);
 }
 
 function addExport(group: Command, session: Session): void {

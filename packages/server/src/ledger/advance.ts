@@ -14,6 +14,15 @@ export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonl
   const before = tx.clock.read();
   const heads = await lockHeads(tx, logs);
   await requireMoments(tx, before, heads);
+  return withTrees(tx, logs, heads);
+}
+
+/** The locked heads of logs with their trees up to their rows. */
+export async function withTrees<L extends LogName>(
+  tx: Transaction,
+  logs: readonly L[],
+  heads: ReadonlyMap<LogName, LockedHead>,
+): Promise<Record<L, LockedHead>> {
   const locked = {} as Record<L, LockedHead>;
   for (const log of logs) {
     const head = heads.get(log);

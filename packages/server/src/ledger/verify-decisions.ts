@@ -1,10 +1,12 @@
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
+import { Moments } from '@countersign/core/domain/clock-correction';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../digests.ts';
 import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.ts';
+import { correctionsOf } from './stored-corrections.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type WalkDemand, walkLog } from './walk-log.ts';
 
@@ -19,17 +21,23 @@ export async function verifyDecisions(
   demand: WalkDemand = {},
 ): Promise<ChainReport> {
   const keys = new Map<string, Uint8Array>();
+  const moments = new Moments('decisions', await correctionsOf(pool, tenantId));
   const check = (row: DecisionColumns, seq: number) => {
-    const fault = rowFault(row, seq, (keyId) => {
-      if (!keys.has(keyId)) keys.set(keyId, keyOf(tenantId, keyId));
-      return keys.get(keyId)!;
-    });
+    const fault = rowFault(
+      row,
+      seq,
+      (keyId) => {
+        if (!keys.has(keyId)) keys.set(keyId, keyOf(tenantId, keyId));
+        return keys.get(keyId)!;
+      },
+      moments,
+    );
     return fault === undefined ? { hash: row.response_sha256 } : { fault };
   };
   return walkLog(pool, tenantId, { log: 'decisions', chained: false, read: readDecisionColumns, check }, demand);
 }
 
-function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => Uint8Array): string | undefined {
+function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => Uint8Array, moments: Moments): string | undefined {
   if (row.seq !== seq) return `seq is ${row.seq}, expected ${seq}: a decision is missing`;
   const decision = parsedDocument(row.document);
   if (decision === undefined) return 'the stored document is not a JSON object';
@@ -40,7 +48,7 @@ function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => U
   // The signature is of what the text says; a member given twice, or another spelling, comes to light here.
   if (JSON.stringify(decision) !== row.document) return 'the stored document is not as it was written: its text was altered';
   const { decision_id: id, timestamp } = decision;
-  return columnFault({ ...decision, id, recorded_at: timestamp }, row, COLUMNS);
+  return moments.next(seq, timestamp, 'timestamp') ?? columnFault({ ...decision, id, recorded_at: timestamp }, row, COLUMNS);
 }
 
 function signatureFault(decision: Record<string, unknown>, key: Uint8Array): string | undefined {

@@ -1,16 +1,19 @@
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
+import { Moments } from '@countersign/core/domain/clock-correction';
 import { readKeyEvent } from '@countersign/core/domain/key-event';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../digests.ts';
 import { readKeyEvents, type StoredKeyEvent } from '../storage/key-events.ts';
+import { correctionsOf } from './stored-corrections.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type WalkDemand, walkLog } from './walk-log.ts';
 
 /** Walks a tenant's key audit trail as the database holds it: the hash of each event, columns, gaps, head, tree and checkpoints. */
 export async function verifyKeyEvents(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<ChainReport> {
+  const moments = new Moments('keys', await correctionsOf(pool, tenantId));
   const check = (row: StoredKeyEvent, seq: number) => {
-    const fault = rowFault(row, seq, tenantId);
+    const fault = rowFault(row, seq, tenantId) ?? moments.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
     return fault === undefined ? { hash: row.event_hash } : { fault };
   };
   return walkLog(pool, tenantId, { log: 'keys', chained: false, read: readKeyEvents, check }, demand);

@@ -1,4 +1,4 @@
-import type { ApprovalStatus, EvaluationSummary } from '@countersign/core/portal/agent-facts';
+import type { EvaluationSummary } from '@countersign/core/portal/agent-facts';
 import type { ApprovalDetail } from '@countersign/core/portal/approval-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
 import { findApproval, findLastApproved, listApprovalQueue, listDecidedApprovals } from '../storage/portal/approvals.ts';
@@ -57,6 +57,9 @@ export const approvalHandlers = handlers({
   },
 });
 
+/** A time beyond this is in the future, not of another node's clock. */
+const FUTURE_MS_MIN = 5_000;
+
 async function approvalDetail(
   tx: Transaction,
   evaluation: StoredEvaluation,
@@ -69,7 +72,8 @@ async function approvalDetail(
     lastApproved(tx, agent.id, evaluation),
   ]);
   const isHighRisk = evaluation.agent_risk_level === 'high';
-  const standing: ApprovalStatus | undefined = approval?.status;
+  const inFuture = Date.parse(approval?.decided_at ?? '') > Date.now() + FUTURE_MS_MIN;
+  const standing = approval === undefined ? undefined : { status: approval.status, inFuture };
   return {
     agent,
     risk_level: evaluation.agent_risk_level ?? 'low',
@@ -84,7 +88,7 @@ async function approvalDetail(
     may: {
       approve: isHighRisk && mayBecome(standing, 'approved'),
       reject: isHighRisk && mayBecome(standing, 'rejected'),
-      withdraw: standing === 'approved' && approval?.used_by === null,
+      withdraw: approval?.status === 'approved' && approval.used_by === null,
     },
   };
 }

@@ -1,6 +1,6 @@
 import { textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { instantText } from './instant-text.ts';
+import { instantText, isInFuture } from './instant-text.ts';
 
 /** A request for an approval, made by a promotion check that stopped there. */
 export interface ApprovalRequest {
@@ -29,14 +29,21 @@ export async function requestApprovals(tx: Transaction, requests: readonly Appro
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 
-const LOCK = sql<{ status: ApprovalStatus }>(
+/** How an approval stands. */
+export interface StandingApproval {
+  status: ApprovalStatus;
+  /** Whether it has a time in the future, because a clock was wrong: then it grants nothing. */
+  inFuture: boolean;
+}
+
+const LOCK = sql<StandingApproval>(
   'lock_approval',
-  `SELECT status FROM countersign.approvals WHERE tenant_id = $1 AND evaluation_id = $2 FOR UPDATE`,
+  `SELECT status, coalesce(${isInFuture('decided_at')}, false) AS "inFuture" FROM countersign.approvals WHERE tenant_id = $1 AND evaluation_id = $2 FOR UPDATE`,
 );
 
 /** Locks the approval of an evaluation and returns how it stands; undefined when nobody asked or decided. */
-export const lockApproval = async (tx: Transaction, evaluationId: string): Promise<ApprovalStatus | undefined> =>
-  (await tx.run(LOCK, [tx.tenantId, evaluationId]))[0]?.status;
+export const lockApproval = async (tx: Transaction, evaluationId: string): Promise<StandingApproval | undefined> =>
+  (await tx.run(LOCK, [tx.tenantId, evaluationId]))[0];
 
 /** What a person decided about an evaluation. */
 export interface ApprovalDecision {

@@ -1,7 +1,7 @@
 import type { Completeness } from '@countersign/core/contract/detailed-evaluation';
 import { documentArray, float8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { instantText } from './instant-text.ts';
+import { instantText, isInFuture } from './instant-text.ts';
 
 /** One evaluation ready to be stored. */
 export interface EvaluationRow {
@@ -85,11 +85,13 @@ export interface LatestEvaluation {
   recordedAt: string;
   /** Whether it was recorded after every incident whose re-certification is open. */
   afterIncidents: boolean;
+  /** Whether it has a time in the future, because a clock was wrong: then it certifies nothing. */
+  inFuture: boolean;
 }
 
 const FIND_LATEST = sql<LatestEvaluation>(
   'find_latest_evaluation',
-  `SELECT e.id, e.name, e.status, ${instantText('e.recorded_at')} AS "recordedAt",
+  `SELECT e.id, e.name, e.status, ${instantText('e.recorded_at')} AS "recordedAt", ${isInFuture('e.recorded_at')} AS "inFuture",
           NOT EXISTS (SELECT FROM countersign.recertifications AS r
             WHERE r.tenant_id = $1 AND r.agent_id = $2 AND r.closed_at IS NULL AND r.opened_seq >= e.seq) AS "afterIncidents"
      FROM countersign.evaluations AS e

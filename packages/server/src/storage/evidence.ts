@@ -2,6 +2,7 @@ import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import type { Evidence } from '@countersign/core/domain/promotion';
 import { int4Array, textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { isInFuture } from './instant-text.ts';
 
 /** Which agent, and which harness alone if one is named. */
 export interface EvidenceQuestion {
@@ -27,6 +28,7 @@ interface EvidenceRow {
   recorded_by: string;
   age_hours: number;
   approval: 'pending' | 'approved' | 'rejected' | null;
+  approval_in_future: boolean | null;
   open_recertifications: number;
 }
 
@@ -40,7 +42,7 @@ const FIND = sql<EvidenceRow>(
           latest.id AS evaluation_id, latest.name, latest.status, latest.pass_rate, latest.category, latest.harness_id, latest.recorded_by,
           to_char(latest.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS recorded_at,
           (extract(epoch FROM clock_timestamp() - latest.recorded_at) / 3600)::float8 AS age_hours,
-          approval.status AS approval, open.count AS open_recertifications
+          approval.status AS approval, ${isInFuture('approval.decided_at')} AS approval_in_future, open.count AS open_recertifications
      FROM unnest($2::integer[], $3::uuid[], $4::text[], $5::uuid[]) AS asked (place, id, name, harness_id)
      LEFT JOIN countersign.agents AS by_id ON by_id.tenant_id = $1 AND by_id.id = asked.id
      LEFT JOIN countersign.agents AS by_name ON by_name.tenant_id = $1 AND by_name.name = asked.name
@@ -114,6 +116,7 @@ function evidenceOf(row: EvidenceRow): Evidence {
             ageHours: row.age_hours,
           },
     approval: row.approval,
+    approvalInFuture: row.approval_in_future === true,
     openRecertifications: row.open_recertifications,
   };
 }

@@ -52,5 +52,6 @@ export function closingObstacle(agentName: string, latest: LatestEvaluation | un
   const it = `the latest evaluation of ${JSON.stringify(agentName)} (${latest.id}, ${latest.recordedAt})`;
   if (latest.status !== 'passing') return `${it} is ${latest.status}, not passing; ${remedy}`;
   if (!latest.afterIncidents) return `${it} was recorded before the incident was opened; ${remedy}`;
+  if (latest.inFuture) return `${it} has a time in the future: a clock was wrong; check the clock, ${remedy}`;
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Transaction } from '../database/transaction.ts';
-import { type ApprovalStatus, decideApproval, lockApproval } from '../storage/approvals.ts';
+import { decideApproval, lockApproval, type StandingApproval } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
 import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
@@ -29,7 +29,9 @@ export async function decideEvaluation(
     const agent = await requireHighRisk(tx, evaluationId);
     const standing = await lockApproval(tx, evaluationId);
     if (!mayBecome(standing, status)) {
-      throw new Refusal(`evaluation ${evaluationId} is ${standing} already; record a new evaluation and decide on that one`);
+      throw new Refusal(
+        `evaluation ${evaluationId} is ${standing?.status} already; record a new evaluation and decide on that one`,
+      );
     }
     await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy, rationale });
     await record({
@@ -42,9 +44,9 @@ export async function decideEvaluation(
   });
 }
 
-/** Whether an approval that stands so can be decided so. */
-export const mayBecome = (standing: ApprovalStatus | undefined, status: EvaluationDecision['status']): boolean =>
-  standing !== 'rejected' && standing !== status;
+/** Whether an approval that stands so can be decided so. One with a time in the future grants nothing and can be given again. */
+export const mayBecome = (standing: StandingApproval | undefined, status: EvaluationDecision['status']): boolean =>
+  standing?.status !== 'rejected' && (standing?.status !== status || standing.inFuture);
 
 async function requireHighRisk(tx: Transaction, evaluationId: string): Promise<{ id: string; name: string }> {
   const found = await findEvaluatedAgent(tx, evaluationId);

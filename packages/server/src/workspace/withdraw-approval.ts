@@ -21,8 +21,8 @@ export async function withdrawApproval(
     const agent = await findEvaluatedAgent(tx, evaluationId);
     if (agent === undefined) throw new NotThere(`this workspace has no evaluation ${evaluationId}`);
     const standing = await lockApproval(tx, evaluationId);
-    if (standing !== 'approved')
-      throw new Refusal(`evaluation ${evaluationId} is ${standing ?? 'not approved'}; only an approval can be withdrawn`);
+    if (standing?.status !== 'approved')
+      throw new Refusal(`evaluation ${evaluationId} is ${standing?.status ?? 'not approved'}; only an approval can be withdrawn`);
     const usedBy = await findUseOfApproval(tx, evaluationId);
     if (usedBy !== undefined)
       throw new Refusal(

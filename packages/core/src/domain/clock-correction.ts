@@ -1,0 +1,78 @@
+import type { TreeLog } from './checkpoint.ts';
+
+/** The action of the audit entry by which an operator lets the times of the logs step back (docs/formats.md, "Corrected times"). */
+export const CLOCK_CORRECTED = 'clock.corrected';
+
+/** Where the times of one log may step back: behind row `size`, from exactly `before` to `after` or later. */
+export interface StepBack {
+  size: number;
+  before: string;
+  after: string;
+}
+
+/** What one entry allows: a step of each log that it names. */
+export type ClockCorrection = Partial<Record<TreeLog, StepBack>>;
+
+/** What must be known of an audit entry, which is taken as hostile. */
+interface Entry {
+  action?: unknown;
+  recorded_by?: unknown;
+  metadata?: unknown;
+}
+
+const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'keys'];
+/** UTC with milliseconds. */
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * What an audit entry allows; undefined for every other entry. An ingestion key may write the same action: only what the service recorded
+ * for its operator counts.
+ */
+export function correctionIn({ action, recorded_by: by, metadata }: Entry): ClockCorrection | undefined {
+  if (action !== CLOCK_CORRECTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
+  const correction: ClockCorrection = {};
+  for (const log of LOGS) {
+    const step = Object.hasOwn(metadata.logs, log) ? metadata.logs[log] : undefined;
+    if (isStepBack(step)) correction[log] = step;
+  }
+  return correction;
+}
+
+/** Whether a step allows row `seq` to have the time `at` behind a row with the later time `before`. */
+export const allowsStep = (step: StepBack | undefined, seq: number, before: string, at: string): boolean =>
+  step !== undefined && step.size === seq - 1 && step.before === before && step.after <= at;
+
+/**
+ * Checks that the times of a log do not step back except where a correction allows it. Without the audit ledger nothing is known of
+ * corrections, so nothing is checked.
+ */
+export class Moments {
+  #last = '';
+  readonly #log: TreeLog;
+  readonly #corrections: readonly ClockCorrection[] | undefined;
+
+  /** @param corrections those of the log's audit ledger; undefined where nobody has supplied it. */
+  constructor(log: TreeLog, corrections: readonly ClockCorrection[] | undefined) {
+    this.#log = log;
+    this.#corrections = corrections;
+  }
+
+  /** Takes the time of row `seq`. Returns what is wrong with it, or undefined. */
+  next(seq: number, at: unknown, name: string): string | undefined {
+    if (this.#corrections === undefined) return undefined;
+    if (typeof at !== 'string' || !INSTANT.test(at)) return `${name} is not UTC with milliseconds`;
+    const before = this.#last;
+    if (at < before && !this.#corrections.some((correction) => allowsStep(correction[this.#log], seq, before, at)))
+      return `${name} ${at} is before that of the row before, ${before}, and no entry ${CLOCK_CORRECTED} of the audit ledger allows that`;
+    this.#last = at;
+    return undefined;
+  }
+}
+
+const isStepBack = (value: unknown): value is StepBack =>
+  isObject(value) &&
+  Number.isSafeInteger(value.size) &&
+  [value.before, value.after].every((moment) => typeof moment === 'string' && INSTANT.test(moment));
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

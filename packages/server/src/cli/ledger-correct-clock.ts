@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { type CorrectedClock, correctClock } from '../workspace/correct-clock.ts';
+import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+
+/** `ledger correct-clock`. */
+export function addCorrectClock(group: Command, session: Session): void {
+  group
+    .command('correct-clock')
+    .description(
+      "After a clock was ahead: let the times of the workspace's logs continue from the present clock. Shows what it would write unless --yes is given.",
+    )
+    .requiredOption(...WORKSPACE_OPTION)
+    .option('--yes', 'write it; it cannot be taken back')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('ledger correct-clock --workspace acme', 'ledger correct-clock --workspace acme --yes') + NOTE)
+    .action(async ({ workspace, yes = false }: { workspace: string; yes?: boolean }) => {
+      const corrected = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+        correctClock(pool, tenant.id, { write: yes }),
+      );
+      await session.answer({ written: yes, ...corrected }, linesOf(corrected));
+      session.say(yes ? NEXT : `nothing was written: check that it is ${corrected.now} now, then add --yes`);
+    });
+}
+
+const linesOf = ({ logs }: CorrectedClock): string =>
+  Object.entries(logs)
+    .map(([log, { size, before, after }]) => `${log}: behind row ${size}, from ${before} back to ${after}`)
+    .join('\n');
+
+const NEXT = 'corrected. Evaluations and approvals with a time in the future grant nothing: record and approve them anew';
+
+const NOTE = `
+Stop what sets the clock wrong first. The entry clock.corrected in the audit ledger names, for each log, the row behind which its times
+may step back; "ledger verify" and the other verifiers allow it there only. Evaluations, approvals and rows with wrong times stay as they
+are. See docs/operating.md, "After a clock was ahead".
+`;

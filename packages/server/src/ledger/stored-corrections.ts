@@ -1,0 +1,14 @@
+import { type ClockCorrection, correctionIn } from '@countersign/core/domain/clock-correction';
+import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { listCorrectionDocuments } from '../storage/clock-corrections.ts';
+import { parsedDocument } from './stored-document.ts';
+
+/**
+ * What a tenant's audit ledger allows of the times of its other logs. The entries are read as they are stored: that they are whole is
+ * what verifying the audit ledger shows.
+ */
+export async function correctionsOf(pool: Pool, tenantId: string): Promise<ClockCorrection[]> {
+  const documents = await inTenantTransaction(pool, tenantId, listCorrectionDocuments);
+  return documents.flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);
+}

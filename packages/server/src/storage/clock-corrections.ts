@@ -1,0 +1,12 @@
+import { CLOCK_CORRECTED } from '@countersign/core/domain/clock-correction';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+const LIST = sql<{ document: string }>(
+  'list_clock_corrections',
+  `SELECT document FROM countersign.audit_entries
+    WHERE tenant_id = $1 AND action = '${CLOCK_CORRECTED}' AND recorded_by = 'operator' ORDER BY seq`,
+);
+
+/** The documents of the audit entries by which an operator corrected times, in order. */
+export const listCorrectionDocuments = async (tx: Transaction): Promise<string[]> =>
+  (await tx.run(LIST, [tx.tenantId])).map(({ document }) => document);

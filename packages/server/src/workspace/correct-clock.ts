@@ -1,0 +1,46 @@
+import { CLOCK_CORRECTED, type ClockCorrection } from '@countersign/core/domain/clock-correction';
+import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { withTrees } from '../ledger/advance.ts';
+import { appendEntries, entryOf } from '../ledger/append.ts';
+import { type LogName, lockHeads, moveHead } from '../storage/ledger.ts';
+import { Refusal } from './refusal.ts';
+
+const LOGS: readonly LogName[] = ['audit', 'decisions', 'keys'];
+
+/** What was written, or would be. */
+export interface CorrectedClock {
+  /** The database's clock, from which the times of the logs continue. */
+  now: string;
+  /** The logs whose times step back, each with its size and the times before and after. */
+  logs: ClockCorrection;
+}
+
+/**
+ * Lets the times of a workspace's logs continue from the database's clock after a clock was ahead. One entry of the audit ledger names
+ * each log that is ahead, with the size at which its times may step back; every verifier allows the step there and nowhere else. Throws
+ * ClockUnsafeError while the clocks disagree: a wrong clock must not be what the times continue from.
+ * @param write false to say what would be written, and write nothing.
+ */
+export async function correctClock(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<CorrectedClock> {
+  return inTenantTransaction(pool, tenantId, async (tx) => {
+    const before = tx.clock.read();
+    const stored = await lockHeads(tx, LOGS);
+    const now = stored.get('audit')?.clock;
+    if (now === undefined) throw new Error(`tenant ${tenantId} has no head of the log audit`);
+    tx.clock.requireAgreement(before, now);
+    const logs: ClockCorrection = {};
+    for (const [log, head] of stored)
+      if (head.now > now && head.now !== head.clock) logs[log] = { size: head.seq, before: head.now, after: now };
+    if (Object.keys(logs).length === 0)
+      throw new Refusal('no log of this workspace is ahead of the clock, so there is nothing to correct');
+    if (!write) return { now, logs };
+    const heads = await withTrees(tx, LOGS, stored);
+    const metadata = { logs };
+    const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: CLOCK_CORRECTED, metadata });
+    await appendEntries(tx, { ...heads.audit, now }, [entry]).sent;
+    for (const log of ['decisions', 'keys'] as const)
+      if (logs[log] !== undefined) await moveHead(tx, log, { ...heads[log], now });
+    return { now, logs };
+  });
+}
