@@ -35,6 +35,13 @@ export interface Config {
   readingBytesMax: number;
   /** Free space below which growth is refused, with the embedded database; undefined for a floor made from the size of the disk. */
   freeSpaceMinBytes: number | undefined;
+  /** Bytes of responses that may be in memory; beyond, 503. */
+  answeringBytesMax: number;
+  /** Open connections, in all and from one address; beyond, 503. No bound by address where it is undefined. */
+  connectionsMax: number;
+  connectionsPerAddressMax: number | undefined;
+  /** Time after which a connection is ended whose peer reads nothing of its response. */
+  sendTimeoutSeconds: number;
   /** Requests per minute and key; undefined for no limit. */
   rateLimitPerMinute: number | undefined;
   logLevel: string;
@@ -133,6 +140,30 @@ export const VARIABLES = {
     undefined,
     'Embedded database: with less free space on its disk, new records are refused with 503. When unset, what its log and the bodies under way may need, a fifth of the disk at most.',
     optionally(whole(0, Number.MAX_SAFE_INTEGER)),
+  ),
+  answeringBytesMax: variable(
+    'COUNTERSIGN_ANSWERING_BYTES_MAX',
+    String(128 * MIB),
+    'Bytes of responses that may be in memory; beyond, 503.',
+    whole(1, 4096 * MIB),
+  ),
+  connectionsMax: variable(
+    'COUNTERSIGN_CONNECTIONS_MAX',
+    '4096',
+    'Open connections; beyond, 503 and closed (with TLS, closed).',
+    whole(1, 1_000_000),
+  ),
+  connectionsPerAddressMax: variable(
+    'COUNTERSIGN_CONNECTIONS_PER_ADDRESS_MAX',
+    undefined,
+    'Open connections from one address. Unset: 1024, and no bound on loopback or behind a proxy, where all come from one address.',
+    optionally(whole(1, 1_000_000)),
+  ),
+  sendTimeoutSeconds: variable(
+    'COUNTERSIGN_SEND_TIMEOUT_SECONDS',
+    '30',
+    'A connection is ended whose peer reads nothing of its response for so long.',
+    whole(1, 3600),
   ),
   rateLimitPerMinute: variable(
     'COUNTERSIGN_RATE_LIMIT_PER_MINUTE',
@@ -233,6 +264,10 @@ export function readConfig(environment: Environment = process.env): Config {
     queueBytesMax: get(VARIABLES.queueBytesMax),
     readingBytesMax: get(VARIABLES.readingBytesMax),
     freeSpaceMinBytes: get(VARIABLES.freeSpaceMinBytes),
+    answeringBytesMax: get(VARIABLES.answeringBytesMax),
+    connectionsMax: get(VARIABLES.connectionsMax),
+    connectionsPerAddressMax: get(VARIABLES.connectionsPerAddressMax),
+    sendTimeoutSeconds: get(VARIABLES.sendTimeoutSeconds),
     rateLimitPerMinute: get(VARIABLES.rateLimitPerMinute),
     logLevel: get(VARIABLES.logLevel),
     tls,
@@ -265,4 +300,4 @@ export function readConfig(environment: Environment = process.env): Config {
 }
 
 /** Whether an address stays on this machine. */
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

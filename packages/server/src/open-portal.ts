@@ -2,6 +2,7 @@ import type { Config } from './config.ts';
 import type { Admission } from './database/admission.ts';
 import type { FreeSpace } from './database/free-space.ts';
 import { deriveDecisionKey } from './digests.ts';
+import type { Outgoing } from './http/outgoing.ts';
 import type { LedgerReader } from './ledger/ledger-reader.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { PortalParts } from './portal/portal-parts.ts';
@@ -16,6 +17,7 @@ export function openPortal(
   reader: LedgerReader,
   reading: Admission,
   space: FreeSpace | undefined,
+  outgoing: Outgoing,
 ): PortalParts {
   const { behindProxy } = config;
   // Whether the browser's side of the way is TLS: the server's own, or that of the proxy in front of it.
@@ -32,6 +34,7 @@ export function openPortal(
     sameOrigin: sameOrigin({ secure, behindProxy, publicUrl: config.publicUrl }),
     behindProxy,
     reading,
+    outgoing,
     bytesMax: config.recordBytesMax,
   };
 }

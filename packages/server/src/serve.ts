@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { keepCheckpoints } from './checkpoint-keeper.ts';
 import { folderSink, requireSinkFolder } from './checkpoint-sink.ts';
 import { watchClock } from './clock-watch.ts';
-import type { Config } from './config.ts';
+import { type Config, isLoopback } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { describeFault } from './database/clock.ts';
 import { defaultFloor, FreeSpace, spaceOf } from './database/free-space.ts';
@@ -13,7 +13,9 @@ import { schemaLevel } from './database/migrate.ts';
 import { keepHouse } from './housekeeping.ts';
 import { buildApp, httpServer } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
+import { type ConnectionLimits, Connections } from './http/connections.ts';
 import { Metrics } from './http/metrics.ts';
+import { Outgoing } from './http/outgoing.ts';
 import type { PublicApi } from './http/public-api.ts';
 import { RateLimit } from './http/rate-limit.ts';
 import { checkAddress, listenFailure } from './listening.ts';
@@ -123,7 +125,13 @@ export async function start(
   const reading = new Admission(config.readingBytesMax);
   const { clock } = database;
   const isClockUnsafe = () => clock.fault() !== undefined;
-  const metrics = new Metrics({ queued: () => queue.used, reading: () => reading.used, isClockUnsafe }, metricsRenderMs);
+  const answering = new Admission(config.answeringBytesMax);
+  const outgoing = new Outgoing(answering);
+  const connections = new Connections(connectionLimits(config));
+  const metrics = new Metrics(
+    { queued: () => queue.used, reading: () => reading.used, answering: () => answering.used, isClockUnsafe, connections },
+    metricsRenderMs,
+  );
   const space = watchedSpace(config, database, log);
   if (space !== undefined) metrics.watchSpace(space);
   const house = openHouse({ database, queue, metrics, connections: config.databaseConnections });
@@ -144,11 +152,12 @@ export async function start(
   const app = buildApp({
     api,
     portal: (into) => {
-      const parts = openPortal(config, database, reader, reading, space);
+      const parts = openPortal(config, database, reader, reading, space, outgoing);
       registerPortalApi(into, parts);
       registerPages(into, { files: readBuiltPages(PAGES_FOLDER), headers: parts.headers });
     },
-    ledger: { reader, authenticator: api.authenticator, rateLimit: api.rateLimit },
+    connections,
+    ledger: { reader, outgoing, authenticator: api.authenticator, rateLimit: api.rateLimit },
     metrics,
     log,
     tls: config.tls,
@@ -216,4 +225,16 @@ async function notReady({ lookupPool }: OpenDatabase): Promise<string | undefine
   } catch {
     return 'the database does not answer';
   }
+}
+
+/** Connections from one address, where no bound is configured. */
+const PER_ADDRESS_MAX = 1024;
+
+function connectionLimits(config: Config): ConnectionLimits {
+  const allFromOneAddress = config.behindProxy || isLoopback(config.host);
+  return {
+    connectionsMax: config.connectionsMax,
+    perAddressMax: config.connectionsPerAddressMax ?? (allFromOneAddress ? undefined : PER_ADDRESS_MAX),
+    sendTimeoutMs: config.sendTimeoutSeconds * 1000,
+  };
 }

@@ -3,6 +3,7 @@ import { openApiDocument } from '@countersign/core/contract/openapi';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { ApiError } from '../api-error.ts';
 import { newId } from '../new-id.ts';
+import type { Connections } from './connections.ts';
 import { ConstantDocument } from './constant-document.ts';
 import { docsPage } from './docs-page.ts';
 import { answerClientError, answerWhatNodeWouldNot, replyError, replyUnreadablePath, swallowRest } from './error-reply.ts';
@@ -16,6 +17,7 @@ import { sharedResult } from './shared-result.ts';
 /** What the application stands on. */
 export interface AppParts {
   api: PublicApi;
+  connections: Connections;
   ledger: LedgerApi;
   metrics: Metrics;
   log: FastifyBaseLogger;
@@ -35,7 +37,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const NODE_SETTINGS = { requireHostHeader: false };
 
 /** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
-export function buildApp({ api, ledger, portal, metrics, log, tls, notReady, warnings }: AppParts): FastifyInstance {
+export function buildApp({ api, connections, ledger, portal, metrics, log, tls, notReady, warnings }: AppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -51,6 +53,7 @@ export function buildApp({ api, ledger, portal, metrics, log, tls, notReady, war
     ...(tls === undefined ? { http: NODE_SETTINGS } : { https: { ...tls, ...NODE_SETTINGS } }),
   } as object) as unknown as FastifyInstance;
   answerWhatNodeWouldNot(httpServer(app));
+  connections.watch(httpServer(app), tls !== undefined);
   paceRequests(httpServer(app), tls === undefined ? 'connection' : 'secureConnection');
 
   // Bodies are read by read-body.ts, after the key: Fastify is to leave stream and Content-Type alone, whatever the method.

@@ -78,7 +78,7 @@ function answerInTurn(socket: Duplex, answer: ApiError): void {
 const CLOSING_MS_MAX = 5_000;
 
 /** Writes a whole answer where there is no response object to write it with, and closes; a sender that does not is cut off. */
-function answerOnSocket(socket: Duplex, answer: ApiError): void {
+export function answerOnSocket(socket: Duplex, answer: ApiError): void {
   const body = JSON.stringify(answer.body);
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',

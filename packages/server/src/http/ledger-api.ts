@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { LEDGER_READINGS, type LedgerReadingPath } from '@countersign/core/contract/ledger-reading';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../api-error.ts';
@@ -6,12 +5,14 @@ import type { Principal } from '../ingest/endpoint.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { Authenticator } from './authenticate.ts';
 import { refuseOtherMethods } from './other-methods.ts';
+import type { Outgoing } from './outgoing.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { sharedResult } from './shared-result.ts';
 
 /** What the read access stands on. */
 export interface LedgerApi {
   reader: LedgerReader;
+  outgoing: Outgoing;
   authenticator: Authenticator;
   rateLimit: RateLimit | undefined;
 }
@@ -30,7 +31,7 @@ type Answering = (principal: Principal, request: FastifyRequest, reply: FastifyR
  * GET /api/ledger/…: the record for auditors and automation, by read tokens (`aa_read_`). A read token writes nothing, an ingestion key
  * reads nothing. The key audit trail's entries are for admins alone: here are its checkpoints and proofs, which are hashes.
  */
-export function registerLedgerApi(app: FastifyInstance, { reader, authenticator, rateLimit }: LedgerApi): void {
+export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {
   const missing = new Set<string>(Object.keys(LEDGER_READINGS));
   const get = (url: LedgerReadingPath, answering: Answering) => {
     missing.delete(url);
@@ -50,7 +51,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
         const range = { from: wholeQuery(request, 'from', 1) ?? 1, to: wholeQuery(request, 'to', 1) };
         if (range.to !== undefined && range.from > range.to)
           throw badQuery('from', `is ${range.from}, above to, which is ${range.to}`);
-        return reply.header('content-type', NDJSON).send(Readable.from(await reader.entries(tenantId, log, range)));
+        return outgoing.stream(reply.header('content-type', NDJSON), tenantId, await reader.entries(tenantId, log, range));
       });
     }
     get(`/api/ledger/${log}/checkpoint`, async ({ tenantId }, _request, reply) =>
@@ -69,10 +70,14 @@ export function registerLedgerApi(app: FastifyInstance, { reader, authenticator,
     });
   }
   get('/api/ledger/decisions/:id', async ({ tenantId }, request, reply) =>
-    reply.header('content-type', JSON_TYPE).send(found(await reader.decision(tenantId, idOf(request)))),
+    outgoing.send(reply.header('content-type', JSON_TYPE), tenantId, found(await reader.decision(tenantId, idOf(request)))),
   );
   get('/api/ledger/decisions/:id/attestation', async ({ tenantId }, request, reply) =>
-    reply.header('content-type', JSON_TYPE).send(JSON.stringify(found(await reader.attestation(tenantId, idOf(request))))),
+    outgoing.send(
+      reply.header('content-type', JSON_TYPE),
+      tenantId,
+      JSON.stringify(found(await reader.attestation(tenantId, idOf(request)))),
+    ),
   );
   const keys: LedgerReadingPath = '/.well-known/jwks.json';
   missing.delete(keys);

@@ -4,6 +4,15 @@ import { sharedResult } from './shared-result.ts';
 /** How old the text of /metrics may be. */
 const RENDER_MS = 1000;
 
+/** What the gauges read. */
+export interface MetricSources {
+  queued: () => number;
+  reading: () => number;
+  answering: () => number;
+  isClockUnsafe: () => boolean;
+  connections: { readonly open: number; readonly refused: number; readonly stalled: number };
+}
+
 /** What is counted and timed, for Prometheus. One registry per server; no label names a tenant, a key or an agent. */
 export class Metrics {
   readonly registry = new Registry();
@@ -43,18 +52,32 @@ export class Metrics {
   readonly rendered: () => Promise<string>;
 
   /**
-   * @param queues gives the bytes that wait for their commit, those of bodies in memory, and whether the clocks are unsafe.
+   * @param sources what is read when the text is rendered: the bytes that wait for their commit, those of bodies and of responses in
+   *   memory, whether the clocks are unsafe, and the connections.
    * @param renderMs how old the text may be.
    */
-  constructor(queues: { queued: () => number; reading: () => number; isClockUnsafe: () => boolean }, renderMs = RENDER_MS) {
+  constructor(sources: MetricSources, renderMs = RENDER_MS) {
     this.rendered = sharedResult(renderMs, () => this.registry.metrics());
     collectDefaultMetrics({ register: this.registry });
-    this.#gauge('countersign_queue_bytes', 'Bytes that wait for their commit.', queues.queued);
-    this.#gauge('countersign_reading_bytes', 'Bytes of request bodies in memory.', queues.reading);
+    this.#gauge('countersign_queue_bytes', 'Bytes that wait for their commit.', sources.queued);
+    this.#gauge('countersign_reading_bytes', 'Bytes of request bodies in memory.', sources.reading);
+    this.#gauge('countersign_answering_bytes', 'Bytes of responses in memory.', sources.answering);
     this.#gauge(
       'countersign_clock_unsafe',
       'Whether a clock jumped or the clocks differ, so that no moment is recorded: 1 or 0.',
-      () => Number(queues.isClockUnsafe()),
+      () => Number(sources.isClockUnsafe()),
+    );
+    const { connections } = sources;
+    this.#gauge('countersign_connections', 'Open connections.', () => connections.open);
+    this.#gauge(
+      'countersign_connections_refused',
+      'Connections refused since the start, beyond the bounds.',
+      () => connections.refused,
+    );
+    this.#gauge(
+      'countersign_connections_stalled',
+      'Connections ended since the start because their peer read nothing.',
+      () => connections.stalled,
     );
   }
 

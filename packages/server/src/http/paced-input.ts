@@ -28,7 +28,10 @@ export function paceRequests(server: Server, event: 'connection' | 'secureConnec
   function leave(this: ServerResponse): void {
     inputs.get(this.req.socket)?.leave();
   }
-  server.on(event, (socket: Socket) => inputs.set(socket, new PacedInput(socket, turns)));
+  server.on(event, (socket: Socket) => {
+    const isRefused = socket.listenerCount('data') === 0; // connections.ts: Node's parser has not got it
+    if (!isRefused) inputs.set(socket, new PacedInput(socket, turns));
+  });
   server.prependListener('request', ({ socket }, response) => {
     const input = inputs.get(socket);
     if (input === undefined) return;

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { Access, AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf, Role } from '@countersign/core/portal/route';
 import type { RouteName, RouteOf } from '@countersign/core/portal/routes';
 import type { Caller } from '../people/sign-in.ts';
@@ -33,9 +32,9 @@ export type Asked<R extends PortalRoute> = Asking<R['access']> & {
   parts: PortalParts;
 };
 
-/** An answer with headers of its own, or one that is no JSON: text, bytes, or a stream with its `content-type` among the headers. */
+/** An answer with headers of its own, or one that is no JSON: text or pages of text, with its `content-type` among the headers. */
 export class Reply<Body> {
-  readonly body: Body | string | Buffer | Readable;
+  readonly body: Body | string | AsyncIterable<string>;
   readonly headers: Record<string, string>;
   readonly isJson: boolean;
 
@@ -49,8 +48,8 @@ export class Reply<Body> {
     return new Reply<Body>(body, headers, true);
   }
 
-  /** A file or a stream; `name` makes the browser keep it under that name. */
-  static file(content: string | Buffer | Readable, contentType: string, name?: string): Reply<never> {
+  /** A file, whole or in pages; `name` makes the browser keep it under that name. */
+  static file(content: string | AsyncIterable<string>, contentType: string, name?: string): Reply<never> {
     const disposition = name === undefined ? {} : { 'content-disposition': `attachment; filename="${name}"` };
     return new Reply<never>(content, { 'content-type': contentType, ...disposition }, false);
   }

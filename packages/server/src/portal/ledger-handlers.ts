@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { ListedEntry, PortalLog } from '@countersign/core/portal/ledger-routes';
 import { validationFailed } from '../api-error.ts';
 import { inReadTransaction } from '../database/transaction.ts';
@@ -74,7 +73,7 @@ export const ledgerHandlers = handlers({
   'ledger.export': async ({ workspace, query, parts }) => {
     const range = { from: wholeOf('from', query.from, SEQ_BOUNDS) ?? 1, to: wholeOf('to', query.to, SEQ_BOUNDS) };
     const lines = await parts.reader.entries(workspace, 'audit', range);
-    return Reply.file(Readable.from(lines), NDJSON, `ledger-${workspace}.ndjson`);
+    return Reply.file(lines, NDJSON, `ledger-${workspace}.ndjson`);
   },
 
   'logs.checkpoint': async ({ workspace, params, parts }) => {

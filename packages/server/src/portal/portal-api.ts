@@ -62,7 +62,8 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         // A body may take a minute to come: whoever was let in may have been signed out, demoted or removed since.
         const who = route.body === undefined ? letIn : await ask();
         const sessionToken = parts.cookie.read(request.headers.cookie);
-        return send(reply, await handler({ ...who, params, query, body, sessionToken, caller: callerOf(request, parts), parts }));
+        const answer = await handler({ ...who, params, query, body, sessionToken, caller: callerOf(request, parts), parts });
+        return await send(reply, accountOf(who), answer, parts);
       } catch (error) {
         throw asPortalError(error);
       }
@@ -87,11 +88,18 @@ function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts)
   return { address: last === '' ? ip : last, userAgent: headers['user-agent'] ?? null };
 }
 
-function send(reply: FastifyReply, answer: unknown): FastifyReply {
+/** Whose share of the memory for responses a response counts against: the workspace's, or the person's where there is none. */
+function accountOf({ workspace, person }: WhoAsks): string {
+  return workspace ?? person?.id ?? 'nobody';
+}
+
+async function send(reply: FastifyReply, account: string, answer: unknown, { outgoing }: PortalParts): Promise<FastifyReply> {
   const { body, headers, isJson } = answer instanceof Reply ? answer : Reply.json(answer, {});
   void reply.headers(headers);
-  if (!isJson) return reply.send(body);
-  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+  if (isJson)
+    return outgoing.send(reply.header('content-type', 'application/json; charset=utf-8'), account, JSON.stringify(body));
+  if (typeof body === 'string') return outgoing.send(reply, account, body);
+  return outgoing.stream(reply, account, body as AsyncIterable<string>);
 }
 
 /** A path of the table asked by a method that it does not take is a 405, not a page. */

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Admission } from '../database/admission.ts';
 import type { FreeSpace } from '../database/free-space.ts';
+import type { Outgoing } from '../http/outgoing.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
@@ -27,6 +28,8 @@ export interface PortalParts {
   behindProxy: boolean;
   /** Bounds the bodies that are in memory. */
   reading: Admission;
+  /** Bounds the responses that are in memory. */
+  outgoing: Outgoing;
   /** Largest body, in bytes. */
   bytesMax: number;
 }
