@@ -11,6 +11,9 @@ const PIECE_BYTES = 256 * 1024;
 /** What a response of several pages may hold: the page that is being sent and the one that is being read (storage/audit-pages.ts). */
 const PAGES_BYTES = 8 * 1024 * 1024;
 
+/** Each response in work listens to its connection (paced-input.ts), beside Node and us. */
+const SOCKET_LISTENERS_MAX = 32;
+
 /** Sends responses whose size depends on stored data, and bounds the bytes of them that are in memory. Beyond the bound: 503. */
 export class Outgoing {
   readonly #admission: Admission;
@@ -45,8 +48,17 @@ export class Outgoing {
   }
 
   #hold(reply: FastifyReply, tenantId: string, bytes: number): void {
+    const { socket } = reply.request.raw;
+    if (socket.destroyed || reply.raw.destroyed) return; // nobody takes it any more, and `close` does not come again
     this.#admission.enter(tenantId, bytes);
-    reply.raw.once('close', () => this.#admission.leave(tenantId, bytes));
+    const release = () => {
+      reply.raw.removeListener('close', release);
+      socket.removeListener('close', release);
+      this.#admission.leave(tenantId, bytes);
+    };
+    reply.raw.once('close', release);
+    // A response that waits behind another has no `close` of its own when the connection ends.
+    socket.setMaxListeners(SOCKET_LISTENERS_MAX).once('close', release);
   }
 }
 
