@@ -67,6 +67,15 @@ export function origin(given: string | undefined, name: string): string {
   return url.origin;
 }
 
+/** Names of hosts, separated by commas. */
+export function hostNames(given: string | undefined, name: string): string[] {
+  const names = (given ?? '').split(',').map((each) => each.trim());
+  const wrongName = names.find((each) => !/^(?:[\w.-]*|\[[0-9a-f:.]+\])$/i.test(each));
+  if (wrongName !== undefined)
+    throw wrong(name, `must be host names without scheme and port, separated by commas, got ${JSON.stringify(wrongName)}`);
+  return names.filter((each) => each !== '');
+}
+
 /** A URL of PostgreSQL. */
 export function databaseUrl(given: string | undefined, name: string): string | undefined {
   // The value is not repeated in the message: it may hold a password.

@@ -6,6 +6,7 @@ import {
   type Environment,
   file,
   flag,
+  hostNames,
   oneOf,
   optionally,
   origin,
@@ -49,6 +50,8 @@ export interface Config {
   behindProxy: boolean;
   /** Origin at which people reach the portal, where it is another than that of host and port. */
   publicUrl: string | undefined;
+  /** Host names besides the public one that requests may be addressed to. */
+  allowedHosts: string[];
   /** As given; undefined where none is (the embedded database then makes its own). */
   masterSecret: string | undefined;
   signingKey: string | undefined;
@@ -193,8 +196,14 @@ export const VARIABLES = {
   publicUrl: variable(
     'COUNTERSIGN_PUBLIC_URL',
     undefined,
-    'Where people reach the portal, https://host without a path: one-time links begin with it, and its pages may ask for changes.',
+    'Where people reach the portal, https://host without a path: one-time links begin with it, its pages may ask for changes, and requests to other hosts are refused.',
     optionally(origin),
+  ),
+  allowedHosts: variable(
+    'COUNTERSIGN_ALLOWED_HOSTS',
+    undefined,
+    "Host names, separated by commas, that requests may be addressed to besides COUNTERSIGN_PUBLIC_URL's, such as that of a service inside a cluster.",
+    hostNames,
   ),
   masterSecret: variable(
     'COUNTERSIGN_MASTER_SECRET',
@@ -273,6 +282,7 @@ export function readConfig(environment: Environment = process.env): Config {
     tls,
     behindProxy: get(VARIABLES.behindProxy),
     publicUrl: get(VARIABLES.publicUrl),
+    allowedHosts: get(VARIABLES.allowedHosts),
     masterSecret: valueOrFile(environment, VARIABLES.masterSecret.name),
     signingKey: valueOrFile(environment, VARIABLES.signingKey.name),
     previousSigningKey: valueOrFile(environment, VARIABLES.previousSigningKey.name),

@@ -8,3 +8,9 @@ export function publicAddress(config: Pick<Config, 'host' | 'port' | 'tls' | 'pu
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return config.publicUrl ?? `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`;
 }
+
+/** Host names that requests may be addressed to; empty where any will do. */
+export const allowedHosts = ({ publicUrl, allowedHosts: others }: Pick<Config, 'publicUrl' | 'allowedHosts'>): string[] => [
+  ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname]),
+  ...others,
+];

@@ -9,7 +9,6 @@ import { type Config, isLoopback } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { describeFault } from './database/clock.ts';
 import { defaultFloor, FreeSpace, spaceOf } from './database/free-space.ts';
-import { schemaLevel } from './database/migrate.ts';
 import { keepHouse } from './housekeeping.ts';
 import { buildApp, httpServer } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
@@ -27,6 +26,8 @@ import { setUpLink } from './people/one-time-links.ts';
 import { PAGES_FOLDER, readBuiltPages } from './portal/built-pages.ts';
 import { registerPages } from './portal/pages.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
+import { allowedHosts } from './public-address.ts';
+import { databaseReadiness } from './readiness.ts';
 import { serverLog } from './server-log.ts';
 import { isBoundByNothing } from './storage/own-role.ts';
 import { markSigning } from './storage/signing-keys.ts';
@@ -161,7 +162,8 @@ export async function start(
     metrics,
     log,
     tls: config.tls,
-    notReady: () => notReady(database),
+    hosts: { names: allowedHosts(config), behindProxy: config.behindProxy },
+    readiness: databaseReadiness(database),
     warnings: () => [...warnings(database), ...(space?.isLow ? [`new records are refused: ${space.summary}`] : [])],
   });
   alsoRegister?.(app, api);
@@ -214,17 +216,6 @@ function watchedSpace(config: Config, { embeddedIn }: OpenDatabase, log: Logger)
       else log.info({ freeBytes, floorBytes }, 'the disk of the database has space again: new records are accepted');
     },
   });
-}
-
-/** Ready means: the database answers, and its schema is this server's. */
-async function notReady({ lookupPool }: OpenDatabase): Promise<string | undefined> {
-  try {
-    const level = await schemaLevel(lookupPool);
-    if (level === 'current') return undefined;
-    return level === 'empty' ? 'the database is empty' : `the database's schema is ${level} than this server's`;
-  } catch {
-    return 'the database does not answer';
-  }
 }
 
 /** Connections from one address, where no bound is configured. */

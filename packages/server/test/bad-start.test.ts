@@ -214,6 +214,8 @@ describe('bad configuration', () => {
     ['COUNTERSIGN_PUBLIC_URL', 'countersign.example.com'],
     ['COUNTERSIGN_PUBLIC_URL', 'https://example.com/portal'],
     ['COUNTERSIGN_PUBLIC_URL', 'ftp://example.com'],
+    ['COUNTERSIGN_ALLOWED_HOSTS', 'https://example.com'],
+    ['COUNTERSIGN_ALLOWED_HOSTS', 'example.com:443'],
     ['COUNTERSIGN_TLS_CERT_FILE', '/nowhere/cert.pem'],
     ['COUNTERSIGN_TLS_KEY_FILE', '/nowhere/key.pem'],
     ['COUNTERSIGN_TLS_CERT_FILE', '', { COUNTERSIGN_TLS_KEY_FILE: thisFile }],

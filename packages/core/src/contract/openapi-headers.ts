@@ -28,7 +28,7 @@ export const headersNamed = (names: readonly HeaderName[]): Node =>
   Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 
 /** Answered before the key's rate is counted, or beside it: what is no request of a key, or not a request that could be read. */
-const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 431]);
+const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 421, 431]);
 
 /** The headers of an error. @param isCounted whether requests to this path count against the rate of their key. */
 export function errorHeaders(status: number, isCounted: boolean): HeaderName[] {

@@ -7,6 +7,7 @@ type Node = Record<string, unknown>;
 
 const ANSWERED: readonly ErrorCode[] = [
   'bad_request',
+  'wrong_host',
   'unauthorized',
   'insufficient_scope',
   'not_found',

@@ -12,6 +12,7 @@ type Node = Record<string, unknown>;
 /** Errors that each endpoint can answer, in the order of the checks. */
 const ANSWERED: readonly ErrorCode[] = [
   'bad_request',
+  'wrong_host',
   'unauthorized',
   'insufficient_scope',
   'method_not_allowed',

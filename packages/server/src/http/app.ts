@@ -3,6 +3,7 @@ import { openApiDocument } from '@countersign/core/contract/openapi';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { ApiError } from '../api-error.ts';
 import { newId } from '../new-id.ts';
+import { AnswerLog } from './answer-log.ts';
 import type { Connections } from './connections.ts';
 import { ConstantDocument } from './constant-document.ts';
 import { docsPage } from './docs-page.ts';
@@ -12,7 +13,7 @@ import type { Metrics } from './metrics.ts';
 import { refuseOtherMethods } from './other-methods.ts';
 import { paceRequests } from './paced-input.ts';
 import { type PublicApi, registerPublicApi } from './public-api.ts';
-import { sharedResult } from './shared-result.ts';
+import { hostCheck } from './request-host.ts';
 
 /** What the application stands on. */
 export interface AppParts {
@@ -24,8 +25,10 @@ export interface AppParts {
   tls: { cert: string; key: string } | undefined;
   /** Registers the portal: its API and its pages. */
   portal: (app: FastifyInstance) => void;
-  /** Why the server is not ready, or undefined when it is. */
-  notReady: () => Promise<string | undefined>;
+  /** Host names that requests may be addressed to, and whether a proxy passes them on. */
+  hosts: { names: readonly string[]; behindProxy: boolean };
+  /** Whether the server can serve. */
+  readiness: { reason(): Promise<string | undefined> };
   /** What a ready server cannot do at the moment, a sentence each. */
   warnings: () => string[];
 }
@@ -33,11 +36,15 @@ export interface AppParts {
 /** Time for the headers and the body of a request to arrive. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** Node would answer a request without Host by itself, with neither body nor request id: the hook below answers it. */
-const NODE_SETTINGS = { requireHostHeader: false };
+/**
+ * Node would answer a request without Host by itself, with neither body nor request id: the hook below answers it. A client may close
+ * its side after its requests and still read the answers; for TLS that is a setting, for TCP Node's default.
+ */
+const NODE_SETTINGS = { requireHostHeader: false, allowHalfOpen: true };
 
 /** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
-export function buildApp({ api, connections, ledger, portal, metrics, log, tls, notReady, warnings }: AppParts): FastifyInstance {
+export function buildApp(parts: AppParts): FastifyInstance {
+  const { api, connections, ledger, portal, metrics, log, tls, hosts, readiness, warnings } = parts;
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -60,15 +67,19 @@ export function buildApp({ api, connections, ledger, portal, metrics, log, tls, 
   // All methods that Node reads, so that one which nobody takes is told so too.
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
+  const checkHost = hostCheck(hosts);
+  app.decorateRequest('refusal', undefined);
   app.addHook('onRequest', (request, reply, done) => {
-    void reply.header('x-request-id', request.id);
-    done(request.headers.host === undefined && request.raw.httpVersion === '1.1' ? new ApiError('bad_request') : undefined);
+    void reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
+    done(checkHost(request));
   });
+  const answerLog = new AnswerLog(log);
+  app.addHook('onClose', async () => answerLog.flush());
   app.addHook('onResponse', (request, reply, done) => {
     const endpoint = request.routeOptions.config?.endpoint ?? 'other';
     metrics.requests.inc({ endpoint, status: reply.statusCode });
     metrics.latency.observe({ endpoint }, reply.elapsedTime / 1000);
-    logAnswer(request.log, { endpoint, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 });
+    answerLog.note(request, reply, endpoint);
     done();
   });
   app.setErrorHandler((error, request, reply) => {
@@ -83,31 +94,25 @@ export function buildApp({ api, connections, ledger, portal, metrics, log, tls, 
   registerPublicApi(app, api);
   registerLedgerApi(app, ledger);
   portal(app);
-  registerOperations(app, { metrics, notReady, warnings });
+  registerOperations(app, { metrics, readiness, warnings });
   registerDocs(app);
   return app;
-}
-
-/** A refused request is worth a line, a fault more than that; what went well is seen in the metrics. */
-function logAnswer(log: FastifyBaseLogger, answer: { endpoint: string; status: number; ms: number }): void {
-  if (answer.status >= 500) log.warn(answer, 'answered');
-  else if (answer.status >= 400) log.info(answer, 'answered');
-  else log.debug(answer, 'answered');
 }
 
 /** What is read by a GET is asked for by HEAD too, as monitors and proxies do. */
 const ALSO_BY_HEAD = { exposeHeadRoute: true } as const;
 
+/** What probes of a platform ask, by whatever address they know. */
+const PROBE = { ...ALSO_BY_HEAD, config: { anyHost: true } } as const;
+
 /** Whether the process lives, whether it can serve, and how it does. */
 function registerOperations(
   app: FastifyInstance,
-  { metrics, notReady, warnings }: Pick<AppParts, 'metrics' | 'notReady' | 'warnings'>,
+  { metrics, readiness, warnings }: Pick<AppParts, 'metrics' | 'readiness' | 'warnings'>,
 ): void {
-  app.get('/livez', ALSO_BY_HEAD, async () => ({ status: 'ok' }));
-  // Anybody may ask: requests at the same time share one question to the database.
-  const reasonNotReady = sharedResult(0, notReady);
-  app.get('/readyz', ALSO_BY_HEAD, async (_request, reply) => {
-    const reason = await reasonNotReady();
+  app.get('/livez', PROBE, async () => ({ status: 'ok' }));
+  app.get('/readyz', PROBE, async (_request, reply) => {
+    const reason = await readiness.reason();
     if (reason !== undefined) return reply.code(503).header('retry-after', '1').send({ status: 'not ready', reason });
     const found = warnings();
     return found.length === 0 ? { status: 'ready' } : { status: 'ready', warnings: found };

@@ -17,8 +17,7 @@ export function asApiError(error: unknown): ApiError {
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = asApiError(error);
   if (answer.status === 500) request.log.error({ err: error }, answer.code.replaceAll('_', ' '));
-  else if (answer.code === 'unavailable')
-    request.log.warn({ reason: answer.cause instanceof Error ? answer.cause.message : answer.cause }, 'unavailable');
+  request.refusal = { code: answer.code, reason: reasonOf(answer.cause) };
   void reply
     .code(answer.status)
     .headers(answer.headers)
@@ -26,14 +25,21 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
     .send(JSON.stringify(answer.body));
 }
 
+/** What the log says of an error's cause. */
+const reasonOf = (cause: unknown): string | undefined =>
+  cause === undefined ? undefined : cause instanceof Error ? cause.message : String(cause);
+
 /** Answers a path that cannot be decoded (`/%zz`). No hook has run yet, so the request id is set here. */
 export function replyUnreadablePath(_error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   swallowRest(request);
-  replyError(new ApiError('bad_request'), request, reply.header('x-request-id', request.id));
+  const headers = { 'x-request-id': request.id, 'x-content-type-options': 'nosniff' };
+  replyError(new ApiError('bad_request'), request, reply.headers(headers));
 }
 
 /** Requests that Node ends by itself, without body or request id, are answered from the table like all others. */
 export function answerWhatNodeWouldNot(server: Server): void {
+  // RFC 9112, section 9.6: a client that has closed its side still reads. Its connection is closed behind the last answer.
+  (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   // RFC 9110, section 10.1.1: an expectation other than 100-continue may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {
@@ -84,6 +90,7 @@ export function answerOnSocket(socket: Duplex, answer: ApiError): void {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'X-Request-Id': newId(),
+    'X-Content-Type-Options': 'nosniff',
     ...answer.headers,
     Connection: 'close',
   };

@@ -1,6 +1,6 @@
 /**
  * What browsers are told about the portal (OWASP, HTTP Security Response Headers). Sent with every page and every answer of the portal's
- * API; the five endpoints are for machines and have none.
+ * API; the five endpoints are for machines and have none but nosniff, which every answer has (http/app.ts).
  */
 
 /** May do nothing but be read: answers of the API, and errors. */
@@ -32,7 +32,6 @@ export interface SecurityHeaders {
 /** @param secure whether browsers reach the server by TLS: only then may they be told never to come without. */
 export function securityHeaders({ secure }: { secure: boolean }): SecurityHeaders {
   const both = {
-    'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',

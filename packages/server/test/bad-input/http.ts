@@ -25,7 +25,30 @@ export const MALFORMED = [
   one('a path that is not UTF-8', 'bad_request', httpText('POST /api/public/audit%ff HTTP/1.1', [...ALL, LENGTH], BODY)),
   one('TLS', 'bad_request', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'),
   one('HTTP/2', 'bad_request', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-  one('no Host', 'bad_request', httpText(AUDIT, [...without('Host'), LENGTH], BODY)),
+  one('no Host', 'bad_request', httpText(AUDIT, [...without('Host'), LENGTH], BODY), ' bad_header'),
+  ...['HTTP/1.1', 'HTTP/1.0'].map((version) =>
+    one(
+      `two Hosts, ${version}`,
+      'bad_request',
+      httpText(AUDIT.replace('HTTP/1.1', version), ['Host: x', ...ALL, LENGTH], BODY),
+      ' bad_header',
+    ),
+  ),
+  one(
+    'two Hosts that are the same in other letters',
+    'bad_request',
+    httpText(AUDIT, [...ALL, 'HOST: X', LENGTH], BODY),
+    ' bad_header',
+  ),
+  ...['x y', 'x/y', 'x@y', 'x, y', 'x,y', 'http://x', 'x:y', '[::1', '[x]', 'x"', 'x?y', 'x#', 'x\\y'].map((host) =>
+    one(`Host: ${host}`, 'bad_request', httpText(AUDIT, [...without('Host'), `Host: ${host}`, LENGTH], BODY), ' bad_header'),
+  ),
+  one(
+    'a whole URL with a user in the request line',
+    'bad_request',
+    httpText(`POST http://a@x${paths.audit} HTTP/1.1`, [...ALL, LENGTH], BODY),
+    ' bad_header',
+  ),
   one('a header without a colon', 'bad_request', httpText(AUDIT, [...ALL, 'Nonsense', LENGTH], BODY)),
   one('a header name with a space', 'bad_request', httpText(AUDIT, [...ALL, 'X Name: x', LENGTH], BODY)),
   one('a header with a NUL', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\u0000b', LENGTH], BODY)),

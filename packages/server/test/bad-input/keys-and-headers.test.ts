@@ -66,6 +66,7 @@ describe('one and the same 401 for every key that is not good', () => {
     expectRefused(answer, 'unauthorized');
     expect(said(answer)).toEqual({
       'content-length': '36',
+      'x-content-type-options': 'nosniff',
       'content-type': 'application/json; charset=utf-8',
       'www-authenticate': 'Bearer',
     });

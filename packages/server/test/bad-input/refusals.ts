@@ -12,6 +12,7 @@ export const STATUS = {
   request_timeout: 408,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  wrong_host: 421,
   invalid_json: 422,
   validation_failed: 422,
   idempotency_key_reused: 422,

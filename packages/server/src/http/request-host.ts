@@ -1,0 +1,77 @@
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from '../api-error.ts';
+
+/** RFC 9110, section 7.2, without what no name of a machine has: a name or an address, and perhaps a port. */
+const HOST = /^(?:[\w.~-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
+
+/** The authority of a request target in absolute form (RFC 9112, section 3.2.2), which counts instead of Host. */
+const ABSOLUTE_TARGET = /^https?:\/\/([^/?#]*)/i;
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
+
+/** Checks which host a request is addressed to. Returns the error to answer, or undefined for a good request. */
+export type HostCheck = (request: FastifyRequest) => ApiError | undefined;
+
+/**
+ * Requests must name one well-formed host. Where names are configured, it must be one of them, a loopback name, or the address that the
+ * connection arrived at: a page that had its own name resolve to this server (DNS rebinding) sends that name.
+ * @param names the names to answer for; empty for any.
+ * @param behindProxy whether `X-Forwarded-Host` counts instead of Host.
+ */
+export function hostCheck({ names, behindProxy }: { names: readonly string[]; behindProxy: boolean }): HostCheck {
+  const allowed = new Set(names.map(nameOf));
+  return (request) => {
+    const { headers, rawHeaders, httpVersion, url = '/', socket } = request.raw;
+    const target = url.startsWith('/') ? undefined : ABSOLUTE_TARGET.exec(url)?.[1];
+    const given = countHosts(rawHeaders);
+    if (given > 1) return badHost('is given more than once');
+    if (given === 0 && httpVersion === '1.1') return badHost('is missing');
+    if (!HOST.test(headers.host ?? '') || !HOST.test(target ?? '')) return badHost('is not the name or address of a host');
+    if (allowed.size === 0 || request.routeOptions.config.anyHost === true) return undefined;
+    const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
+    const asked = (typeof forwarded === 'string' ? forwarded.split(',') : [target ?? headers.host ?? '']).map(nameOf);
+    const wrong = asked.find((name) => !allowed.has(name) && !LOOPBACK.test(name) && name !== localAddress(socket.localAddress));
+    return wrong === undefined ? undefined : wrongHost(wrong, names[0]!);
+  };
+}
+
+/** How often Host is given. Node keeps the first one and drops the others, so its `headers` do not say. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
+}
+
+/** The name of a host, without its port, a final dot and the brackets of an IPv6 address. */
+const nameOf = (host: string): string =>
+  host
+    .trim()
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '');
+
+/** An address as Host names it: IPv4 addresses of a socket that takes both kinds are mapped into IPv6. */
+const localAddress = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/, '');
+
+const badHost = (what: string): ApiError =>
+  new ApiError('bad_request', [{ path: '', code: 'bad_header', message: `Host ${what}; send it once, as name or name:port` }]);
+
+const wrongHost = (name: string, own: string): ApiError =>
+  new ApiError('wrong_host', [
+    {
+      path: '',
+      code: 'bad_header',
+      message: `this server answers for ${own}, not for ${JSON.stringify(name.slice(0, 100))}; use that address, or have the operator add the name to COUNTERSIGN_ALLOWED_HOSTS`,
+    },
+  ]);
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route answers whatever host the request names: probes address a server by what they know. */
+    anyHost?: boolean;
+  }
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { httpText, sendRaw } from './bad-input/raw-socket.ts';
+import { paths } from './bed/test-server.ts';
+import { until } from './fixtures/embedded-database-processes.ts';
+import { DataFolder, ServerProcess } from './fixtures/server-process.ts';
+
+const folder = new DataFolder();
+let server: ServerProcess;
+
+beforeAll(async () => {
+  server = await ServerProcess.start(folder.environment);
+});
+
+afterAll(async () => {
+  if (!server.hasEnded) await server.end('SIGTERM');
+  await folder.clear();
+});
+
+interface Line {
+  level: number;
+  msg: string;
+  kind?: string;
+  refused?: number;
+  status?: number;
+  endpoint?: string;
+  reqId?: string;
+}
+
+/** Lines that the server has logged since it was ready. */
+const lines = (): Line[] => {
+  const all = server.stdout.split('\n').filter((line) => line.startsWith('{'));
+  return all.slice(all.findIndex((line) => line.includes('"ready"')) + 1).map((line) => JSON.parse(line));
+};
+const refused = (kind: string): Line[] => lines().filter((line) => line.kind === kind);
+const counted = (kind: string): number => refused(kind).reduce((sum, line) => sum + line.refused!, 0);
+
+/** Sends a request so often, on several connections, and returns how many seconds that took. */
+async function flood(text: string, times: number): Promise<number> {
+  const begun = performance.now();
+  const last = text.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+  for (let sent = 0; sent < times; sent += 500) {
+    const each = Array.from({ length: 10 }, () => sendRaw(server.url, text.repeat(49) + last, { patienceMs: 60_000 }));
+    for (const answers of await Promise.all(each)) expect(answers.length).toBe(50);
+  }
+  return (performance.now() - begun) / 1000;
+}
+
+describe('refused requests in the log', () => {
+  test('are counted in one line a second and kind, which names the first of them', async () => {
+    const post = (key: string) =>
+      httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
+    const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
+    const seconds = (await flood(post('aa_live_0'), 2_000)) + (await flood(get, 2_000));
+    await until('all are counted', () => counted('unauthorized') === 2_000 && counted('not_found') === 2_000);
+    for (const [kind, status] of [
+      ['unauthorized', 401],
+      ['not_found', 404],
+    ] as const) {
+      expect(refused(kind).length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
+      for (const line of refused(kind)) {
+        expect(line).toMatchObject({ level: 30, status, reqId: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+        expect(line.msg).toMatch(new RegExp(`^[\\d,]+ requests? refused: ${kind}$`));
+      }
+    }
+    expect(refused('unauthorized')[0]!.endpoint).toBe('appendAuditEntry');
+    expect(lines().filter(({ msg }) => msg === 'answered')).toEqual([]);
+  });
+
+  test('are written before the server ends', async () => {
+    const before = counted('method_not_allowed');
+    await fetch(server.url + paths.audit, { method: 'PUT' });
+    await sleep(50);
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(counted('method_not_allowed')).toBe(before + 1);
+    expect(lines().at(-1)).toMatchObject({ msg: 'stopped' });
+  });
+});
+
+test('at level debug every one has a line of its own', async () => {
+  const chatty = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
+  for (let time = 0; time < 3; time += 1) await fetch(`${chatty.url}/api/nothing`);
+  const answered = () => chatty.stdout.split('\n').filter((line) => line.includes('"answered"') && line.includes('not_found'));
+  await until('they are there', () => answered().length === 3);
+  expect(await chatty.end('SIGTERM')).toBe(0);
+});
