@@ -54,6 +54,33 @@ describe('evaluate record', () => {
     expect(await stored(out.trim())).toMatchObject({ ...expected, status: 'passing', harness_id: harnessIdOf(harness) });
   });
 
+  test('says by hand when it was run, of which suite and of what', async () => {
+    const commit = `gitCommit:${'a'.repeat(40)}`;
+    const details = ['--suite', 'safety', '--artifact', commit, '--run-url', 'https://ci.example.com/7', '--partial'];
+    const { status, out } = await record(
+      '--junit',
+      results('junit.xml'),
+      '--evaluated-at',
+      '2026-01-05T10:00:00+02:00',
+      ...details,
+    );
+    expect(status).toBe(0);
+    expect(await stored(out.trim())).toMatchObject({
+      ...{
+        evaluated_at: new Date('2026-01-05T08:00:00Z'),
+        suite: 'safety',
+        artifact: commit,
+        completeness: 'partial',
+        pass_rate: 60,
+      },
+      document: expect.stringContaining('"run_url":"https://ci.example.com/7"'),
+    });
+    const noZone = await record('--name', 'n', '--pass-rate', '9', '--evaluated-at', '2026-01-05T10:00:00');
+    expect([noZone.status, noZone.err]).toEqual([2, expect.stringContaining('with its time zone')]);
+    const tag = await record('--name', 'n', '--pass-rate', '9', '--artifact', 'bot:latest');
+    expect([tag.status, tag.err]).toEqual([2, expect.stringContaining('tags and branches can be moved')]);
+  });
+
   test('what is given beside a file counts before it; notes stand before its own', async () => {
     const more = ['--name', 'release', '--category', 'smoke', '--harness', 'nightly-rig', '--notes', 'run by hand', '--json'];
     const { out, err } = await record('--junit', results('junit.xml'), ...more);

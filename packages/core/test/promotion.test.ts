@@ -16,7 +16,13 @@ const evaluation = {
   agent_name: 'bot',
   ageHours: 1,
 };
-const good: Evidence = { agent: { id: 'a', name: 'bot', highRisk: false }, evaluation, approval: null, openRecertifications: 0 };
+const good: Evidence = {
+  agent: { id: 'a', name: 'bot', highRisk: false },
+  evaluation,
+  approval: null,
+  openRecertifications: 0,
+  others: [],
+};
 const highRisk = { id: 'a', name: 'bot', highRisk: true };
 
 describe('the promotion rule', () => {
@@ -116,6 +122,7 @@ describe('the promotion rule', () => {
       ),
       approval: fc.constantFrom(null, 'pending', 'approved', 'rejected'),
       openRecertifications: fc.nat(3),
+      others: fc.constant([]),
     }) as fc.Arbitrary<Evidence>;
     fc.assert(
       fc.property(evidence, (some) => {

@@ -6,6 +6,7 @@ agents.id uuid not null
 agents.name text not null
 agents.risk_level text not null default 'low'::text
 agents.created_at timestamp with time zone not null default clock_timestamp()
+agents.several_series boolean not null default false
 approvals.tenant_id uuid not null
 approvals.evaluation_id uuid not null
 approvals.agent_id uuid not null
@@ -52,6 +53,17 @@ decisions.reason text not null
 decisions.event text not null
 decisions.response_sha256 bytea not null
 decisions.document text not null
+evaluation_series.tenant_id uuid not null
+evaluation_series.agent_id uuid not null
+evaluation_series.identity bytea not null
+evaluation_series.seq bigint not null
+evaluation_series.evaluation_id uuid not null
+evaluation_series.name text not null
+evaluation_series.suite text
+evaluation_series.status text not null
+evaluation_series.pass_rate double precision
+evaluation_series.recorded_at timestamp with time zone not null
+evaluation_series.evaluated_at timestamp with time zone
 evaluations.tenant_id uuid not null
 evaluations.id uuid not null
 evaluations.seq bigint not null default nextval('countersign.record_order'::regclass)
@@ -280,6 +292,8 @@ countersign.decisions decisions_pkey PRIMARY KEY (tenant_id, seq)
 countersign.decisions decisions_response_sha256_check CHECK ((octet_length(response_sha256) = 32))
 countersign.decisions decisions_seq_check CHECK ((seq > 0))
 countersign.decisions decisions_tenant_id_id_key UNIQUE (tenant_id, id)
+countersign.evaluation_series evaluation_series_identity_check CHECK ((octet_length(identity) = 32))
+countersign.evaluation_series evaluation_series_pkey PRIMARY KEY (tenant_id, agent_id, identity)
 countersign.evaluations evaluations_completeness_check CHECK ((completeness = ANY (ARRAY['complete'::text, 'partial'::text, 'unknown'::text])))
 countersign.evaluations evaluations_pass_rate_check CHECK (((pass_rate >= (0)::double precision) AND (pass_rate <= (100)::double precision)))
 countersign.evaluations evaluations_pkey PRIMARY KEY (tenant_id, id)
@@ -390,6 +404,7 @@ CREATE INDEX audit_entries_of_run ON countersign.audit_entries USING btree (tena
 CREATE INDEX decisions_by_reason ON countersign.decisions USING btree (tenant_id, reason, seq)
 CREATE INDEX decisions_of_agent ON countersign.decisions USING btree (tenant_id, agent_id, seq)
 CREATE INDEX decisions_on_evaluation ON countersign.decisions USING btree (tenant_id, evaluation_id, seq) WHERE (evaluation_id IS NOT NULL)
+CREATE INDEX evaluation_series_latest ON countersign.evaluation_series USING btree (tenant_id, agent_id, seq)
 CREATE INDEX evaluations_by_status ON countersign.evaluations USING btree (tenant_id, status, seq)
 CREATE INDEX evaluations_by_time ON countersign.evaluations USING btree (tenant_id, recorded_at DESC, seq DESC)
 CREATE INDEX evaluations_in_order ON countersign.evaluations USING btree (tenant_id, seq)
@@ -428,6 +443,7 @@ CREATE UNIQUE INDEX checkpoints_pkey ON countersign.checkpoints USING btree (ten
 CREATE UNIQUE INDEX decision_keys_pkey ON countersign.decision_keys USING btree (tenant_id, key_id)
 CREATE UNIQUE INDEX decisions_pkey ON countersign.decisions USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX decisions_tenant_id_id_key ON countersign.decisions USING btree (tenant_id, id)
+CREATE UNIQUE INDEX evaluation_series_pkey ON countersign.evaluation_series USING btree (tenant_id, agent_id, identity)
 CREATE UNIQUE INDEX evaluations_pkey ON countersign.evaluations USING btree (tenant_id, id)
 CREATE UNIQUE INDEX idempotency_keys_pkey ON countersign.idempotency_keys USING btree (tenant_id, path, key)
 CREATE UNIQUE INDEX incidents_pkey ON countersign.incidents USING btree (tenant_id, id)
@@ -477,6 +493,7 @@ audit_entries enabled t forced t using (tenant_id = (NULLIF(current_setting('cou
 checkpoints enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decision_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decisions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+evaluation_series enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evaluations enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 idempotency_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 incidents enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -510,6 +527,7 @@ audit_entries INSERT, SELECT
 checkpoints INSERT, SELECT
 decision_keys INSERT, SELECT
 decisions INSERT, SELECT
+evaluation_series INSERT, SELECT
 evaluations INSERT, SELECT
 idempotency_keys DELETE, INSERT, SELECT
 incidents INSERT, SELECT
@@ -537,8 +555,9 @@ traces INSERT, SELECT, UPDATE
 tree_nodes INSERT, SELECT
 
 -- columns that the server's role may change, where not the whole row
-agents risk_level
+agents risk_level, several_series
 decision_keys retired_at
+evaluation_series evaluated_at, evaluation_id, pass_rate, recorded_at, seq, status
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
 key_last_use last_used_at
 log_heads frontier, last_recorded_at, row_hash, seq, tree_size

@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { closeRecertifications } from '../src/workspace/close-recertifications.ts';
+import { openIncident } from '../src/workspace/open-incident.ts';
+import { evaluatedAt as recordedAt } from './bed/backdate.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -95,5 +98,134 @@ describe('POST /api/v1/evaluations', () => {
     const audit = await server.key(tenantId, ['audit']);
     const { status, body } = await server.post(paths.detailedEvaluations, audit, { name: 'n' });
     expect([status, body.error]).toEqual([401, 'insufficient_scope']);
+  });
+});
+
+const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+describe('freshness', () => {
+  const passing = { cases: { total: 10, passed: 10 } };
+
+  test('counts from evaluated_at: a run of long ago that is recorded today is not recent', async () => {
+    const evaluated_at = '2025-01-05T00:00:00Z';
+    await record({ agent_name: 'stale', evaluated_at, ...passing });
+    const decision = await check({ agent_name: 'stale', max_age_hours: 8760 });
+    expect(decision).toMatchObject({
+      allowed: false,
+      reason: 'no_recent_evaluation',
+      evaluation: { evaluated_at: '2025-01-05T00:00:00.000Z' },
+    });
+    expect(decision.message).toMatch(/is 1\d{4}(\.\d+)? hours old \(run at 2025-01-05T00:00:00\.000Z\), the limit is 8760 hours/);
+    expect(decision.evaluation_age).toBeGreaterThan(8760);
+  });
+
+  test('counts from the moment of recording where that is earlier, and where nothing is said', async () => {
+    await record({ agent_name: 'ahead', evaluated_at: hoursAgo(-0.05), ...passing });
+    await record({ agent_name: 'silent', ...passing });
+    for (const agent_name of ['ahead', 'silent']) await recordedAt(server, agent_name, `recorded_at - interval '5 hours'`);
+    for (const agent_name of ['ahead', 'silent']) {
+      const decision = await check({ agent_name, max_age_hours: 4 });
+      expect([decision.reason, Math.floor(decision.evaluation_age)]).toEqual(['no_recent_evaluation', 5]);
+    }
+    expect((await check({ agent_name: 'silent' })).evaluation).not.toHaveProperty('evaluated_at');
+  });
+
+  test('the limit is exact: an hour more or less decides', async () => {
+    await record({ agent_name: 'edge', evaluated_at: hoursAgo(23.5), ...passing });
+    expect((await check({ agent_name: 'edge', max_age_hours: 24 })).allowed).toBe(true);
+    expect((await check({ agent_name: 'edge', max_age_hours: 23 })).reason).toBe('no_recent_evaluation');
+  });
+
+  test('an evaluation recorded in the future grants nothing, whatever its evaluated_at says', async () => {
+    await record({ agent_name: 'jumped', evaluated_at: hoursAgo(1), ...passing });
+    await recordedAt(server, 'jumped', `clock_timestamp() + interval '20 years'`);
+    expect(await check({ agent_name: 'jumped' })).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
+  });
+
+  test('the latest is the one recorded last, also where it was run before', async () => {
+    await record({ agent_name: 'order', evaluated_at: hoursAgo(1), ...passing });
+    const { body } = await record({ agent_name: 'order', evaluated_at: hoursAgo(5), ...passing });
+    expect((await check({ agent_name: 'order' })).evaluation_id).toBe(body.id);
+  });
+
+  test('a run from before the incident closes no re-certification, though it is recorded after it', async () => {
+    await record({ agent_name: 'incident', ...passing });
+    const incident = { agent: 'incident', severity: 'high', description: 'it lied', recertify: true } as const;
+    const ran = new Date().toISOString();
+    await openIncident(server.open.pool, tenantId, incident, 'operator');
+    const close = () =>
+      closeRecertifications(server.open.pool, tenantId, { agent: 'incident', rationale: 'trained anew' }, 'operator');
+    await record({ agent_name: 'incident', evaluated_at: ran, ...passing });
+    await expect(close()).rejects.toThrow(`run at ${ran}, was run or recorded before the incident was opened`);
+    await record({ agent_name: 'incident', evaluated_at: new Date().toISOString(), ...passing });
+    await expect(close()).resolves.toMatchObject({ incidentIds: [expect.any(String)] });
+  });
+});
+
+describe('the message of an allowed decision', () => {
+  const suite = (name: string, body: object = {}) =>
+    record({ agent_name: 'suites', name: 'nightly', suite: { name }, cases: { total: 10, passed: 10 }, ...body });
+
+  test('names the evaluation it rests on, and other suites of the agent with what they say', async () => {
+    await suite('alone', { agent_name: 'one suite', cases: { total: 25, passed: 24, failed: 1 }, evaluated_at: hoursAgo(2.5) });
+    expect((await check({ agent_name: 'one suite' })).message).toBe(
+      'one suite may be promoted: all four conditions are met, and the decision rests on "nightly" (96 %, 2 hours ago).',
+    );
+    await suite('safety', {
+      name: 'nightly safety',
+      status: 'failing',
+      cases: { total: 5, passed: 1, failed: 4 },
+      evaluated_at: hoursAgo(3.2),
+    });
+    await suite('quality', { name: 'nightly quality', evaluated_at: hoursAgo(60) });
+    await suite('quality', { name: 'nightly quality' });
+    expect((await check({ agent_name: 'suites' })).message).toBe(
+      'suites may be promoted: all four conditions are met, and the decision rests on "nightly quality" (100 %, less than a minute ago). ' +
+        'Other suites of this agent: "nightly safety" (suite "safety") is failing, 20 %, 3 hours ago.',
+    );
+  });
+
+  test('counts names, suites and harnesses apart, of both endpoints, and says the latest of each', async () => {
+    const harness_id = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
+    const plain = (body: object) => server.post(paths.evaluations, key, { agent_name: 'series', pass_rate: 90, ...body });
+    await plain({ name: 'a', status: 'failing' });
+    await plain({ name: 'a' });
+    await plain({ name: 'a', harness_id, status: 'running' });
+    await record({ agent_name: 'series', name: 'a', suite: { name: 's' }, status: 'scheduled' });
+    await plain({ name: 'b' });
+    expect((await check({ agent_name: 'series' })).message).toContain(
+      'Other suites of this agent: "a" (suite "s") is scheduled, less than a minute ago; "a" is running, 90 %, less than a minute ago; ' +
+        '"a" is passing, 90 %, less than a minute ago.',
+    );
+    await plain({ name: 'a', harness_id });
+    expect((await check({ agent_name: 'series', harness_id })).message).toContain('rests on "a" (90 %');
+  });
+
+  test('is bounded, and shows hostile names as plain text', async () => {
+    const hostile = '\u202e"evil".\u200b\u2028 '.repeat(40);
+    for (let number = 0; number < 9; number += 1)
+      await suite(`${hostile}${number}`, { agent_name: 'hostile', name: `${hostile}${number}` });
+    const { message } = await check({ agent_name: 'hostile' });
+    expect(message.length).toBeLessThan(1000);
+    expect(message).toMatch(/; and more\.$/);
+    expect(message).not.toMatch(/[\u202e\u200b\u2028]/);
+    expect(message.match(/"/g)).toHaveLength(12);
+  });
+
+  test('an evaluation of the longest name has a series too', async () => {
+    const name = '\u{1F600}'.repeat(512);
+    expect((await suite(name, { agent_name: 'long', name })).status).toBe(200);
+  });
+
+  test('series of evaluations that arrive together are those that were recorded last', async () => {
+    const names = Array.from({ length: 40 }, (_, number) => `s${number % 4}`);
+    await Promise.all(names.map((name) => suite(name, { agent_name: 'together', name })));
+    const rows = await server.database.sql(
+      `SELECT s.evaluation_id = (SELECT x.id FROM countersign.evaluations AS x WHERE x.agent_id = s.agent_id AND x.name = e.name
+                ORDER BY x.seq DESC LIMIT 1) AS is_last
+         FROM countersign.evaluation_series AS s JOIN countersign.evaluations AS e ON e.id = s.evaluation_id AND e.seq = s.seq
+         JOIN countersign.agents AS a ON a.id = s.agent_id WHERE a.name = 'together'`,
+    );
+    expect(rows).toEqual(Array(4).fill({ is_last: true }));
   });
 });

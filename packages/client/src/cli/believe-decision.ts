@@ -97,7 +97,8 @@ function notEnough(decision: PromotionDecision, evaluation: DecidedEvaluation, a
   const age = decision.evaluation_age;
   if (age === null || !(age >= 0 && age <= asked.maxAgeHours))
     return `it allows on an evaluation ${age} hours old, and at most ${asked.maxAgeHours} was asked`;
-  const counted = (Date.parse(decision.timestamp) - Date.parse(evaluation.recorded_at)) / 3_600_000;
+  const since = Math.min(Date.parse(evaluation.recorded_at), Date.parse(evaluation.evaluated_at ?? evaluation.recorded_at));
+  const counted = (Date.parse(decision.timestamp) - since) / 3_600_000;
   if (!(Math.abs(counted - age) <= AGE_TOLERANCE_HOURS))
     return `it says an age of ${age} hours, and its times say ${counted.toFixed(4)}`;
   return undefined;

@@ -34,7 +34,7 @@ const DECISION: Record<string, Test> = {
   required_threshold: isNumber,
   actual_threshold: orNull(isNumber),
   evaluation_age: orNull(isNumber),
-  evaluation: (value) => isObject(value) && (Object.keys(value).length === 0 || unfit(value, EVALUATION) === undefined),
+  evaluation: (value) => isObject(value) && (Object.keys(value).length === 0 || isEvaluation(value)),
   checks: (value) => Array.isArray(value) && value.length === CONDITIONS.length && value.every(isCheck),
   decision_id: isId,
   key_id: isText,
@@ -54,6 +54,9 @@ const EVALUATION: Record<string, Test> = {
   recorded_by: isText,
   agent_name: isText,
 };
+
+const isEvaluation = (value: Record<string, unknown>): boolean =>
+  unfit(value, EVALUATION) === undefined && (value.evaluated_at === undefined || isInstant(value.evaluated_at));
 
 /** The conditions in their order: one that is left out, or stands twice, must not count as passed. */
 function isCheck(value: unknown, place: number): boolean {

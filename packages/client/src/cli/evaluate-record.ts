@@ -4,13 +4,13 @@ import { ImportError, type ImportedEvaluation } from '../importers/imported-eval
 import { importInspect } from '../importers/inspect.ts';
 import { importJUnit } from '../importers/junit.ts';
 import { importPromptfoo } from '../importers/promptfoo.ts';
-import type { Evaluation } from '../index.ts';
+import type { DetailedEvaluation, Evaluation } from '../index.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
-import { readLabel, readOneOf, readPercentage, readUuid } from './readings.ts';
+import { readLabel, readMoment, readOneOf, readPercentage, readUuid } from './readings.ts';
 
 const FILES = ['promptfoo', 'inspect', 'deepeval', 'junit'] as const;
 
@@ -33,6 +33,15 @@ const OPTIONS = {
   harness: { type: 'string', value: 'NAME', help: 'name or UUID of the harness; of a file, the tool otherwise' },
   category: { type: 'string', value: 'TEXT', help: 'free-text category' },
   notes: { type: 'string', value: 'TEXT', help: 'for people' },
+  'evaluated-at': {
+    type: 'string',
+    value: 'TIME',
+    help: 'when it was run, such as 2026-11-20T09:30:00Z: its age counts from then',
+  },
+  suite: { type: 'string', value: 'NAME', help: 'name of the suite of cases' },
+  artifact: { type: 'string', value: 'DIGEST', help: 'digest of what was evaluated: sha256:…, sha512:… or gitCommit:…' },
+  'run-url': { type: 'string', value: 'URL', help: 'where the run can be looked at' },
+  partial: { type: 'boolean', help: 'not all cases of the suite were run' },
   'idempotency-key': {
     type: 'string',
     value: 'KEY',
@@ -53,17 +62,22 @@ export const evaluateRecord = command({
     'countersign evaluate record --agent support-bot --inspect logs/2026-11-20T09-20-11_refunds.eval',
     'countersign evaluate record --agent support-bot --deepeval .deepeval/.latest_run_full.json',
     'countersign evaluate record --agent support-bot --junit report.xml',
-    'countersign evaluate record --agent support-bot --name nightly --pass-rate 92.5',
+    'countersign evaluate record --agent support-bot --name nightly --pass-rate 92.5 --evaluated-at 2026-11-20T09:30:00Z',
   ],
   notes: `What of a file is unknown counts as not passed: cases in error, skipped or without a verdict. A file that is empty, holds no cases or
 contradicts itself is refused (2), and nothing is recorded.`,
   async run(session, values) {
     const evaluation = evaluationOf(values as Given);
+    const details = detailsOf(values as Given);
     const client = await session.client(values);
     const idempotencyKey = values['idempotency-key'];
-    const { id } = await client.evaluations.record(evaluation, idempotencyKey === undefined ? {} : { idempotencyKey });
+    const options = idempotencyKey === undefined ? {} : { idempotencyKey };
+    // Without details the public endpoint is enough, which servers of every version have.
+    const { id } = await (Object.keys(details).length === 0
+      ? client.evaluations.record(evaluation, options)
+      : client.evaluations.recordDetailed({ ...evaluation, ...details }, options));
     const rate = evaluation.pass_rate == null ? 'no pass rate' : `${evaluation.pass_rate} %`;
-    session.answer({ id, ...evaluation }, [id]);
+    session.answer({ id, ...evaluation, ...details }, [id]);
     session.say(
       `recorded: ${shortLine(evaluation.name, 100)}, ${evaluation.status}, ${rate}. ${shortLine(evaluation.notes ?? '', 300)}`.trim(),
     );
@@ -93,6 +107,19 @@ function evaluationOf(given: Given): Evaluation {
     ...(category === undefined ? {} : { category: readLabel('--category', category) }),
     ...notesOf(imported, text('notes')),
   } as Evaluation;
+}
+
+/** What only POST /api/v1/evaluations takes. */
+function detailsOf(given: Given): Partial<DetailedEvaluation> {
+  const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
+  const [at, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];
+  return {
+    ...(at === undefined ? {} : { evaluated_at: readMoment('--evaluated-at', at) }),
+    ...(suite === undefined ? {} : { suite: { name: readLabel('--suite', suite) } }),
+    ...(artifact === undefined ? {} : { artifact }),
+    ...(runUrl === undefined ? {} : { run_url: runUrl }),
+    ...(given.partial === true ? { partial: true } : {}),
+  };
 }
 
 /** The result of the one file given; undefined when none is. */

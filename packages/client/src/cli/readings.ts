@@ -36,6 +36,13 @@ export function readLabel(option: string, text: string): string {
   throw wrongUse(`${option} takes 1 to 512 characters, none of them a line break or another control character`);
 }
 
+/** A moment with its time zone, RFC 3339: without one it would be hours away from what was meant. */
+export function readMoment(option: string, text: string): string {
+  const isMoment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/.test(text);
+  if (isMoment && !Number.isNaN(Date.parse(text))) return text;
+  throw wrongUse(`${option} takes a moment with its time zone, such as 2026-11-20T09:30:00Z; got ${JSON.stringify(text)}`);
+}
+
 /** One of a list. */
 export function readOneOf<const T extends string>(option: string, text: string, values: readonly T[]): T {
   const found = values.find((value) => value === text);

@@ -369,6 +369,8 @@ export interface DecidedEvaluation {
   recorded_at: string;
   /** Who submitted it: key:<prefix>. */
   recorded_by: string;
+  /** When it was run, as its sender says; absent where nothing is said. The age counts from it if it is earlier. */
+  evaluated_at?: string | undefined;
   /** Name of the agent that was evaluated: the signature binds the decision to it. */
   agent_name: string;
 }
@@ -386,7 +388,7 @@ export interface PromotionDecision {
     | 'approval_rejected'
     | 'recertification_open'
     | 'all_conditions_met';
-  /** One sentence a person can act on. */
+  /** One or two sentences that a person can act on. */
   message: string;
   /** The event this decision records. */
   event: 'promotion.allowed' | 'promotion.blocked' | 'evaluation.failed' | 'approval.required';
@@ -402,7 +404,7 @@ export interface PromotionDecision {
   required_threshold: number;
   /** The pass rate of the latest evaluation; null when none is reported. */
   actual_threshold: number | null;
-  /** Age of the evaluation in hours, rounded up to 4 decimals: the age that was decided by. */
+  /** Age of the evaluation in hours, rounded up to 4 decimals: from the earlier of its evaluated_at and the moment of recording. */
   evaluation_age: number | null;
   /** The evaluation used, as it was at that moment; {} without one. */
   evaluation: DecidedEvaluation | Record<string, never>;

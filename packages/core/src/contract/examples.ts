@@ -126,7 +126,8 @@ const check: PromotionCheck = { agent_name: 'support-bot', min_pass_rate: 90, ma
 const allowed: PromotionDecision = {
   allowed: true,
   reason: 'all_conditions_met',
-  message: 'support-bot may be promoted: all four conditions are met.',
+  message:
+    'support-bot may be promoted: all four conditions are met, and the decision rests on "nightly-regression" (92.5 %, 1 hour ago).',
   event: 'promotion.allowed',
   evaluation_id: evaluationId,
   agent_id: agentId,

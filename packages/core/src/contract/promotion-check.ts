@@ -89,6 +89,14 @@ export const DecidedEvaluation = Type.Object({
   harness_id: nullable(uuid({ description: 'Its harness.' })),
   recorded_at: dateTime({ description: 'When the service recorded it.' }),
   recorded_by: label({ description: 'Who submitted it: key:<prefix>.' }),
+  evaluated_at: Type.Optional(
+    Type.Unsafe<string | undefined>(
+      dateTime({
+        description:
+          'When it was run, as its sender says; absent where nothing is said. The age counts from it if it is earlier.',
+      }),
+    ),
+  ),
   agent_name: label({ description: 'Name of the agent that was evaluated: the signature binds the decision to it.' }),
 });
 export type DecidedEvaluation = Static<typeof DecidedEvaluation>;
@@ -98,7 +106,7 @@ export const PromotionDecision = Type.Object(
   {
     allowed: flag({ description: 'Whether the agent may be promoted. Test this member.' }),
     reason: oneOf(REASONS, { description: 'The first condition that fails, or all_conditions_met.' }),
-    message: text({ description: 'One sentence a person can act on.' }),
+    message: text({ description: 'One or two sentences that a person can act on.' }),
     event: oneOf(DECISION_EVENTS, { description: 'The event this decision records.' }),
     evaluation_id: nullable(uuid({ description: 'The evaluation used; null without one.' })),
     agent_id: nullable(uuid({ description: 'The agent; null when it is not known.' })),
@@ -109,7 +117,10 @@ export const PromotionDecision = Type.Object(
       percentage({ description: 'The pass rate of the latest evaluation; null when none is reported.' }),
     ),
     evaluation_age: nullable(
-      amount({ description: 'Age of the evaluation in hours, rounded up to 4 decimals: the age that was decided by.' }),
+      amount({
+        description:
+          'Age of the evaluation in hours, rounded up to 4 decimals: from the earlier of its evaluated_at and the moment of recording.',
+      }),
     ),
     evaluation: Type.Unsafe<DecidedEvaluation | Record<string, never>>({
       type: 'object',

@@ -14,6 +14,15 @@ export interface Evidence {
   approvalInFuture?: boolean;
   /** How many re-certifications of the agent are open. */
   openRecertifications: number;
+  /** The latest evaluations of the agent's other series (name, suite, harness), the latest first; up to OTHERS_MAX and one more. */
+  others: readonly OtherEvaluation[];
+}
+
+/** Another evaluation of the agent, which the decision does not rest on. */
+export interface OtherEvaluation extends Pick<DecidedEvaluation, 'name' | 'status' | 'pass_rate'> {
+  /** Name of its suite. */
+  suite: string | null;
+  ageHours: number;
 }
 
 /** What the question demands. */
@@ -56,8 +65,43 @@ export function decidePromotion(evidence: Evidence, demand: Demand): Verdict {
   ];
   const failed = checks.find((check) => !check.passed);
   const reason = failed?.reason ?? 'all_conditions_met';
-  const message = failed?.message ?? `${demand.agentLabel} may be promoted: all four conditions are met.`;
+  const message = failed?.message ?? allowedMessage(evidence, demand);
   return { allowed: failed === undefined, reason, event: EVENT_OF_REASON[reason], message, checks };
+}
+
+/** Most other evaluations that a message names. */
+export const OTHERS_MAX = 5;
+
+/** What the decision rests on, and that other suites of the agent say something else, or the same. */
+function allowedMessage({ evaluation, others }: Evidence, { agentLabel }: Demand): string {
+  const allowed = `${agentLabel} may be promoted: all four conditions are met`;
+  if (evaluation === null) return `${allowed}.`;
+  const { name, pass_rate: rate, ageHours } = evaluation;
+  const restsOn = `the decision rests on ${quoted(name)} (${rate} %, ${agoInWords(ageHours)})`;
+  if (others.length === 0) return `${allowed}, and ${restsOn}.`;
+  const named = others.slice(0, OTHERS_MAX).map(otherInWords).join('; ');
+  return `${allowed}, and ${restsOn}. Other suites of this agent: ${named}${others.length > OTHERS_MAX ? '; and more' : ''}.`;
+}
+
+function otherInWords({ name, suite, status, pass_rate: rate, ageHours }: OtherEvaluation): string {
+  const ofSuite = suite === null || suite === name ? '' : ` (suite ${quoted(suite)})`;
+  return `${quoted(name)}${ofSuite} is ${status}${rate === null ? '' : `, ${rate} %`}, ${agoInWords(ageHours)}`;
+}
+
+const QUOTED_LENGTH_MAX = 60;
+
+/** A name in a message: in quotes of its own, short, and without characters that are invisible or change the direction of the text. */
+function quoted(name: string): string {
+  const plain = [...name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replaceAll('"', "'")];
+  return `"${plain.length > QUOTED_LENGTH_MAX ? `${plain.slice(0, QUOTED_LENGTH_MAX - 1).join('')}…` : plain.join('')}"`;
+}
+
+/** An age for people who compare evaluations: whole minutes, hours or days. */
+function agoInWords(ageHours: number): string {
+  if (!(ageHours >= 0)) return 'in the future';
+  if (ageHours < 1) return `${ageInWords(ageHours)} ago`;
+  if (ageHours < 48) return `${hours(Math.floor(ageHours))} ago`;
+  return `${Math.floor(ageHours / 24)} days ago`;
 }
 
 function recentPassing({ agent, evaluation }: Evidence, { agentLabel, harnessId, maxAgeHours }: Demand): ConditionCheck {
@@ -85,11 +129,12 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, harnessId,
       `The latest evaluation of ${agentLabel} has a time in the future, ${evaluation.recorded_at}: a clock was wrong. Check the clock, then record a new evaluation.`,
     );
   }
+  const runAt = evaluation.evaluated_at === undefined ? '' : ` (run at ${evaluation.evaluated_at})`;
   if (!(ageHours <= maxAgeHours)) {
     return failing(
       condition,
       'no_recent_evaluation',
-      `The latest evaluation of ${agentLabel} is ${ageInWords(ageHours)} old, the limit is ${hours(maxAgeHours)}; run a new one.`,
+      `The latest evaluation of ${agentLabel} is ${ageInWords(ageHours)} old${runAt}, the limit is ${hours(maxAgeHours)}; run a new one.`,
     );
   }
   if (evaluation.status !== 'passing') {

@@ -26,7 +26,9 @@ export interface EvaluationRow {
 
 const INSERT = sql(
   'insert_evaluations',
-  `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
+  // The series of an evaluation is its agent, name, suite and harness: of each the latest one is kept at hand for the promotion check.
+  `WITH stored AS (
+   INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
                                         severity_threshold, evaluated_at, suite, completeness, artifact, document)
    SELECT $1, id, clock_timestamp(), recorded_by, agent_id, harness_id, name, category, status, pass_rate,
           severity_threshold, evaluated_at, suite, completeness, artifact, document
@@ -34,12 +36,37 @@ const INSERT = sql(
                  $11::timestamptz[], $12::text[], $13::text[], $14::text[], $15::text[])
        WITH ORDINALITY AS sent (id, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
                                 severity_threshold, evaluated_at, suite, completeness, artifact, document, place)
-    ORDER BY place`,
+    ORDER BY place
+   RETURNING *)
+   INSERT INTO countersign.evaluation_series AS s (tenant_id, agent_id, identity, seq, evaluation_id, name, suite, status, pass_rate, recorded_at, evaluated_at)
+   SELECT DISTINCT ON (agent_id, identity) tenant_id, agent_id, countersign.series_identity(name, suite, harness_id) AS identity, seq, id,
+          name, suite, status, pass_rate, recorded_at, evaluated_at
+     FROM stored WHERE agent_id IS NOT NULL ORDER BY agent_id, identity, seq DESC
+   ON CONFLICT (tenant_id, agent_id, identity) DO UPDATE SET seq = excluded.seq, evaluation_id = excluded.evaluation_id, status = excluded.status,
+     pass_rate = excluded.pass_rate, recorded_at = excluded.recorded_at, evaluated_at = excluded.evaluated_at
+    WHERE s.seq < excluded.seq`,
+);
+
+// Two batches that each bring the first series of an agent would not see each other: the second one waits for the first.
+const LOCK_AGENTS = sql(
+  'lock_agents_of_one_series',
+  `SELECT FROM countersign.agents WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND NOT several_series ORDER BY id FOR NO KEY UPDATE`,
+);
+
+const MARK_AGENTS = sql(
+  'mark_agents_of_several_series',
+  `UPDATE countersign.agents AS a SET several_series = true
+    WHERE a.tenant_id = $1 AND a.id = ANY ($2::uuid[]) AND NOT a.several_series AND (
+      SELECT count(*) FROM (
+        SELECT FROM countersign.evaluation_series AS s WHERE s.tenant_id = $1 AND s.agent_id = a.id LIMIT 2) AS series) > 1`,
 );
 
 /** Stores evaluations in the order given. The database's clock says when they were recorded, and its sequence in what order. */
 export async function insertEvaluations(tx: Transaction, rows: readonly EvaluationRow[]): Promise<void> {
-  await tx.run(INSERT, [
+  const agentIds = [...new Set(rows.flatMap(({ agentId }) => (agentId === null ? [] : [agentId])))];
+  const ofAgents = [tx.tenantId, uuidArray(agentIds)];
+  const locked = agentIds.length === 0 ? undefined : tx.run(LOCK_AGENTS, ofAgents);
+  const inserted = tx.run(INSERT, [
     tx.tenantId,
     uuidArray(rows.map(({ id }) => id)),
     textArray(rows.map(({ recordedBy }) => recordedBy)),
@@ -56,6 +83,8 @@ export async function insertEvaluations(tx: Transaction, rows: readonly Evaluati
     textArray(rows.map(({ artifact }) => artifact)),
     documentArray(rows.map(({ document }) => document)),
   ]);
+  const marked = agentIds.length === 0 ? undefined : tx.run(MARK_AGENTS, ofAgents);
+  await Promise.all([locked, inserted, marked]);
 }
 
 /** An evaluation and whose it is. */
@@ -83,7 +112,9 @@ export interface LatestEvaluation {
   name: string;
   status: string;
   recordedAt: string;
-  /** Whether it was recorded after every incident whose re-certification is open. */
+  /** When it was run, as its sender says. */
+  evaluatedAt: string | null;
+  /** Whether it was recorded, and run where that is said, after every incident whose re-certification is open. */
   afterIncidents: boolean;
   /** Whether it has a time in the future, because a clock was wrong: then it certifies nothing. */
   inFuture: boolean;
@@ -92,8 +123,10 @@ export interface LatestEvaluation {
 const FIND_LATEST = sql<LatestEvaluation>(
   'find_latest_evaluation',
   `SELECT e.id, e.name, e.status, ${instantText('e.recorded_at')} AS "recordedAt", ${isInFuture('e.recorded_at')} AS "inFuture",
+          ${instantText('e.evaluated_at')} AS "evaluatedAt",
           NOT EXISTS (SELECT FROM countersign.recertifications AS r
-            WHERE r.tenant_id = $1 AND r.agent_id = $2 AND r.closed_at IS NULL AND r.opened_seq >= e.seq) AS "afterIncidents"
+            WHERE r.tenant_id = $1 AND r.agent_id = $2 AND r.closed_at IS NULL 
+              AND (r.opened_seq >= e.seq OR r.opened_at >= e.evaluated_at)) AS "afterIncidents"
      FROM countersign.evaluations AS e
     WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.seq DESC LIMIT 1`,
 );

@@ -1,8 +1,8 @@
 import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
-import type { Evidence } from '@countersign/core/domain/promotion';
+import { type Evidence, OTHERS_MAX, type OtherEvaluation } from '@countersign/core/domain/promotion';
 import { int4Array, textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { isInFuture } from './instant-text.ts';
+import { instantText, isInFuture } from './instant-text.ts';
 
 /** Which agent, and which harness alone if one is named. */
 export interface EvidenceQuestion {
@@ -26,11 +26,28 @@ interface EvidenceRow {
   harness_id: string | null;
   recorded_at: string;
   recorded_by: string;
+  evaluated_at: string | null;
+  others: OtherEvaluation[] | null;
   age_hours: number;
   approval: 'pending' | 'approved' | 'rejected' | null;
   approval_in_future: boolean | null;
   open_recertifications: number;
 }
+
+/**
+ * SQL of an evaluation's age in hours by the database's clock: from the earlier of `evaluated_at` and the moment of recording. Negative
+ * where it was recorded in the future, whatever `evaluated_at` says: a clock was wrong, and it grants nothing.
+ */
+const ageHours = (e: string): string =>
+  `(extract(epoch FROM clock_timestamp() - CASE WHEN ${e}.recorded_at > clock_timestamp() THEN ${e}.recorded_at
+      ELSE least(${e}.recorded_at, ${e}.evaluated_at) END) / 3600)::float8`;
+
+/** The latest evaluations of the agent's other series. A subquery under CASE: it costs nothing for an agent of one series. */
+const OTHERS = `
+       SELECT json_agg(json_build_object('name', o.name, 'suite', o.suite, 'status', o.status, 'pass_rate', o.pass_rate, 'ageHours', ${ageHours('o')}))
+         FROM (SELECT * FROM countersign.evaluation_series AS s
+                WHERE s.tenant_id = $1 AND s.agent_id = agent.id AND s.evaluation_id <> latest.id
+                ORDER BY s.seq DESC LIMIT ${OTHERS_MAX + 1}) AS o`;
 
 // One statement for all questions that arrived together: 2 times as fast as a statement each (docs/performance.md). The agent is looked
 // up by id and by name apart: `id = … OR name = …` in one look-up walks all agents of the tenant. OFFSET 0 keeps `agent` a relation of its
@@ -41,14 +58,16 @@ const FIND = sql<EvidenceRow>(
           asked.id IS NOT NULL AND asked.name IS NOT NULL AND by_id.id IS DISTINCT FROM by_name.id AS mismatch,
           latest.id AS evaluation_id, latest.name, latest.status, latest.pass_rate, latest.category, latest.harness_id, latest.recorded_by,
           to_char(latest.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS recorded_at,
-          (extract(epoch FROM clock_timestamp() - latest.recorded_at) / 3600)::float8 AS age_hours,
+          ${instantText('latest.evaluated_at')} AS evaluated_at, ${ageHours('latest')} AS age_hours,
+          CASE WHEN agent.several_series AND latest.status = 'passing' THEN (${OTHERS}) END AS others,
           approval.status AS approval, ${isInFuture('approval.decided_at')} AS approval_in_future, open.count AS open_recertifications
      FROM unnest($2::integer[], $3::uuid[], $4::text[], $5::uuid[]) AS asked (place, id, name, harness_id)
      LEFT JOIN countersign.agents AS by_id ON by_id.tenant_id = $1 AND by_id.id = asked.id
      LEFT JOIN countersign.agents AS by_name ON by_name.tenant_id = $1 AND by_name.name = asked.name
     CROSS JOIN LATERAL (
        SELECT coalesce(by_id.id, by_name.id) AS id, coalesce(by_id.name, by_name.name) AS name,
-              coalesce(by_id.risk_level, by_name.risk_level) AS risk_level OFFSET 0) AS agent
+              coalesce(by_id.risk_level, by_name.risk_level) AS risk_level,
+              coalesce(by_id.several_series, by_name.several_series) AS several_series OFFSET 0) AS agent
      LEFT JOIN LATERAL (
        (SELECT e.* FROM countersign.evaluations AS e
          WHERE asked.harness_id IS NULL AND e.tenant_id = $1 AND e.agent_id = agent.id
@@ -113,10 +132,12 @@ function evidenceOf(row: EvidenceRow): Evidence {
             recorded_at: row.recorded_at,
             recorded_by: row.recorded_by,
             agent_name: name,
+            ...(row.evaluated_at === null ? {} : { evaluated_at: row.evaluated_at }),
             ageHours: row.age_hours,
           },
     approval: row.approval,
     approvalInFuture: row.approval_in_future === true,
     openRecertifications: row.open_recertifications,
+    others: row.others ?? [],
   };
 }

@@ -13,7 +13,7 @@ export interface ClosedRecertifications {
 }
 
 /**
- * Closes all open re-certifications of an agent. That takes a passing evaluation, the agent's latest, recorded after each of the
+ * Closes all open re-certifications of an agent. That takes a passing evaluation, the agent's latest, run and recorded after each of the
  * incidents: one that began to fail since, or that was there before, certifies nothing.
  */
 export async function closeRecertifications(
@@ -51,7 +51,10 @@ export function closingObstacle(agentName: string, latest: LatestEvaluation | un
   if (latest === undefined) return `agent ${JSON.stringify(agentName)} has no evaluation at all; ${remedy}`;
   const it = `the latest evaluation of ${JSON.stringify(agentName)} (${latest.id}, ${latest.recordedAt})`;
   if (latest.status !== 'passing') return `${it} is ${latest.status}, not passing; ${remedy}`;
-  if (!latest.afterIncidents) return `${it} was recorded before the incident was opened; ${remedy}`;
+  if (!latest.afterIncidents) {
+    const what = latest.evaluatedAt === null ? 'was recorded' : `, run at ${latest.evaluatedAt}, was run or recorded`;
+    return `${it} ${what} before the incident was opened; ${remedy}`;
+  }
   if (latest.inFuture) return `${it} has a time in the future: a clock was wrong; check the clock, ${remedy}`;
   return undefined;
 }
