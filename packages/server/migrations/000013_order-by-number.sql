@@ -14,26 +14,27 @@ ALTER TABLE countersign.approvals ADD COLUMN requested_seq bigint, ADD COLUMN de
   -- How many decisions there were when it was decided: those behind may have used it.
   ADD COLUMN decisions_size bigint;
 
--- What is there gets the number of the workspace's last evaluation at its moment. The append-only rule is lifted for this once, by the owner.
+-- What is there gets the highest number of the workspace's evaluations up to its moment. Where a clock was wrong once, that is not the
+-- number of the last one by time. The append-only rule is lifted for this once, by the owner.
+CREATE TABLE countersign.numbers_by_moment (moment timestamptz NOT NULL, number bigint NOT NULL);
+CREATE INDEX numbers_by_moment_moment ON countersign.numbers_by_moment (moment, number);
+CREATE FUNCTION countersign.number_at(at timestamptz) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT coalesce((SELECT number FROM countersign.numbers_by_moment WHERE moment <= at ORDER BY moment DESC, number DESC LIMIT 1), 0) $$;
 ALTER TABLE countersign.incidents DISABLE TRIGGER append_only;
 DO $$
 DECLARE tenant uuid;
 BEGIN
   FOR tenant IN SELECT id FROM countersign.tenants LOOP
     PERFORM set_config('countersign.tenant_id', tenant::text, true);
-    UPDATE countersign.incidents AS i SET seq = coalesce((
-        SELECT e.seq FROM countersign.evaluations AS e WHERE e.tenant_id = tenant AND e.recorded_at <= i.opened_at
-         ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1), 0)
-     WHERE i.tenant_id = tenant;
+    TRUNCATE countersign.numbers_by_moment;
+    INSERT INTO countersign.numbers_by_moment
+      SELECT recorded_at, max(seq) OVER (ORDER BY recorded_at, seq) FROM countersign.evaluations WHERE tenant_id = tenant;
+    UPDATE countersign.incidents SET seq = countersign.number_at(opened_at) WHERE tenant_id = tenant;
     UPDATE countersign.recertifications AS r SET opened_seq = i.seq
       FROM countersign.incidents AS i WHERE r.tenant_id = tenant AND i.tenant_id = tenant AND i.id = r.incident_id;
     UPDATE countersign.approvals AS p SET
-        requested_seq = coalesce((
-          SELECT e.seq FROM countersign.evaluations AS e WHERE e.tenant_id = tenant AND e.recorded_at <= p.requested_at
-           ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1), 0),
-        decided_seq = CASE WHEN p.decided_at IS NOT NULL THEN coalesce((
-          SELECT e.seq FROM countersign.evaluations AS e WHERE e.tenant_id = tenant AND e.recorded_at <= p.decided_at
-           ORDER BY e.recorded_at DESC, e.seq DESC LIMIT 1), 0) END,
+        requested_seq = countersign.number_at(p.requested_at),
+        decided_seq = CASE WHEN p.decided_at IS NOT NULL THEN countersign.number_at(p.decided_at) END,
         decisions_size = CASE WHEN p.decided_at IS NOT NULL THEN coalesce((
           SELECT max(d.seq) FROM countersign.decisions AS d
            WHERE d.tenant_id = tenant AND d.evaluation_id = p.evaluation_id AND d.recorded_at < p.decided_at), 0) END
@@ -41,6 +42,8 @@ BEGIN
   END LOOP;
   PERFORM set_config('countersign.tenant_id', '', true);
 END $$;
+DROP FUNCTION countersign.number_at;
+DROP TABLE countersign.numbers_by_moment;
 ALTER TABLE countersign.incidents ENABLE ALWAYS TRIGGER append_only;
 
 ALTER TABLE countersign.incidents ALTER COLUMN seq SET NOT NULL, ALTER COLUMN seq SET DEFAULT nextval('countersign.record_order');
