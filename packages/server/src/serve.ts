@@ -26,9 +26,10 @@ import { setUpLink } from './people/one-time-links.ts';
 import { PAGES_FOLDER, readBuiltPages } from './portal/built-pages.ts';
 import { registerPages } from './portal/pages.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
-import { allowedHosts } from './public-address.ts';
+import { allowedHosts, publicAddress } from './public-address.ts';
 import { databaseReadiness } from './readiness.ts';
 import { serverLog } from './server-log.ts';
+import { removeSetUpLink, writeSetUpLink } from './set-up-link-file.ts';
 import { isBoundByNothing } from './storage/own-role.ts';
 import { markSigning } from './storage/signing-keys.ts';
 import { listTenants } from './storage/tenants.ts';
@@ -63,10 +64,10 @@ export async function serve(config: Config): Promise<number> {
         database.ledgerPool,
         database.signer.keys.map(({ keyid }) => keyid),
       );
-      const setUpPath = (await setUpLink(database.pool))?.path;
+      const setUp = await announceSetUp(config, database, running.address.port);
       const workspace = workspaceArgument(await listTenants(database.ledgerPool));
       const { port } = running.address;
-      process.stderr.write(welcome({ port, where: database.where, config, setUpPath, workspace }));
+      process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace }));
       log.info({ ...running.address, data: database.where }, 'ready');
       await stop;
       log.info('stopping');
@@ -79,6 +80,23 @@ export async function serve(config: Config): Promise<number> {
   }
   log.info('stopped');
   return 0;
+}
+
+/**
+ * Makes the set-up link while nobody is set up, and says where a person finds it: on the terminal, or in a file beside the embedded database.
+ * With an outside database and no terminal no link is made: `workspace create` prints one.
+ */
+async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase, port: number): Promise<string | undefined> {
+  const isTerminal = process.stderr.isTTY === true;
+  if (!isTerminal && embeddedIn === undefined) return undefined;
+  const link = await setUpLink(pool);
+  if (embeddedIn !== undefined) removeSetUpLink(embeddedIn);
+  if (link === undefined) return undefined;
+  const { origin, caution } = publicAddress(config, port);
+  const address = `${origin}${link.path}`;
+  const note = caution === undefined ? '' : `\n    (${caution})`;
+  if (isTerminal) return `Set up the portal, by this link that works once, for 72 hours:\n    ${address}${note}`;
+  return `Set up the portal, by the link in ${writeSetUpLink(embeddedIn!, address)}, which works once, for 72 hours${note}`;
 }
 
 /**

@@ -98,12 +98,13 @@ describe('on an outside database', () => {
   });
 
   test('a start that fails when all but the last is done ends all the same, and listens no more', async () => {
-    await outside.sql('REVOKE INSERT ON countersign.one_time_links FROM app', 'app');
+    await outside.sql('REVOKE SELECT ON countersign.tenants FROM app', 'app');
     const port = await freePort();
     const server = new CommandProcess(['serve'], { ...environment, COUNTERSIGN_PORT: String(port) });
-    expect([await server.ended, server.stderr]).toEqual([expect.any(Number), expect.stringMatching(/one_time_links/)]);
+    expect([await server.ended, server.stderr]).toEqual([expect.any(Number), expect.stringMatching(/tenants/)]);
     expect(await server.ended).not.toBe(0);
-    await outside.sql('GRANT INSERT ON countersign.one_time_links TO app', 'app');
+    expect(server.stdout).toContain('Server listening');
+    await outside.sql('GRANT SELECT ON countersign.tenants TO app', 'app');
   });
 
   test('a superuser is taken, with a warning; once there is a workspace, the greeting mints a key for that one', async () => {

@@ -27,9 +27,11 @@ export function addMembers(program: Command, session: Session): void {
 
 /** Prints a link as people open it, alone on stdout. */
 async function answerLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
-  const link = publicAddress(session.config) + path;
+  const { origin, caution } = publicAddress(session.config);
+  const link = origin + path;
   await session.answer({ link, expires_at: expiresAt }, link);
   session.say(`works once, until ${shownTime(expiresAt)}; give it to nobody else`);
+  if (caution !== undefined) session.say(caution);
 }
 
 function addInvite(group: Command, session: Session): void {

@@ -26,9 +26,11 @@ export function addWorkspace(program: Command, session: Session): void {
         const id = await createWorkspace(pool, name);
         return { id, link: await workspaceSetUpLink(pool, id) };
       }, 'set-up');
-      const setUp = publicAddress(session.config) + link.path;
+      const { origin, caution } = publicAddress(session.config);
+      const setUp = origin + link.path;
       await session.answer({ id, name, set_up_link: setUp }, id);
       session.say(`its first admin signs in by this link, which works once, for 72 hours: ${setUp}`);
+      if (caution !== undefined) session.say(caution);
       session.say(
         `workspace ${JSON.stringify(name)} is made; next: countersign-server keys mint --workspace ${shellWord(name)} ...`,
       );
