@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { amount, flag, nullable, oneOf, text } from '../contract/scalars.ts';
 import { AgentName, APPROVAL_STATUSES, EvaluationSummary, RISK_LEVELS, Standing } from './agent-facts.ts';
-import { Approval, RunsBehind } from './evaluation-routes.ts';
+import { Approval, EvaluationDetails, RunsBehind } from './evaluation-routes.ts';
 import { ledgerText } from './ledger-text.ts';
 import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
@@ -30,6 +30,7 @@ export const ApprovalDetail = Type.Object({
   agent: AgentName,
   risk_level: oneOf(RISK_LEVELS, { description: "The agent's risk level now." }),
   evaluation: EvaluationSummary,
+  details: EvaluationDetails,
   notes: nullable(text({ description: 'For people, as the sender of the evaluation wrote them.' })),
   approval: Type.Union([Approval, Type.Null()], { description: 'How it stands; null when nobody asked or decided yet.' }),
   is_latest: flag({ description: "Whether it is the agent's latest evaluation: another one is decided by no check any more." }),

@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
+import { CaseCounts } from '../contract/case-counts.ts';
+import { COMPLETENESS, EvaluationSuite } from '../contract/detailed-evaluation.ts';
 import { EVALUATION_STATUSES } from '../contract/evaluation.ts';
-import { amount, count, dateTime, label, nullable, oneOf, text, unboundedText, uuid } from '../contract/scalars.ts';
+import { amount, count, dateTime, flag, label, nullable, oneOf, text, unboundedText, uuid } from '../contract/scalars.ts';
 import { APPROVAL_STATUSES, agentOrNone, EvaluationSummary, RISK_LEVELS } from './agent-facts.ts';
 import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
@@ -10,8 +12,27 @@ import { RunTotals } from './run-facts.ts';
 export const ListedEvaluation = Type.Object({
   ...EvaluationSummary.properties,
   agent: agentOrNone('The agent that was evaluated; null when none was named: it then counts for none.'),
+  completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite was run; null where nothing was said.' })),
 });
 export type ListedEvaluation = Static<typeof ListedEvaluation>;
+
+/** What `POST /api/v1/evaluations` says beyond the public endpoint; null, or an empty list, where nothing was said. */
+export const EvaluationDetails = Type.Object({
+  evaluated_at: nullable(dateTime({ description: 'When it was run, as its sender says.' })),
+  completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite was run.' })),
+  cases: Type.Union([CaseCounts, Type.Null()], { description: 'How many cases there were.' }),
+  skipped_excluded: flag({ description: 'Whether the pass rate leaves skipped cases out.' }),
+  suite: Type.Union([EvaluationSuite, Type.Null()], { description: 'The suite.' }),
+  blocking_failures: Type.Array(label({ description: 'Name of a failed case.' }), {
+    description: 'What an average must not hide.',
+  }),
+  max_severity: nullable(amount({ description: 'Highest severity found, on the scale of the threshold.' })),
+  results_sha256: nullable(label({ description: 'SHA-256 of the results file, hex.' })),
+  run_url: nullable(text({ description: 'Where the run can be looked at, http or https.' })),
+  trace_ids: Type.Array(label({ description: 'trace_id of a run.' }), { description: 'The runs that were evaluated.' }),
+  artifact: nullable(label({ description: 'Digest of what was evaluated.' })),
+});
+export type EvaluationDetails = Static<typeof EvaluationDetails>;
 
 /** How the approval of an evaluation stands, and who said what. */
 export const Approval = Type.Object({
@@ -53,6 +74,7 @@ export const EvaluationDetail = Type.Object({
   ...ListedEvaluation.properties,
   severity_threshold: nullable(amount({ description: 'The severity from which a finding counted.' })),
   notes: nullable(text({ description: 'For people, as its sender wrote them.' })),
+  details: EvaluationDetails,
   agent_risk_level: nullable(oneOf(RISK_LEVELS, { description: "The agent's risk level now; null without an agent." })),
   latest_of_agent: nullable(uuid({ description: "The agent's latest evaluation, which decides; null without an agent." })),
   approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null when nobody asked or decided.' }),

@@ -6,7 +6,7 @@ import { findStoredEvaluation, type StoredEvaluation } from '../storage/portal/e
 import { decideEvaluation, mayBecome } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
 import { changesBetween } from './changes.ts';
-import { notesOf, runsBehind } from './evaluation-handlers.ts';
+import { detailsOf, notesOf, runsBehind } from './evaluation-handlers.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf } from './query.ts';
@@ -78,6 +78,7 @@ async function approvalDetail(
     agent,
     risk_level: evaluation.agent_risk_level ?? 'low',
     evaluation: summaryOf(evaluation),
+    details: detailsOf(evaluation),
     notes: notesOf(evaluation),
     approval: approval ?? null,
     is_latest: evaluation.latest_of_agent === evaluation.id,

@@ -1,4 +1,5 @@
-import type { RunsBehind } from '@countersign/core/portal/evaluation-routes';
+import type { DetailedEvaluation } from '@countersign/core/contract/detailed-evaluation';
+import type { EvaluationDetails, RunsBehind } from '@countersign/core/portal/evaluation-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
 import { findApproval } from '../storage/portal/approvals.ts';
 import { findStoredEvaluation, listEvaluations, type StoredEvaluation } from '../storage/portal/evaluations.ts';
@@ -30,14 +31,48 @@ export const evaluationHandlers = handlers({
 
   'evaluations.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const { seq: _, recorded_key, before_key, ...evaluation } = found(await findStoredEvaluation(tx, params.evaluation));
+      const {
+        seq: _,
+        evaluated_at,
+        recorded_key,
+        before_key,
+        ...evaluation
+      } = found(await findStoredEvaluation(tx, params.evaluation));
       const [approval, runs] = await Promise.all([
         findApproval(tx, params.evaluation),
         evaluation.agent === null ? null : runsBehind(tx, evaluation.agent.id, { recorded_key, before_key }),
       ]);
-      return { ...evaluation, notes: notesOf(evaluation), approval_record: approval ?? null, runs };
+      return {
+        ...evaluation,
+        notes: notesOf(evaluation),
+        details: detailsOf({ ...evaluation, evaluated_at }),
+        approval_record: approval ?? null,
+        runs,
+      };
     }),
 });
+
+/** What the sender said beyond the public endpoint; its moment as the database read it. */
+export function detailsOf({
+  document,
+  evaluated_at,
+  completeness,
+}: Pick<StoredEvaluation, 'document' | 'evaluated_at' | 'completeness'>): EvaluationDetails {
+  const sent = JSON.parse(document) as DetailedEvaluation;
+  return {
+    evaluated_at,
+    completeness,
+    cases: sent.cases ?? null,
+    skipped_excluded: sent.skipped_excluded === true,
+    suite: sent.suite ?? null,
+    blocking_failures: sent.blocking_failures ?? [],
+    max_severity: sent.max_severity ?? null,
+    results_sha256: sent.results_sha256 ?? null,
+    run_url: sent.run_url ?? null,
+    trace_ids: sent.trace_ids ?? [],
+    artifact: sent.artifact ?? null,
+  };
+}
 
 /** What the sender of an evaluation wrote for people. */
 export const notesOf = ({ document }: Pick<StoredEvaluation, 'document'>): string | null =>

@@ -264,3 +264,22 @@ describe('an approval', () => {
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
   });
 });
+
+test('an evaluation is shown with what its sender said of the run, in its page, its approval and the list', async () => {
+  const detailed = {
+    ...{ name: 'safety', agent_name: 'shown', evaluated_at: '2026-11-20T10:00:00+02:00', partial: true },
+    ...{ cases: { total: 3, passed: 2, failed: 1 }, suite: { name: 'safety' }, run_url: 'https://ci.example.com/7' },
+    ...{ trace_ids: ['run-1'], blocking_failures: ['refuses'], artifact: `gitCommit:${'a'.repeat(40)}` },
+  };
+  const { id } = (await server.post(paths.detailedEvaluations, key, detailed)).body;
+  const { name: _, agent_name: __, partial: ___, ...said } = detailed;
+  const details = { ...said, evaluated_at: '2026-11-20T08:00:00.000Z', completeness: 'partial', skipped_excluded: false };
+  for (const route of ['evaluations.read', 'approvals.read'] as const)
+    expect(await approver.get(route, { params: { evaluation: id } })).toMatchObject({ details });
+  const { items } = await approver.get('evaluations.list', { query: { limit: '1' } });
+  expect(items).toMatchObject([{ id, completeness: 'partial' }]);
+  const plain = await evaluate('plain one');
+  expect(await approver.get('evaluations.read', { params: { evaluation: plain } })).toMatchObject({
+    details: { evaluated_at: null, cases: null, run_url: null, trace_ids: [] },
+  });
+});

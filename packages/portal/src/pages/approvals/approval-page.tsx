@@ -13,6 +13,7 @@ import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { ApprovalState, EvaluationState, Risk } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 import { Who } from '../../pieces/who.tsx';
+import { DetailsFacts } from '../evaluations/details-facts.tsx';
 import { RunsBehind } from '../evaluations/runs-behind.tsx';
 import { ApprovalActs } from './approval-acts.tsx';
 import styles from './approval-page.module.css';
@@ -84,7 +85,7 @@ export function ApprovalPage() {
   );
 }
 
-function EvaluationPanel({ detail: { evaluation, notes, approval, agent } }: { detail: Detail }) {
+function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent } }: { detail: Detail }) {
   const { workspace } = useHere();
   const params = { workspace: workspace.id };
   return (
@@ -121,6 +122,7 @@ function EvaluationPanel({ detail: { evaluation, notes, approval, agent } }: { d
             ],
           ]}
         />
+        <DetailsFacts details={details} />
         {notes !== null && <Facts wide facts={[['Notes of its sender', notes]]} />}
         {approval?.rationale != null && <Facts wide facts={[['Rationale', approval.rationale]]} />}
       </div>

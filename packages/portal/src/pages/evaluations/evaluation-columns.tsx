@@ -17,12 +17,13 @@ export const evaluationColumns = (
   {
     title: 'Evaluation',
     wide: true,
-    cell: ({ id, name, category }) => (
+    cell: ({ id, name, category, completeness }) => (
       <>
         <Link className={rowLink} to="/w/$workspace/evaluations/$evaluation" params={{ workspace, evaluation: id }}>
           {name}
         </Link>
         {category !== null && <span className="faint"> · {category}</span>}
+        {completeness === 'partial' && <span className="faint"> · partial</span>}
       </>
     ),
   },

@@ -15,6 +15,7 @@ import { Snippet } from '../../pieces/snippet.tsx';
 import { ApprovalState, EvaluationState } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 import { Who } from '../../pieces/who.tsx';
+import { DetailsFacts } from './details-facts.tsx';
 import { RunsBehind } from './runs-behind.tsx';
 
 type Evaluation = Answer<'evaluations.read'>;
@@ -117,6 +118,7 @@ function OutcomeFacts({ evaluation }: { evaluation: Evaluation }) {
           ['Id', <Identifier key="id" value={evaluation.id} what="the evaluation's id" short={8} />],
         ]}
       />
+      <DetailsFacts details={evaluation.details} />
       {approval?.rationale != null && <Facts wide facts={[['Rationale', approval.rationale]]} />}
       {evaluation.notes !== null && <Facts wide facts={[['Notes', evaluation.notes]]} />}
     </div>

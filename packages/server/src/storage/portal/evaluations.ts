@@ -2,6 +2,7 @@ import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import type { EvaluationSummary } from '@countersign/core/portal/agent-facts';
 import type { EvaluationDetail, ListedEvaluation } from '@countersign/core/portal/evaluation-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
+import { instantText } from '../instant-text.ts';
 import { agentJson, evaluationColumns, instantKey, lookUp } from './fragments.ts';
 import type { TimeRange } from './id-time.ts';
 
@@ -24,7 +25,7 @@ export type PlacedEvaluation = ListedEvaluation & { place_at: string; place_seq:
 const listBy = (name: string, behind: string, range: string, order: (of: string) => string) =>
   sql<PlacedEvaluation>(
     name,
-    `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, ${instantKey('e.recorded_at')} AS place_at, e.seq AS place_seq
+    `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.completeness, ${instantKey('e.recorded_at')} AS place_at, e.seq AS place_seq
        FROM (SELECT * FROM countersign.evaluations AS e
               WHERE e.tenant_id = $1 AND ${behind}
                 AND ($4::uuid IS NULL OR e.agent_id = $4) AND ($5::text IS NULL OR e.status = $5) AND ($6::uuid IS NULL OR e.harness_id = $6)${range}
@@ -60,9 +61,10 @@ export function listEvaluations(
 }
 
 /** What of an evaluation is stored, with where its agent stands. */
-export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'runs' | 'approval_record'> & {
+export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'runs' | 'approval_record'> & {
   /** Its place in the order of all evaluations. */
   seq: number;
+  evaluated_at: string | null;
   /** To the microsecond. */
   recorded_key: string;
   /** When the agent's evaluation before this one was recorded, of those with an earlier moment; null for its first. */
@@ -71,7 +73,7 @@ export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'runs' | 'approv
 
 const FIND = sql<StoredEvaluation>(
   'portal_find_evaluation',
-  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.severity_threshold, a.risk_level AS agent_risk_level, e.document,
+  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.completeness, ${instantText('e.evaluated_at')} AS evaluated_at, e.severity_threshold, a.risk_level AS agent_risk_level, e.document,
           e.seq, ${instantKey('e.recorded_at')} AS recorded_key,
           (SELECT x.id FROM countersign.evaluations AS x WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id
             ORDER BY x.seq DESC LIMIT 1) AS latest_of_agent,
