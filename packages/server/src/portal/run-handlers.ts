@@ -19,7 +19,7 @@ const EVENTS_SHOWN = 50;
 const SUBMISSIONS_SHOWN = 200;
 /** Steps of one page, and documents that are read for it. */
 const SPANS_MAX = 1000;
-const DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
+const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
 /** Submissions in which the last detail, error and metadata are looked for. */
 const SAID_SUBMISSIONS_MAX = 20;
 

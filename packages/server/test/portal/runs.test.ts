@@ -231,8 +231,8 @@ describe('the steps of a trace', () => {
     expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(1500);
   });
 
-  test('a page ends behind 32 MiB of documents that were read for it, and goes on from there', async () => {
-    const heavy = 'x'.repeat(15 * 1024 * 1024);
+  test('a page ends behind 8 MiB of documents that were read for it, and goes on from there', async () => {
+    const heavy = 'x'.repeat(3 * 1024 * 1024);
     let id = '';
     for (const part of ['a', 'b', 'c'])
       id = await trace({ trace_id: 'heavy', spans: [span(part, { output: heavy }), span(`${part}2`)] });
