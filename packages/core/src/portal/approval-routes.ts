@@ -11,6 +11,7 @@ export const ListedApproval = Type.Object({
   evaluation: EvaluationSummary,
   agent: AgentName,
   ...Approval.properties,
+  rationale: nullable(text({ description: 'Why; its first 500 characters.' })),
 });
 export type ListedApproval = Static<typeof ListedApproval>;
 

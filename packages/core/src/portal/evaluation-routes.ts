@@ -63,7 +63,10 @@ export const RunsBehind = Type.Object({
       model: label({ description: 'A model.' }),
       steps: count({ description: 'Model calls and telemetry events that name it.' }),
     }),
-    { description: 'The models that the latest 200 traces and 200 telemetry events of them name, most used first.' },
+    {
+      description:
+        'The models that the latest 200 traces and 200 telemetry events of them name, most used first. Of a trace, its latest 50 submissions are read.',
+    },
   ),
   counted_max: count({ description: 'The totals count at most this many runs of each kind, the latest.' }),
 });

@@ -29,6 +29,14 @@ export const Incident = Type.Object({
 });
 export type Incident = Static<typeof Incident>;
 
+/** An incident in a list. */
+export const ListedIncident = Type.Object({
+  ...Incident.properties,
+  description: text({ description: 'What happened; its first 500 characters.' }),
+  closing_rationale: nullable(text({ description: 'Why it was closed; its first 500 characters.' })),
+});
+export type ListedIncident = Static<typeof ListedIncident>;
+
 /** One incident, and whether its re-certification could be closed now. */
 export const IncidentDetail = Type.Object({
   ...Incident.properties,
@@ -99,7 +107,7 @@ export const incidentRoutes = {
       severity: filter.oneOf(SEVERITIES, 'Of this severity alone.'),
       recertification: filter.oneOf(['open'], 'Those alone whose re-certification is open.'),
     }),
-    answer: page(Incident),
+    answer: page(ListedIncident),
   },
   'incidents.read': {
     method: 'GET',

@@ -49,7 +49,10 @@ export const SpanRow = Type.Object({
 });
 export type SpanRow = Static<typeof SpanRow>;
 
-/** The steps of a trace: at most 1,000 in a page, which ends earlier behind 8 MiB of documents that were read for it. */
+/**
+ * The steps of a trace: at most 1,000 in a page, which ends earlier behind 8 MiB of documents that were read for it, or behind 1,000
+ * submissions. Where these were replaced by later ones, a page may be empty and yet have a next one.
+ */
 export const SpanPage = page(SpanRow);
 export type SpanPage = Static<typeof SpanPage>;
 

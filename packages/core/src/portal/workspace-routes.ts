@@ -3,7 +3,7 @@ import { count, dateTime, label, uuid } from '../contract/scalars.ts';
 import { AgentSummary } from './agent-facts.ts';
 import { ListedApproval } from './approval-routes.ts';
 import { ListedDecision } from './decision-routes.ts';
-import { Incident } from './incident-routes.ts';
+import { ListedIncident } from './incident-routes.ts';
 import { WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 import { RunTotals } from './run-facts.ts';
@@ -39,7 +39,7 @@ export const Overview = Type.Object({
   approvals_pending: count({ description: 'How many evaluations wait for an approval, counted up to 1,000.' }),
   approvals: Type.Array(ListedApproval, { description: 'The 5 that have waited longest.' }),
   recertifications_open: count({ description: 'How many re-certifications are open, counted up to 1,000.' }),
-  recertifications: Type.Array(Incident, { description: 'The incidents of the 5 that have been open longest.' }),
+  recertifications: Type.Array(ListedIncident, { description: 'The incidents of the 5 that have been open longest.' }),
   decisions: Type.Array(ListedDecision, { description: 'The last 10.' }),
   has: Presence,
 });

@@ -9,19 +9,18 @@ import {
   readDocuments,
 } from '../storage/portal/run-details.ts';
 import { listRuns } from '../storage/portal/runs.ts';
-import { findSpan, listSpans } from '../storage/portal/spans.ts';
+import { findSpan } from '../storage/portal/spans.ts';
 import { handlers, Reply } from './handler.ts';
-import { cursorBehind, pageOf, readCursor } from './page.ts';
+import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf } from './query.ts';
-import { eventIn, lastSaid, payloadOf, spanIn, spanRows } from './run-documents.ts';
+import { eventIn, lastSaid, payloadOf, spanIn } from './run-documents.ts';
+import { readSpanPage, withinBytes } from './span-pages.ts';
 
 const EVENTS_SHOWN = 50;
 const SUBMISSIONS_SHOWN = 200;
-/** Steps of one page, and documents that are read for it. */
-const SPANS_MAX = 1000;
-const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
-/** Submissions in which the last detail, error and metadata are looked for. */
+/** Submissions in which the last detail, error and metadata are looked for, and bytes of these. */
 const SAID_SUBMISSIONS_MAX = 20;
+const SAID_BYTES_MAX = 8 * 1024 * 1024;
 
 const JSON_FILE = 'application/json; charset=utf-8';
 
@@ -55,13 +54,11 @@ export const runHandlers = handlers({
         listSubmissions(tx, trace.id, SUBMISSIONS_SHOWN),
         listEventsOfRun(tx, trace.trace_id, EVENTS_SHOWN),
       ]);
-      const latest = submissions
-        .slice(0, SAID_SUBMISSIONS_MAX)
-        .map(({ number, bytes }) => ({ submission: number, document_bytes: bytes }));
+      const latest = withinBytes(submissions.slice(0, SAID_SUBMISSIONS_MAX), ({ bytes }) => bytes, SAID_BYTES_MAX);
       const documents = await readDocuments(
         tx,
         trace.id,
-        withinBytes(latest).map(({ submission }) => submission),
+        latest.map(({ number }) => number),
       );
       return { ...trace, ...lastSaid(documents), submissions: submissions.reverse(), telemetry };
     }),
@@ -69,16 +66,10 @@ export const runHandlers = handlers({
   'runs.spans': async ({ workspace, params, query, parts }) => {
     const after = readCursor(query.cursor, ['place', 'place', 'whole']);
     const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
-    const first = Number(after?.[2] ?? 0);
+    const start = { after: place, position: Number(after?.[2] ?? 0) };
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       if (after === null) found(await findTrace(tx, params.trace));
-      const spans = await listSpans(tx, params.trace, place, SPANS_MAX + 1);
-      const items = withinBytes(spans.slice(0, SPANS_MAX));
-      const numbers = [...new Set(items.map(({ submission }) => submission))];
-      const rows = spanRows(items, await readDocuments(tx, params.trace, numbers), first);
-      const last = items.at(-1);
-      const more = last !== undefined && items.length < spans.length;
-      return { items: rows, next: more ? cursorBehind([last.submission, last.ordinal, first + items.length]) : null };
+      return readSpanPage(tx, params.trace, start);
     });
   },
 
@@ -107,16 +98,3 @@ export const runHandlers = handlers({
     return Reply.file(found(document), JSON_FILE, `telemetry-${params.submission}.json`);
   },
 });
-
-/** The first rows whose submissions together hold so many bytes; at least those of one submission. */
-function withinBytes<R extends { submission: number; document_bytes: number }>(rows: R[]): R[] {
-  let bytes = 0;
-  let read = 0;
-  const end = rows.findIndex(({ submission, document_bytes: size }) => {
-    if (submission === read) return false;
-    read = submission;
-    bytes += size;
-    return bytes > DOCUMENT_BYTES_MAX && bytes > size;
-  });
-  return end === -1 ? rows : rows.slice(0, end);
-}

@@ -45,3 +45,33 @@ test('a row of the list has its subject and the first 500 characters of its rati
   const [row] = (await viewer.get('ledger.list', { query: { limit: '1' } })).items;
   expect([row!.subject, row!.rationale]).toEqual([`entry ${ENTRIES}`, 'r'.repeat(500)]);
 });
+
+test('lists and the overview have the first 500 characters of what people wrote, and the single reads have all', async () => {
+  const workspace = await server.workspace();
+  const key = await server.key(workspace);
+  const admin = await portalClient(server, workspace, 'admin');
+  const long = '🦉'.repeat(30_000);
+  /** Characters of a text that is a beginning of the long one. */
+  const lengthOf = (text: string | null) => (text !== null && long.startsWith(text) ? text.length / '🦉'.length : -1);
+  const { body: evaluation } = await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', pass_rate: 1 });
+  const agent = (await admin.get('agents.list')).items[0]!.id;
+  const report = { agent_id: agent, severity: 'low', description: long, recertify: true };
+  const { body: incident } = await admin.ask('incidents.open', { body: report });
+  const waiting = (await admin.get('overview.read')).recertifications;
+  expect(waiting.map(({ description }) => lengthOf(description))).toEqual([500]);
+
+  await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', status: 'passing', pass_rate: 1 });
+  const closed = await admin.ask('recertifications.close', { params: { agent }, body: { rationale: long } });
+  expect(closed.status).toBe(200);
+  const [listed] = (await admin.get('incidents.list')).items;
+  expect([listed!.description, listed!.closing_rationale].map(lengthOf)).toEqual([500, 500]);
+  const read = await admin.get('incidents.read', { params: { incident: incident.id } });
+  expect([read.description, read.closing_rationale].map(lengthOf)).toEqual([30_000, 30_000]);
+
+  await admin.ask('agents.set_risk', { params: { agent }, body: { risk_level: 'high' } });
+  await admin.ask('approvals.approve', { params: { evaluation: evaluation.id }, body: { rationale: long } });
+  const [approved] = (await admin.get('approvals.list', { query: { status: 'approved' } })).items;
+  expect(lengthOf(approved!.rationale)).toBe(500);
+  const { approval } = await admin.get('approvals.read', { params: { evaluation: evaluation.id } });
+  expect(lengthOf(approval!.rationale)).toBe(30_000);
+});

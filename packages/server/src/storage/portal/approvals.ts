@@ -4,10 +4,12 @@ import type { Approval } from '@countersign/core/portal/evaluation-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { USED_BY } from '../approvals.ts';
 import { instantText } from '../instant-text.ts';
-import { agentJson, evaluationJson, lookUp } from './fragments.ts';
+import { agentJson, beginningOf, evaluationJson, lookUp } from './fragments.ts';
 
-const APPROVAL_COLUMNS = `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
-  p.decided_by, p.rationale, ${USED_BY} AS used_by`;
+const approvalColumns = (
+  rationale: string,
+) => `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
+  p.decided_by, ${rationale} AS rationale, ${USED_BY} AS used_by`;
 
 /** Where a page ends: the number that it is ordered by, and the evaluation. Approvals from before they were numbered may share one. */
 export interface ApprovalPlace {
@@ -21,7 +23,7 @@ export type PlacedApproval = ListedApproval & { place_seq: number };
 const listOf = (name: string, from: string, seq: string, order: string) =>
   sql<PlacedApproval>(
     name,
-    `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${APPROVAL_COLUMNS}, ${seq} AS place_seq
+    `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${approvalColumns(beginningOf('p.rationale'))}, ${seq} AS place_seq
        FROM (${from}) AS p
        ${lookUp('evaluations', 'e', 'id', 'p.evaluation_id')}
        ${lookUp('agents', 'a', 'id', 'p.agent_id')}
@@ -68,7 +70,7 @@ export const listDecidedApprovals = (
 
 const FIND = sql<Approval>(
   'portal_find_approval',
-  `SELECT ${APPROVAL_COLUMNS} FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
+  `SELECT ${approvalColumns('p.rationale')} FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
 );
 
 /** The approval of an evaluation; undefined when nobody asked or decided. */

@@ -41,3 +41,6 @@ export const instantKey = (column: string): string => `to_char(${column} AT TIME
  */
 export const lookUp = (table: string, as: string, column: string, id: string): string =>
   `LEFT JOIN LATERAL (SELECT * FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.${column} = ${id} OFFSET 0) AS ${as} ON true`;
+
+/** The beginning of a text that people wrote, as lists show it. PostgreSQL reads no more of a long text than that. */
+export const beginningOf = (column: string): string => `left(${column}, 500)`;

@@ -1,7 +1,7 @@
 import type { Incident, Severity } from '@countersign/core/portal/incident-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
-import { agentJson, lookUp } from './fragments.ts';
+import { agentJson, beginningOf, lookUp } from './fragments.ts';
 
 /** Where a page ends: the last incident's number and its id. Incidents from before they were numbered may share one. */
 export interface IncidentPlace {
@@ -12,17 +12,20 @@ export interface IncidentPlace {
 /** An incident of the list with its place. */
 export type PlacedIncident = Incident & { place_seq: number };
 
-const COLUMNS = `i.id, ${agentJson('a')} AS agent, i.severity, i.description, ${instantText('i.opened_at')} AS opened_at, i.opened_by,
+const columns = (
+  shown: (column: string) => string,
+) => `i.id, ${agentJson('a')} AS agent, i.severity, ${shown('i.description')} AS description, ${instantText('i.opened_at')} AS opened_at, i.opened_by,
   CASE WHEN r.incident_id IS NULL THEN 'none' WHEN r.closed_at IS NULL THEN 'open' ELSE 'closed' END AS recertification,
-  ${instantText('r.closed_at')} AS closed_at, r.closed_by, r.rationale AS closing_rationale, r.evaluation_id AS closing_evaluation_id,
+  ${instantText('r.closed_at')} AS closed_at, r.closed_by, ${shown('r.rationale')} AS closing_rationale, r.evaluation_id AS closing_evaluation_id,
   i.seq AS place_seq`;
+const LISTED_COLUMNS = columns(beginningOf);
 const JOINS = `${lookUp('agents', 'a', 'id', 'i.agent_id')} ${lookUp('recertifications', 'r', 'incident_id', 'i.id')}`;
 const LOWEST = `'00000000-0000-0000-0000-000000000000'`;
 const HIGHEST = `'9223372036854775807'`;
 
 const LIST = sql<PlacedIncident>(
   'portal_list_incidents',
-  `SELECT ${COLUMNS} FROM (
+  `SELECT ${LISTED_COLUMNS} FROM (
      SELECT * FROM countersign.incidents AS i
       WHERE i.tenant_id = $1 AND (i.seq, i.id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
         AND ($4::uuid IS NULL OR i.agent_id = $4) AND ($5::text IS NULL OR i.severity = $5)
@@ -46,7 +49,7 @@ export const listIncidentsPage = (
 const listOpen = (name: string, order: 'ASC' | 'DESC') =>
   sql<PlacedIncident>(
     name,
-    `SELECT ${COLUMNS} FROM (
+    `SELECT ${LISTED_COLUMNS} FROM (
        SELECT incident_id, opened_seq FROM countersign.recertifications AS o
         WHERE o.tenant_id = $1 AND o.closed_at IS NULL
           AND (o.opened_seq, o.incident_id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
@@ -74,7 +77,7 @@ export const listLongestOpen = (tx: Transaction, limit: number): Promise<PlacedI
 
 const FIND = sql<PlacedIncident>(
   'portal_find_incident',
-  `SELECT ${COLUMNS} FROM countersign.incidents AS i ${JOINS} WHERE i.tenant_id = $1 AND i.id = $2`,
+  `SELECT ${columns((column) => column)} FROM countersign.incidents AS i ${JOINS} WHERE i.tenant_id = $1 AND i.id = $2`,
 );
 
 /** One incident; undefined when there is none. */

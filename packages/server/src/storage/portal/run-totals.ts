@@ -4,6 +4,7 @@ import type { UsageDay } from '@countersign/core/portal/workspace-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { dollarsText } from './fragments.ts';
 import { idRange, type TimeRange } from './id-time.ts';
+import { isCurrentSpan } from './spans.ts';
 
 /** Token sums stay text in SQL: they may be beyond bigint, and a number is near enough for a sum that people look at. */
 interface TotalsRow extends Omit<RunTotals, 'total_tokens'> {
@@ -59,18 +60,27 @@ export async function sumRunsOfAgent(tx: Transaction, agentId: string, range: Ti
   return totalsOf(row!);
 }
 
-/** Runs of each kind whose models are looked at. */
+/** Runs of each kind whose models are looked at; of each trace its latest submissions; and the bytes of facts of their steps in all. */
 const MODEL_RUNS_MAX = 200;
+const MODEL_SUBMISSIONS_MAX = 50;
+const MODEL_BYTES_MAX = 4 * 1024 * 1024;
 
-// OFFSET 0: one look at the view a run, or it would merge the spans of all runs of the workspace.
+// `octet_length` reads the size that stands beside a long text, so texts that are left out are not read.
 const MODELS = sql<RunsBehind['models'][number]>(
   'portal_list_models_of_agent',
   `SELECT model, count(*) AS steps FROM (
-     SELECT s.model FROM ${runsOfAgent('traces', 'id', 'r.id', MODEL_RUNS_MAX)} AS t
-      CROSS JOIN LATERAL (SELECT model FROM countersign.spans WHERE tenant_id = $1 AND trace = t.id OFFSET 0) AS s
+     SELECT span.said ->> 4 AS model FROM (
+       SELECT t.id AS trace, t.submission_count, s.number, s.spans,
+              sum(octet_length(s.spans)) OVER (ORDER BY t.id DESC, s.number DESC) - octet_length(s.spans) AS bytes_before
+         FROM ${runsOfAgent('traces', 'id', 'r.id, r.submission_count', MODEL_RUNS_MAX)} AS t
+        CROSS JOIN LATERAL (SELECT number, spans FROM countersign.trace_submissions AS x WHERE x.tenant_id = $1 AND x.trace = t.id
+                             ORDER BY number DESC LIMIT ${MODEL_SUBMISSIONS_MAX}) AS s) AS submission
+      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (said)
+      WHERE submission.bytes_before < ${MODEL_BYTES_MAX} AND span.said ->> 4 IS NOT NULL
+        AND (submission.submission_count = 1 OR ${isCurrentSpan('submission.trace', 'span.said ->> 0', 'submission.number')})
      UNION ALL
-     SELECT e.model FROM ${runsOfAgent('telemetry_events', 'submission', 'r.model', MODEL_RUNS_MAX)} AS e) AS named
-    WHERE model IS NOT NULL GROUP BY model ORDER BY steps DESC, model LIMIT 50`,
+     SELECT e.model FROM ${runsOfAgent('telemetry_events', 'submission', 'r.model', MODEL_RUNS_MAX)} AS e WHERE e.model IS NOT NULL) AS named
+    GROUP BY model ORDER BY steps DESC, model LIMIT 50`,
 );
 
 /** The models that an agent's latest runs of a range of time name, most used first. */

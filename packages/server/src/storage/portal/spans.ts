@@ -17,27 +17,70 @@ export interface SpanPlace {
   ordinal: number;
 }
 
-const LIST = sql<StoredSpan>(
-  'portal_list_spans',
-  `SELECT p.span_id, p.kind, p.name, p.status, p.model, p.provider, p.prompt_tokens, p.completion_tokens, p.total_tokens,
-          ${dollarsText('p.cost_usd')} AS cost_usd, p.latency_ms, ${instantText('p.started_at')} AS started_at, ${instantText('p.ended_at')} AS ended_at,
-          p.submission, p.ordinal, octet_length(s.document) AS document_bytes
-     FROM countersign.spans AS p
-     JOIN countersign.trace_submissions AS s ON s.tenant_id = $1 AND s.trace = $2 AND s.number = p.submission
-    WHERE p.tenant_id = $1 AND p.trace = $2 AND (p.submission, p.ordinal) > ($3::integer, $4::integer)
-    ORDER BY p.submission, p.ordinal LIMIT $5`,
+/** One submission of a trace: its size, and that of the facts of its steps beside it. */
+export interface SubmissionSize {
+  number: number;
+  document_bytes: number;
+  span_bytes: number;
+}
+
+// `octet_length` reads the size that stands beside a long text, and not the text.
+const LIST_SIZES = sql<SubmissionSize>(
+  'portal_list_submission_sizes',
+  `SELECT number, octet_length(document) AS document_bytes, octet_length(spans) AS span_bytes
+     FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2 AND number >= $3 ORDER BY number LIMIT $4`,
 );
 
-/** The steps of a trace behind a place, in the order in which they came. `octet_length` reads the size that stands beside a long text. */
-export const listSpans = (tx: Transaction, trace: string, after: SpanPlace | null, limit: number): Promise<StoredSpan[]> =>
-  tx.run(LIST, [tx.tenantId, trace, after?.submission ?? 0, after?.ordinal ?? 0, limit]);
+/** The submissions of a trace from a number on, in order. */
+export const listSubmissionSizes = (tx: Transaction, trace: string, from: number, limit: number): Promise<SubmissionSize[]> =>
+  tx.run(LIST_SIZES, [tx.tenantId, trace, from, limit]);
 
+/**
+ * SQL that is true for a step that no later submission of its trace replaces. A trace with one submission has no rows in `merged_spans`.
+ * A look-up for each step: the view `countersign.spans` reads all submissions of a trace to answer the same.
+ */
+export const isCurrentSpan = (trace: string, spanId: string, submission: string): string =>
+  `coalesce((SELECT m.submission FROM countersign.merged_spans AS m
+     WHERE m.tenant_id = $1 AND m.trace = ${trace} AND m.span_id = ${spanId}), ${submission}) = ${submission}`;
+
+/** SQL for a step's place in its submission's document, of its facts and their place in the text. */
+const ordinalOf = (said: string, place: string): string => `coalesce((${said} ->> 13)::integer, ${place}::integer - 1)`;
+
+const instantOf = (micros: string): string => instantText(`countersign.instant_of((${micros})::bigint)`);
+
+// The columns of the view `countersign.spans` (migration 8).
+const LIST = sql<StoredSpan>(
+  'portal_list_spans',
+  `SELECT p.said ->> 0 AS span_id, p.said ->> 1 AS kind, p.said ->> 2 AS name, p.said ->> 3 AS status, p.said ->> 4 AS model,
+          p.said ->> 5 AS provider, (p.said ->> 6)::bigint AS prompt_tokens, (p.said ->> 7)::bigint AS completion_tokens,
+          (p.said ->> 8)::bigint AS total_tokens, ${dollarsText('(p.said ->> 9)::numeric')} AS cost_usd, (p.said ->> 10)::bigint AS latency_ms,
+          ${instantOf('p.said ->> 11')} AS started_at, ${instantOf('p.said ->> 12')} AS ended_at,
+          p.submission, p.ordinal, p.document_bytes
+     FROM (SELECT s.number AS submission, span.said, ${ordinalOf('span.said', 'span.place')} AS ordinal, octet_length(s.document) AS document_bytes
+             FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (said, place)
+            WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number BETWEEN $3 AND $5 OFFSET 0) AS p
+    WHERE (p.submission, p.ordinal) > ($3::integer, $4::integer) AND ${isCurrentSpan('$2', 'p.said ->> 0', 'p.submission')}
+    ORDER BY p.submission, p.ordinal LIMIT $6`,
+);
+
+/** The merged steps of a trace behind a place, up to a submission and in the order in which they came. Reads all steps of these submissions. */
+export const listSpans = (
+  tx: Transaction,
+  trace: string,
+  after: SpanPlace | null,
+  lastSubmission: number,
+  limit: number,
+): Promise<StoredSpan[]> =>
+  tx.run(LIST, [tx.tenantId, trace, after?.submission ?? 0, after?.ordinal ?? 0, lastSubmission, limit]);
+
+// A trace without rows in `merged_spans` has one submission.
 const FIND = sql<{ submission: number; ordinal: number; document: string }>(
   'portal_find_span',
-  `SELECT p.submission, p.ordinal, s.document
-     FROM countersign.spans AS p
-     JOIN countersign.trace_submissions AS s ON s.tenant_id = $1 AND s.trace = $2 AND s.number = p.submission
-    WHERE p.tenant_id = $1 AND p.trace = $2 AND p.span_id = $3`,
+  `SELECT s.number AS submission, ${ordinalOf('span.said', 'span.place')} AS ordinal, s.document
+     FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (said, place)
+    WHERE s.tenant_id = $1 AND s.trace = $2 AND span.said ->> 0 = $3
+      AND s.number = coalesce(
+        (SELECT m.submission FROM countersign.merged_spans AS m WHERE m.tenant_id = $1 AND m.trace = $2 AND m.span_id = $3), 1)`,
 );
 
 /** The submission that holds a step, and its place there; undefined when there is no such step. */

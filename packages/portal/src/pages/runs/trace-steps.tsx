@@ -1,0 +1,86 @@
+import { Button } from '@mantine/core';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { type Answer, call } from '../../api/call.ts';
+import { useHere } from '../../api/session.ts';
+import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { count } from '../../pieces/figures.ts';
+import { Panel } from '../../pieces/panel.tsx';
+import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { SpanPanel } from './span-panel.tsx';
+import type { Span } from './span-tree.ts';
+import { SpanTreeView } from './span-tree-view.tsx';
+import styles from './trace-page.module.css';
+
+/** Steps that are loaded at once; more come with the button below the tree. */
+const STEPS_LOADED_MIN = 5000;
+
+/** Steps behind a cursor, and the cursor behind them; null at the end of the trace. */
+interface LoadedSteps {
+  spans: Span[];
+  next: string | null;
+}
+
+/** Loads pages of steps until there are STEPS_LOADED_MIN. A page may be empty and have a next one. */
+async function loadSteps(workspace: string, trace: string, from: string | null, signal: AbortSignal): Promise<LoadedSteps> {
+  const spans: Span[] = [];
+  let next = from;
+  do {
+    const page: Answer<'runs.spans'> = await call('runs.spans', {
+      params: { workspace, trace },
+      query: { cursor: next ?? undefined },
+      signal,
+    });
+    spans.push(...page.items);
+    next = page.next;
+  } while (next !== null && spans.length < STEPS_LOADED_MIN);
+  return { spans, next };
+}
+
+/** The steps of a run as a tree, and what the chosen step said. A long run shows its first steps, and more on demand. */
+export function TraceSteps({ trace }: { trace: Answer<'runs.trace'> }) {
+  const { workspace } = useHere();
+  const { step } = useSearch({ strict: false }) as { step?: string };
+  const navigate = useNavigate();
+  const steps = useInfiniteQuery({
+    queryKey: ['spans', workspace.id, trace.id],
+    queryFn: ({ pageParam, signal }) => loadSteps(workspace.id, trace.id, pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+  });
+  const spans = useMemo(() => steps.data?.pages.flatMap((page) => page.spans), [steps.data]);
+  if (spans === undefined) {
+    if (steps.isError) return <ProblemNotice problem={steps.error} retry={() => void steps.refetch()} />;
+    return <BlockSkeleton height={420} />;
+  }
+  if (spans.length === 0) {
+    return (
+      <Panel title="Steps">
+        <p className="soft">This run was sent without steps: its trace has no spans.</p>
+      </Panel>
+    );
+  }
+  const chosen =
+    spans.find(({ span_id }) => span_id === step) ?? spans.find(({ parent_span_id }) => parent_span_id === null) ?? spans[0];
+  const choose = (id: string) => void navigate({ to: '.', search: { step: id } as never, replace: true, resetScroll: false });
+  const all = steps.hasNextPage ? trace.span_count : spans.length;
+  return (
+    <div className={styles.steps}>
+      <Panel title="Steps" note={`${count(all)} in all`} flush>
+        <SpanTreeView spans={spans} selected={chosen?.span_id} onSelect={choose} />
+        {steps.hasNextPage && (
+          <div className={styles.more}>
+            <span className="soft">The first {count(spans.length)} steps are shown.</span>
+            <Button variant="default" size="xs" loading={steps.isFetchingNextPage} onClick={() => void steps.fetchNextPage()}>
+              Load more steps
+            </Button>
+          </div>
+        )}
+        {steps.isError && <ProblemNotice problem={steps.error} retry={() => void steps.fetchNextPage()} />}
+      </Panel>
+      {chosen !== undefined && <SpanPanel key={chosen.span_id} trace={trace.id} span={chosen} />}
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import type { SpanPage } from '@countersign/core/portal/run-routes';
+import type { Transaction } from '../database/transaction.ts';
+import { readDocuments } from '../storage/portal/run-details.ts';
+import { listSpans, listSubmissionSizes, type SpanPlace, type StoredSpan, type SubmissionSize } from '../storage/portal/spans.ts';
+import { cursorBehind } from './page.ts';
+import { spanRows } from './run-documents.ts';
+
+const SPANS_MAX = 1000;
+/** Bytes of documents that are read for a page. */
+const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
+/** Submissions that a page looks at, and bytes of facts of their steps. In a trace whose steps are replaced often, few of these are shown. */
+const SUBMISSIONS_MAX = 1000;
+const SPAN_BYTES_MAX = 2 * 1024 * 1024;
+/** Bytes of facts that one statement reads: those of some 1,000 steps. */
+const STATEMENT_BYTES_MAX = 128 * 1024;
+/** Greater than the place of any step in its submission: the largest number that a cursor may have there. */
+const BEHIND_ALL = 0x7fff_ffff;
+
+/** Where a page of a trace's steps begins, and the position of its first step. */
+export interface SpanPageStart {
+  after: SpanPlace | null;
+  position: number;
+}
+
+/** A page of a trace's merged steps. It may be empty and yet have a next one. */
+export async function readSpanPage(tx: Transaction, trace: string, { after, position }: SpanPageStart): Promise<SpanPage> {
+  const sizes = await listSubmissionSizes(tx, trace, after?.submission ?? 0, SUBMISSIONS_MAX);
+  const submissions = withinBytes(sizes, ({ span_bytes }) => span_bytes, SPAN_BYTES_MAX);
+  const found: StoredSpan[] = [];
+  let end = after;
+  while (submissions.length > 0 && found.length <= SPANS_MAX) {
+    const group = submissions.splice(0, withinBytes(submissions, ({ span_bytes }) => span_bytes, STATEMENT_BYTES_MAX).length);
+    const last: SubmissionSize = group.at(-1)!;
+    found.push(...(await listSpans(tx, trace, end, last.number, SPANS_MAX + 1 - found.length)));
+    end = { submission: last.number, ordinal: BEHIND_ALL };
+    if (withinDocumentBytes(found).length < found.length) break;
+  }
+  const items = withinDocumentBytes(found.slice(0, SPANS_MAX));
+  const isCut = items.length < found.length;
+  // A submission that came meanwhile may have replaced steps that are left out above: the next page has them.
+  const [documents, later] = await Promise.all([
+    readDocuments(tx, trace, [...new Set(items.map(({ submission }) => submission))]),
+    isCut || end === null ? [] : listSubmissionSizes(tx, trace, end.submission + 1, 1),
+  ]);
+  if (isCut) end = items.at(-1)!;
+  const next = end !== null && (isCut || later.length > 0) ? [end.submission, end.ordinal, position + items.length] : null;
+  return { items: spanRows(items, documents, position), next: next === null ? null : cursorBehind(next) };
+}
+
+/** The first steps whose submissions together hold at most DOCUMENT_BYTES_MAX; at least those of one submission. */
+function withinDocumentBytes(spans: StoredSpan[]): StoredSpan[] {
+  const bytesOf = (span: StoredSpan, index: number) =>
+    spans[index - 1]?.submission === span.submission ? 0 : span.document_bytes;
+  return withinBytes(spans, bytesOf, DOCUMENT_BYTES_MAX);
+}
+
+/** The first rows that together hold at most so many bytes; at least those up to the first that has any. */
+export function withinBytes<R>(rows: R[], bytesOf: (row: R, index: number) => number, max: number): R[] {
+  let bytes = 0;
+  const end = rows.findIndex((row, index) => {
+    const before = bytes;
+    bytes += bytesOf(row, index);
+    return bytes > max && before > 0 && bytes > before;
+  });
+  return end === -1 ? rows : rows.slice(0, end);
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { recordStatements, type SentStatement } from '../fixtures/recorded-statements.ts';
+
+const SUBMISSIONS = 80;
+const SPANS = 150;
+/** Steps that one page of 1,000 may read: those of the page, and of the submissions that are read together with its last ones. */
+const READ_BY_PAGE_MAX = 4000;
+/** Steps that the models of an agent may read of one trace: those of its latest 50 submissions. */
+const READ_BY_MODELS_MAX = 50 * SPANS;
+
+let server: TestServer;
+let workspace: string;
+let key: string;
+let viewer: PortalClient;
+let sent: SentStatement[];
+let asServer: pg.Client;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  viewer = await portalClient(server, workspace, 'viewer');
+  sent = recordStatements(server.open.readPool);
+  asServer = new pg.Client(server.database.server);
+  await asServer.connect();
+});
+afterAll(() => asServer.end());
+
+const span = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: `step ${span_id}`, model: 'm', ...more });
+
+/** Sends submissions of a trace, one after the other. */
+async function send(traceId: string, submissions: number, spansOf: (number: number) => object[]): Promise<string> {
+  let id = '';
+  for (let number = 1; number <= submissions; number += 1) {
+    const body = { trace_id: traceId, agent_name: 'clerk', spans: spansOf(number) };
+    const { status, body: answer } = await server.post(paths.traces, key, body);
+    expect(status).toBe(200);
+    id = answer.id;
+  }
+  return id;
+}
+
+interface Plan {
+  'Node Type': string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
+
+/** Steps that are read from the texts beside the submissions: each is a row of json_array_elements. */
+const stepsIn = (plan: Plan): number =>
+  (plan['Node Type'] === 'Function Scan'
+    ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
+    : 0) + (plan.Plans ?? []).reduce((sum, child) => sum + stepsIn(child), 0);
+
+/** Steps that the statements read which the portal has sent while `ask` ran. */
+async function stepsReadBy(ask: () => Promise<unknown>): Promise<number> {
+  sent.length = 0;
+  await ask();
+  let steps = 0;
+  for (const { text, values } of sent) {
+    await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
+    const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+    await asServer.query('COMMIT');
+    steps += stepsIn((rows[0] as { 'QUERY PLAN': { Plan: Plan }[] })['QUERY PLAN'][0]!.Plan);
+  }
+  return steps;
+}
+
+/** All pages of a trace's steps. */
+async function pagesOf(trace: string) {
+  const pages: Awaited<ReturnType<typeof page>>[] = [];
+  const page = (cursor: string | null) =>
+    viewer.get('runs.spans', { params: { trace }, query: cursor === null ? {} : { cursor } });
+  let cursor: string | null = null;
+  do {
+    const next = await page(cursor);
+    pages.push(next);
+    cursor = next.next;
+  } while (cursor !== null);
+  return pages;
+}
+
+test('a page, a step and the models of a long trace read a part of it', { timeout: 120_000 }, async () => {
+  const trace = await send('long', SUBMISSIONS, (number) => Array.from({ length: SPANS }, (_, n) => span(`${number}-${n}`)));
+  const get = (cursor?: string) => viewer.get('runs.spans', { params: { trace }, query: cursor === undefined ? {} : { cursor } });
+  const first = await get();
+  expect(first.items).toHaveLength(1000);
+  const second = await stepsReadBy(() => get(first.next!));
+  const one = await stepsReadBy(() => viewer.get('runs.span', { params: { trace }, query: { span_id: '40-7' } }));
+
+  const { status, body } = await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite' });
+  expect(status).toBe(200);
+  const models = await stepsReadBy(() => viewer.get('evaluations.read', { params: { evaluation: body.id } }));
+  const steps = { second, one, models };
+  expect({ ...steps, bounded: second > 0 && second <= READ_BY_PAGE_MAX && one <= SPANS && models <= READ_BY_MODELS_MAX }).toEqual(
+    {
+      ...steps,
+      bounded: true,
+    },
+  );
+
+  const pages = await pagesOf(trace);
+  const all = pages.flatMap(({ items }) => items);
+  expect(pages).toHaveLength((SUBMISSIONS * SPANS) / 1000);
+  expect(all.map(({ position }) => position)).toEqual(all.map((_, index) => index));
+  expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(SUBMISSIONS * SPANS);
+});
+
+test('a trace whose steps are replaced again and again shows each once, as sent last', { timeout: 120_000 }, async () => {
+  const submissions = 70;
+  const trace = await send(randomUUID(), submissions, (number) => [
+    ...Array.from({ length: 400 }, (_, n) =>
+      span(`same-${n}`, { name: `a name of some length, as sent by submission ${number}` }),
+    ),
+    ...(number > 60 ? [span(`own-${number}`)] : []),
+  ]);
+  const pages = await pagesOf(trace);
+  expect(pages[0]!.items).toEqual([]);
+  const all = pages.flatMap(({ items }) => items);
+  expect(all.map(({ position }) => position)).toEqual(all.map((_, index) => index));
+  expect(all.map(({ span_id }) => span_id)).toEqual([
+    ...Array.from({ length: 9 }, (_, index) => `own-${index + 61}`),
+    ...Array.from({ length: 400 }, (_, index) => `same-${index}`),
+    `own-${submissions}`,
+  ]);
+  const names = new Set(all.filter(({ span_id }) => span_id.startsWith('same-')).map(({ name }) => name));
+  expect([...names]).toEqual([`a name of some length, as sent by submission ${submissions}`]);
+  const { submission } = await viewer.get('runs.span', { params: { trace }, query: { span_id: 'same-3' } });
+  expect(submission).toBe(submissions);
+});
