@@ -90,6 +90,31 @@ test('a run of 500 steps holds in the page only the rows that can be seen, scrol
   expect(faults).toEqual([]);
 });
 
+test('a run of more than 5,000 steps shows the first ones, says so, and loads more on demand', async () => {
+  const workspace = await newWorkspace();
+  for (let part = 0; part < 11; part += 1) {
+    const spans = Array.from({ length: STEPS }, (_each, index) => ({
+      span_id: `${part}-${index}`,
+      kind: 'llm',
+      name: `step ${part}-${index}`,
+    }));
+    await workspace.send(paths.traces, { trace_id: 'longest-run', spans });
+  }
+  const { page, faults } = await workspace.visit('viewer', 'runs');
+  await page.getByRole('link', { name: 'longest-run' }).click();
+  await page.getByText('The first 5,000 steps are shown.').waitFor();
+  await page.getByText('5,500 in all').waitFor();
+  await page.getByRole('tree', { name: 'Steps of the run, 5000' }).waitFor();
+  await page.getByRole('button', { name: 'Load more steps' }).click();
+  const tree = page.getByRole('tree', { name: 'Steps of the run, 5500' });
+  await tree.waitFor();
+  expect(await page.getByText('steps are shown').count()).toBe(0);
+  await tree.focus();
+  await page.keyboard.press('End');
+  await page.getByRole('treeitem', { name: /step 10-499/, selected: true }).waitFor();
+  expect(faults).toEqual([]);
+});
+
 test('filters and pages of the list stand in the address, and Back goes back', async () => {
   const workspace = await newWorkspace();
   const events = Array.from({ length: 120 }, (_each, index) => ({
