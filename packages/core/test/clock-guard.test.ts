@@ -102,7 +102,7 @@ describe("a jump of the server's clock", () => {
     expect(fault?.kind).toBe('jumped');
     expect(fault?.clearsInMs).toBeLessThan(standsMs);
     expect(machine.pass(standsMs * 0.3 + 2_000)).toBeUndefined();
-    expect(machine.guard.latestMs(machine.steadyMs)).toBeGreaterThan(START + ms);
+    expect(machine.guard.believedDatabaseMs(machine.steadyMs)! - START - machine.steadyMs - ms).toBe(0);
   });
 
   test('that goes on jumping is never accepted', () => {
@@ -157,15 +157,17 @@ test('whatever the clocks do: nothing is safe in the moment of a jump, and right
         const apart = Math.abs(wall - database) > CLOCK_DIFFERENCE_MAX_MS + 20;
         const jumped = Math.abs(wall - before) > CLOCK_DIFFERENCE_MAX_MS * 2 + 20;
         if (apart) expect(fault).toBeDefined();
-        if (jumped && machine.guard.latestMs(machine.steadyMs) < START + machine.steadyMs + wall) expect(fault).toBeDefined();
+        if (
+          jumped &&
+          machine.guard.believedDatabaseMs(machine.steadyMs)! + 2 * CLOCK_DIFFERENCE_MAX_MS < START + machine.steadyMs + wall
+        )
+          expect(fault).toBeDefined();
         machine.pass(passMs);
       }
       machine.wallAheadMs = 0;
       machine.databaseAheadMs = 0;
       expect(machine.pass(JUMP_ACCEPTED_MS_MAX + 60_000)).toBeUndefined();
-      expect(Math.abs(machine.guard.latestMs(machine.steadyMs) - START - machine.steadyMs)).toBeLessThanOrEqual(
-        2 * CLOCK_DIFFERENCE_MAX_MS,
-      );
+      expect(Math.abs(machine.guard.believedDatabaseMs(machine.steadyMs)! - START - machine.steadyMs)).toBeLessThan(100);
     }),
     { numRuns: 200 },
   );

@@ -61,6 +61,8 @@ export class ClockGuard {
   /** Whether the database has ever agreed with the believed difference. */
   #isConfirmed = false;
   #jump: Jump | undefined;
+  /** The database's clock minus the steady clock when it last agreed; undefined before it has. */
+  #databaseOffsetMs: number | undefined;
   /** How far the database's clock was ahead of ours when it was last read; 0 when it agreed. */
   #apartMs = 0;
   /** Since when there is no fault after there was one. */
@@ -98,13 +100,13 @@ export class ClockGuard {
     const apartMs = databaseMs > latestMs ? databaseMs - latestMs : Math.min(0, databaseMs - earliestMs);
     if (Math.abs(apartMs) > CLOCK_DIFFERENCE_MAX_MS) this.#disagree(apartMs);
     // An answer that took long refutes agreement but cannot show it.
-    else if (latestMs - earliestMs <= CLOCK_DIFFERENCE_MAX_MS) this.#agree(after);
+    else if (latestMs - earliestMs <= CLOCK_DIFFERENCE_MAX_MS) this.#agree(after, databaseMs - before.steadyMs);
     return this.#fault(after.steadyMs);
   }
 
-  /** The latest time of day that is possible by the steady clock: what has not expired by then has not expired. */
-  latestMs(steadyMs: number): number {
-    return this.#offsetMs + steadyMs + CLOCK_DIFFERENCE_MAX_MS;
+  /** The database's clock as it was last believed, carried on by the steady clock; undefined before it has agreed with ours. */
+  believedDatabaseMs(steadyMs: number): number | undefined {
+    return this.#databaseOffsetMs === undefined ? undefined : this.#databaseOffsetMs + steadyMs;
   }
 
   #disagree(apartMs: number): void {
@@ -112,16 +114,18 @@ export class ClockGuard {
     if (this.#jump !== undefined) this.#jump.agreedSinceMs = undefined;
   }
 
-  #agree({ steadyMs }: ClockReading): void {
+  #agree({ steadyMs }: ClockReading, databaseOffsetMs: number): void {
     if (this.#apartMs !== 0) this.#settlingSinceMs = steadyMs;
     this.#apartMs = 0;
     if (this.#jump === undefined) {
       this.#isConfirmed = true;
+      this.#databaseOffsetMs = databaseOffsetMs;
       return;
     }
     this.#jump.agreedSinceMs ??= steadyMs;
     if (steadyMs - this.#jump.agreedSinceMs < this.#acceptedAfterMs(this.#jump)) return;
     this.#offsetMs = this.#jump.offsetMs;
+    this.#databaseOffsetMs = databaseOffsetMs;
     this.#isConfirmed = true;
     this.#jump = undefined;
     this.#settlingSinceMs = undefined;

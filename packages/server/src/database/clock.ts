@@ -1,5 +1,5 @@
 import { uptime } from 'node:os';
-import { type ClockFault, ClockGuard, type ClockReading } from '@countersign/core/domain/clock-guard';
+import { CLOCK_DIFFERENCE_MAX_MS, type ClockFault, ClockGuard, type ClockReading } from '@countersign/core/domain/clock-guard';
 import type { Pool } from 'pg';
 import { ApiError } from '../api-error.ts';
 
@@ -59,11 +59,14 @@ export class Clock {
   }
 
   /**
-   * The latest time that is possible by what was believed before a jump, ISO 8601. A statement that ends what has expired compares with
-   * the earlier of this and the database's clock, so a clock that jumped forward ends nothing.
+   * The earliest and the latest time, ISO 8601, that the database's clock is believed to show now: for statements that ask what has
+   * expired (storage/expiry-clock.ts). During a fault both are the time believed before it. Nulls before the clocks first agreed.
    */
-  latest(): string {
-    return new Date(this.#guard.latestMs(this.#steady.now())).toISOString();
+  expiryBounds(): readonly [earliest: string | null, latest: string | null] {
+    const slackMs = this.fault() === undefined ? CLOCK_DIFFERENCE_MAX_MS : 0;
+    const believedMs = this.#guard.believedDatabaseMs(this.#steady.now());
+    if (believedMs === undefined) return [null, null];
+    return [new Date(believedMs - slackMs).toISOString(), new Date(believedMs + slackMs).toISOString()];
   }
 }
 

@@ -4,6 +4,7 @@ import type { KeyScope } from '@countersign/core/contract/scopes';
 import { parseIngestionKey, sentKey } from '@countersign/core/domain/ingestion-key';
 import type { Pool } from 'pg';
 import { ApiError, unavailable } from '../api-error.ts';
+import { clockOf } from '../database/clock.ts';
 import { isDatabaseAway } from '../database/pool.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import type { Principal } from '../ingest/endpoint.ts';
@@ -36,11 +37,12 @@ export class Authenticator {
     return { tenantId: record.tenantId, keyId: record.keyId, prefix: record.prefix, scopes: record.scopes };
   }
 
-  /** Last use, at most once a minute, beside the request and not before it: a failure here is nobody's. */
+  /** Last use, at most once a minute, beside the request and not before it: a failure here belongs to no request. */
   #noteUse({ tenantId, keyId }: KeyRecord): void {
     const now = performance.now();
     if (now - (this.#lastNoted.get(keyId) ?? -Infinity) < 60_000) return;
     if (this.#lastNoted.size >= 10_000) this.#lastNoted.clear();
+    if (clockOf(this.#pool).fault() !== undefined) return;
     this.#lastNoted.set(keyId, now);
     inTenantTransaction(this.#pool, tenantId, (tx) => touchKey(tx, keyId)).catch(() => this.#lastNoted.delete(keyId));
   }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/portal/route';
 import { ApiError } from '../api-error.ts';
+import { clockOf } from '../database/clock.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { findSession, findSessionInTenant, type LiveSession, touchSession } from '../storage/sessions.ts';
@@ -47,7 +48,8 @@ export async function whoAsks(
 function personOf(parts: PortalParts, session: LiveSession | undefined): SignedInPerson {
   if (session === undefined) throw new ApiError('not_signed_in');
   // Beside the request and not before it: a failure here is nobody's.
-  if (session.isUnnoted) touchSession(parts.pool, session.sessionId).catch(() => undefined);
+  if (session.isUnnoted && clockOf(parts.pool).fault() === undefined)
+    touchSession(parts.pool, session.sessionId).catch(() => undefined);
   const { personId: id, email, name, hasPassword, sessionId, expiresAt } = session;
   return { id, email, name, hasPassword, session: { id: sessionId, expiresAt } };
 }

@@ -1,6 +1,8 @@
 import type { KeyKind, KeyScope } from '@countersign/core/contract/scopes';
 import type { Pool } from 'pg';
+import { clockOf } from '../database/clock.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { expiryClock } from './expiry-clock.ts';
 import { instantText } from './instant-text.ts';
 
 /** What authentication needs to know of a key. */
@@ -24,9 +26,9 @@ export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise
   const { rows } = await pool.query<KeyRecord>({
     name: 'find_keys',
     text: `SELECT prefix, kind, tenant_id AS "tenantId", id AS "keyId", scopes, secret_sha256 AS "secretSha256",
-                  revoked_at IS NOT NULL OR coalesce(expires_at <= clock_timestamp(), false) AS dead
+                  revoked_at IS NOT NULL OR coalesce(expires_at <= ${expiryClock(2)}, false) AS dead
              FROM countersign.ingestion_keys WHERE prefix = ANY ($1::text[])`,
-    values: [prefixes],
+    values: [prefixes, ...clockOf(pool).expiryBounds()],
   });
   return rows;
 }

@@ -1,7 +1,9 @@
 import type { LinkPurpose } from '@countersign/core/portal/link-routes';
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
+import { clockOf } from '../database/clock.ts';
 import { type Statements, sql, type Transaction } from '../database/transaction.ts';
+import { expiryClock } from './expiry-clock.ts';
 import { instantText } from './instant-text.ts';
 
 /** What a one-time link is for, and for whom. */
@@ -25,13 +27,14 @@ export interface NewLinkRow extends LinkFor {
 }
 
 const INSERT_TEXT = `INSERT INTO countersign.one_time_links (token_sha256, id, purpose, tenant_id, person_id, email, role, made_by, expires_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + make_interval(secs => $9)) RETURNING ${instantText('expires_at')} AS "expiresAt"`;
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${expiryClock(10)} + make_interval(secs => $9)) RETURNING ${instantText('expires_at')} AS "expiresAt"`;
 const INSERT = sql<{ expiresAt: string }>('insert_link', INSERT_TEXT);
 
 /** Keeps a new link. Returns until when it can be used. */
 export const insertLink = async (tx: Statements, link: NewLinkRow): Promise<string> => {
   const { tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, seconds } = link;
-  return (await tx.run(INSERT, [tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, seconds]))[0]!.expiresAt;
+  const values = [tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, seconds, ...tx.clock.expiryBounds()];
+  return (await tx.run(INSERT, values))[0]!.expiresAt;
 };
 
 /** A link that can be used, as whoever holds it may know it. */
@@ -50,20 +53,20 @@ export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLin
              FROM countersign.one_time_links AS l
              LEFT JOIN countersign.tenants AS t ON t.id = l.tenant_id
              LEFT JOIN countersign.people AS p ON p.id = l.person_id
-            WHERE l.token_sha256 = $1 AND l.expires_at > clock_timestamp()`,
-    values: [tokenSha256],
+            WHERE l.token_sha256 = $1 AND l.expires_at > ${expiryClock(2)}`,
+    values: [tokenSha256, ...clockOf(pool).expiryBounds()],
   });
   return rows[0];
 }
 
 const USE = sql<{ id: string }>(
   'use_link',
-  `DELETE FROM countersign.one_time_links WHERE token_sha256 = $1 AND expires_at > clock_timestamp() RETURNING id`,
+  `DELETE FROM countersign.one_time_links WHERE token_sha256 = $1 AND expires_at > ${expiryClock(2)} RETURNING id`,
 );
 
 /** Uses a link up; false when it is gone. Of two at once one gets it: the other waits for the row, and finds it deleted. */
 export const useLink = async (tx: Statements, tokenSha256: Buffer): Promise<boolean> =>
-  (await tx.run(USE, [tokenSha256])).length === 1;
+  (await tx.run(USE, [tokenSha256, ...tx.clock.expiryBounds()])).length === 1;
 
 const VOID_SET_UP = sql(
   'void_set_up_links',
@@ -87,21 +90,22 @@ const LIST_INVITATIONS = sql<ListedInvitation>(
   'list_invitations',
   `SELECT id, email, role, made_by AS "madeBy", ${instantText('created_at')} AS "createdAt", ${instantText('expires_at')} AS "expiresAt"
      FROM countersign.one_time_links
-    WHERE tenant_id = $1 AND purpose = 'invitation' AND expires_at > clock_timestamp() ORDER BY one_time_links.created_at DESC, id`,
+    WHERE tenant_id = $1 AND purpose = 'invitation' AND expires_at > ${expiryClock(2)} ORDER BY one_time_links.created_at DESC, id`,
 );
 
 /** The tenant's invitations that wait, newest first. */
-export const listInvitations = (tx: Transaction): Promise<ListedInvitation[]> => tx.run(LIST_INVITATIONS, [tx.tenantId]);
+export const listInvitations = (tx: Transaction): Promise<ListedInvitation[]> =>
+  tx.run(LIST_INVITATIONS, [tx.tenantId, ...tx.clock.expiryBounds()]);
 
 const WITHDRAW = sql<{ id: string; role: Role }>(
   'withdraw_invitation',
   `DELETE FROM countersign.one_time_links
-    WHERE tenant_id = $1 AND id = $2 AND purpose = 'invitation' AND expires_at > clock_timestamp() RETURNING id, role`,
+    WHERE tenant_id = $1 AND id = $2 AND purpose = 'invitation' AND expires_at > ${expiryClock(3)} RETURNING id, role`,
 );
 
 /** Ends an invitation of the tenant and returns its role; undefined when there is none of this id that waits. */
 export const withdrawInvitation = async (tx: Transaction, id: string): Promise<Role | undefined> =>
-  (await tx.run(WITHDRAW, [tx.tenantId, id]))[0]?.role;
+  (await tx.run(WITHDRAW, [tx.tenantId, id, ...tx.clock.expiryBounds()]))[0]?.role;
 
 const VOID_INVITATIONS = sql(
   'void_invitations',
@@ -138,4 +142,4 @@ export const lockSetUp = (tx: Statements): Promise<unknown> => tx.run(LOCK_SET_U
 
 /** Forgets links that have expired. They were dead already. */
 export const deleteExpiredLinks = (pool: Pool): Promise<unknown> =>
-  pool.query('DELETE FROM countersign.one_time_links WHERE expires_at <= clock_timestamp()');
+  pool.query(`DELETE FROM countersign.one_time_links WHERE expires_at <= ${expiryClock(1)}`, [...clockOf(pool).expiryBounds()]);

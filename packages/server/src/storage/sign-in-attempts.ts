@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { clockOf } from '../database/clock.ts';
+import { expiryClock } from './expiry-clock.ts';
 
 /** What has been tried about one subject in the running window, this try counted. */
 export interface Attempts {
@@ -9,15 +11,16 @@ export interface Attempts {
 
 /** Counts one try against a subject and returns the count. In one statement: tries at once, on however many servers, are all counted. */
 export async function countAttempt(pool: Pool, subject: Buffer, windowSeconds: number): Promise<Attempts> {
-  const ended = `kept.window_began_at <= clock_timestamp() - make_interval(secs => $2)`;
+  const now = expiryClock(3);
+  const ended = `kept.window_began_at <= ${now} - make_interval(secs => $2)`;
   const { rows } = await pool.query<Attempts>({
     name: 'count_attempt',
-    text: `INSERT INTO countersign.sign_in_attempts AS kept (subject) VALUES ($1)
+    text: `INSERT INTO countersign.sign_in_attempts AS kept (subject, window_began_at) VALUES ($1, ${now})
                ON CONFLICT (subject) DO UPDATE SET
                   attempts = CASE WHEN ${ended} THEN 1 ELSE kept.attempts + 1 END,
-                  window_began_at = CASE WHEN ${ended} THEN clock_timestamp() ELSE kept.window_began_at END
-        RETURNING attempts, greatest(1, ceil($2 - extract(epoch FROM clock_timestamp() - window_began_at)))::int AS "secondsLeft"`,
-    values: [subject, windowSeconds],
+                  window_began_at = CASE WHEN ${ended} THEN ${now} ELSE kept.window_began_at END
+        RETURNING attempts, greatest(1, ceil($2 - extract(epoch FROM ${now} - window_began_at)))::int AS "secondsLeft"`,
+    values: [subject, windowSeconds, ...clockOf(pool).expiryBounds()],
   });
   return rows[0]!;
 }
@@ -33,4 +36,6 @@ export const takeBackAttempt = (pool: Pool, subjects: readonly Buffer[]): Promis
 
 /** Forgets tries whose window has long ended. */
 export const deletePastAttempts = (pool: Pool): Promise<unknown> =>
-  pool.query(`DELETE FROM countersign.sign_in_attempts WHERE window_began_at < clock_timestamp() - interval '1 day'`);
+  pool.query(`DELETE FROM countersign.sign_in_attempts WHERE window_began_at < ${expiryClock(1)} - interval '1 day'`, [
+    ...clockOf(pool).expiryBounds(),
+  ]);

@@ -1,6 +1,7 @@
 import type { KeyKind } from '@countersign/core/contract/scopes';
 import type { Key } from '@countersign/core/portal/key-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
+import { expiryClock } from '../expiry-clock.ts';
 import { instantText } from '../instant-text.ts';
 import { EVENT_HASH } from '../tree.ts';
 import { instantKey, lookUp } from './fragments.ts';
@@ -14,15 +15,16 @@ export interface KeyPlace {
 /** A key of the list with its place. */
 export type PlacedKey = Key & { place_at: string };
 
-const COLUMNS = `k.id, k.kind, k.prefix, k.name, k.scopes,
-  CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END AS state,
+/** Bounds of the expiry are the parameters from `first` on (expiry-clock.ts). */
+const columns = (first: number): string => `k.id, k.kind, k.prefix, k.name, k.scopes,
+  CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= ${expiryClock(first)} THEN 'expired' ELSE 'active' END AS state,
   ${instantText('k.created_at')} AS created_at, ${instantText('k.rotated_at')} AS rotated_at, ${instantText('k.expires_at')} AS expires_at,
   ${instantText('k.revoked_at')} AS revoked_at, ${instantText('u.last_used_at')} AS last_used_at, ${instantKey('k.created_at')} AS place_at`;
 const LAST_USE = lookUp('key_last_use', 'u', 'key_id', 'k.id');
 
 const LIST = sql<PlacedKey>(
   'portal_list_keys',
-  `SELECT ${COLUMNS} FROM (
+  `SELECT ${columns(6)} FROM (
      SELECT * FROM countersign.ingestion_keys AS k
       WHERE k.tenant_id = $1 AND (k.created_at, k.prefix) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::text, '')) AND ($4::text IS NULL OR k.kind = $4)
       ORDER BY k.created_at DESC, k.prefix DESC LIMIT $5) AS k ${LAST_USE} ORDER BY k.created_at DESC, k.prefix DESC`,
@@ -34,16 +36,17 @@ export const listKeysPage = (
   kind: KeyKind | null,
   after: KeyPlace | null,
   limit: number,
-): Promise<PlacedKey[]> => tx.run(LIST, [tx.tenantId, after?.at ?? null, after?.prefix ?? null, kind, limit]);
+): Promise<PlacedKey[]> =>
+  tx.run(LIST, [tx.tenantId, after?.at ?? null, after?.prefix ?? null, kind, limit, ...tx.clock.expiryBounds()]);
 
 const FIND = sql<PlacedKey>(
   'portal_find_key',
-  `SELECT ${COLUMNS} FROM countersign.ingestion_keys AS k ${LAST_USE} WHERE k.tenant_id = $1 AND k.prefix = $2`,
+  `SELECT ${columns(3)} FROM countersign.ingestion_keys AS k ${LAST_USE} WHERE k.tenant_id = $1 AND k.prefix = $2`,
 );
 
 /** The key of a prefix; undefined when the tenant has none. */
 export const findListedKey = async (tx: Transaction, prefix: string): Promise<PlacedKey | undefined> =>
-  (await tx.run(FIND, [tx.tenantId, prefix]))[0];
+  (await tx.run(FIND, [tx.tenantId, prefix, ...tx.clock.expiryBounds()]))[0];
 
 const EVENTS = sql<{ seq: number; event_hash: string; document: string }>(
   'portal_list_key_events',
