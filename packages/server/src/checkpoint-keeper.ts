@@ -12,7 +12,7 @@ import type { StoredCheckpoint } from './storage/tree.ts';
 const LOGS: readonly LogName[] = ['audit', 'decisions', 'keys'];
 const ROUND_MS_MAX = 10_000;
 
-/** Makes checkpoints: those that are asked for, and one a while for each log that grew. */
+/** Makes checkpoints: those that are asked for, and one a while for each log that grew. While the clocks are unsafe no new one is made. */
 export interface CheckpointKeeper {
   /** The log's newest checkpoint if it covers this many rows, and else one over every row there is. */
   over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
@@ -25,13 +25,14 @@ export interface CheckpointKeeper {
  * @param sink where each one goes besides the database.
  */
 export function keepCheckpoints(
-  { ledgerPool, signer }: OpenDatabase,
+  { ledgerPool, signer, clock }: OpenDatabase,
   { everySeconds, sink, log: logger }: { everySeconds: number | undefined; sink: CheckpointSink | undefined; log: Logger },
 ): CheckpointKeeper {
   const make = (tenantId: string, demand: CheckpointDemand): Promise<StoredCheckpoint> =>
     inTenantTransaction(ledgerPool, tenantId, (tx) => checkpointOf(tx, signer.keys, demand));
   const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, sink, logger);
   const round = async (seconds: number) => {
+    if (clock.fault() !== undefined) return;
     for (const { id } of await listTenants(ledgerPool)) {
       for (const log of LOGS) {
         if (!(await hasRows(id, log))) continue;

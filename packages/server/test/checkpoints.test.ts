@@ -109,6 +109,20 @@ describe('a checkpoint is made by the server', () => {
     await server.stop();
   });
 
+  test('also when a wrong clock gave the last one a time in the future', async () => {
+    const server = await testServer({ checkpointSeconds: 1 });
+    const { append, sizes, tamper } = world(server);
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    await append(key, 1);
+    await until('the row has a checkpoint', async () => (await sizes(tenantId)).length === 1);
+    const ahead = `UPDATE countersign.checkpoints SET signed_at = clock_timestamp() + interval '20 years' WHERE $T`;
+    await tamper('checkpoints', ahead, tenantId);
+    await append(key, 1);
+    await until('the next row has one too', async () => (await sizes(tenantId)).includes(2));
+    await server.stop();
+  });
+
   test('and by none that is not to make any', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
     const { append, sizes } = world(server);

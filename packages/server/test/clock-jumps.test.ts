@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { revokeKey } from '../src/workspace/ingestion-keys.ts';
+import { mintKey, revokeKey } from '../src/workspace/ingestion-keys.ts';
 import { openIncident } from '../src/workspace/open-incident.ts';
 import { databaseWithShiftedClock, type ShiftedDatabase } from './bed/shifted-clock.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { environmentOf, runCommand } from './fixtures/run-command.ts';
 
 const EVALUATION = { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 'passing' };
 const INCIDENT = { agent: 'bot', severity: 'high', description: 'wrong answers', recertify: true } as const;
@@ -70,6 +71,31 @@ describe("the database's clock", () => {
   );
 });
 
+test('while the clocks are wrong, no checkpoint is signed, and those that were signed are still read', async () => {
+  const database = await databaseWithShiftedClock();
+  const server = await testServer({ database, checkpointSeconds: undefined });
+  const tenantId = await server.workspace();
+  const [key, token] = [
+    await server.key(tenantId),
+    await mintKey(server.open.pool, tenantId, { name: 'reader', scopes: ['read'], expiresAt: null }, 'operator'),
+  ];
+  const read = async (path: string) => {
+    const response = await fetch(`${server.url}/api/ledger/audit/${path}`, { headers: { authorization: `Bearer ${token}` } });
+    const text = await response.text();
+    return response.status === 200 ? 200 : [response.status, (JSON.parse(text) as { error: string }).error];
+  };
+  await server.post(paths.audit, key, ENTRY);
+  expect([await read('checkpoint'), await read('inclusion/1')]).toEqual([200, 200]);
+  await server.post(paths.audit, key, ENTRY);
+  await database.shiftClock('20 years');
+  await vi.waitUntil(() => server.open.clock.fault() !== undefined, { timeout: 20_000 });
+  expect([await read('checkpoint'), await read('inclusion/2')]).toEqual([
+    [503, 'clock_unsafe'],
+    [503, 'clock_unsafe'],
+  ]);
+  expect([await read('inclusion/1'), await read('entries')]).toEqual([200, 200]);
+});
+
 describe('a log whose last moment is ahead of the clock', () => {
   const ahead = async (server: TestServer, tenantId: string, log: string, by: string) =>
     server.database.sql(
@@ -91,6 +117,29 @@ describe('a log whose last moment is ahead of the clock', () => {
       [tenantId],
     );
     expect(row!.future).toBe(false);
+  });
+
+  test('by more: the command that the answer names lets the workspace go on', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    expect((await server.post(paths.evaluations, key, EVALUATION)).status).toBe(200);
+    for (const log of ['audit', 'decisions', 'keys']) await ahead(server, tenantId, log, '20 years');
+    const check = () => server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+    const { status, body } = await check();
+    expect([status, body.error]).toEqual([503, 'clock_unsafe']);
+    const [, command] = /`countersign-server ([a-z -]+)`/.exec(body.issues[0].message)!;
+    const run = (...args: string[]) =>
+      runCommand(environmentOf(server), ...command!.split(' '), '--workspace', tenantId, ...args);
+    expect((await run()).status).toBe(0);
+    expect((await check()).status).toBe(503);
+    expect(await run('--yes')).toMatchObject({ status: 0, out: expect.stringContaining('decisions: behind row 0') });
+    const { status: after, body: decision } = await check();
+    expect([after, decision.allowed]).toEqual([200, true]);
+    expect(Math.abs(Date.parse(decision.timestamp) - Date.now())).toBeLessThan(60_000);
+    expect((await server.post(paths.audit, key, ENTRY)).status).toBe(200);
+    await expect(revokeKey(server.open.pool, tenantId, key.slice(8, 20), 'operator')).resolves.toBeUndefined();
+    for (const log of ['audit', 'decisions', 'keys'])
+      expect((await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', tenantId, '--log', log)).status).toBe(0);
   });
 
   test.for(['audit', 'decisions'])(

@@ -17,6 +17,8 @@ export interface LedgerReading {
   description: string;
   /** Whether a read token is asked for. */
   token: boolean;
+  /** Whether it may sign a new checkpoint, which needs clocks that can be relied on. */
+  signs?: true;
   parameters: readonly ReadParameter[];
   /** Media type of the answer. */
   type: 'application/x-ndjson' | 'text/plain' | 'application/json';
@@ -63,6 +65,7 @@ const checkpointOf = (log: Log): LedgerReading => ({
   description:
     'A signed note (C2SP tlog-checkpoint), made now when rows came since the last one. Keep it: it shows later that nothing before it was rewritten.',
   token: true,
+  signs: true,
   parameters: [],
   type: 'text/plain',
 });
@@ -70,6 +73,7 @@ const inclusionOf = (log: Log): LedgerReading => ({
   summary: `Proof that a row is in the ${LOGS[log]}`,
   description: 'A C2SP tlog-proof: the path of hashes from the row to the root of a checkpoint, and that checkpoint.',
   token: true,
+  signs: true,
   parameters: [SEQ],
   type: 'text/plain',
 });
@@ -77,6 +81,7 @@ const consistencyOf = (log: Log): LedgerReading => ({
   summary: `Proof that the ${LOGS[log]} only grew`,
   description: 'The hashes by which the tree of `first` rows is a prefix of that of `second` rows (RFC 6962, section 2.1.2).',
   token: true,
+  signs: true,
   parameters: [
     sizeAt('first', true, 'The size of the tree that you know.'),
     sizeAt('second', false, 'The size to compare with; the latest when left out.'),

@@ -19,6 +19,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'internal_error',
   'log_rewritten',
   'unavailable',
+  'clock_unsafe',
 ];
 
 /** The read access as paths of the OpenAPI document. @param errorResponses makes the responses of error codes. */
@@ -32,9 +33,11 @@ export function readingPaths(errorResponses: (codes: readonly ErrorCode[]) => No
 }
 
 function readingNode(path: string, reading: LedgerReading, errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
-  const { summary, description, token, parameters, type } = reading;
+  const { summary, description, token, signs = false, parameters, type } = reading;
   const codes = ANSWERED.filter(
-    (code) => token || !(code === 'log_rewritten' || [401, 404, 422, 429].includes(ERRORS[code].status)),
+    (code) =>
+      (signs || code !== 'clock_unsafe') &&
+      (token || !(code === 'log_rewritten' || [401, 404, 422, 429].includes(ERRORS[code].status))),
   );
   return {
     operationId: operationId(path),

@@ -19,7 +19,7 @@ export interface CheckpointDemand {
 /**
  * The log's checkpoint: the last one if it covers every row (or is young enough), a new one otherwise.
  * Before signing, the tree is held against the stored rows and against the last checkpoint: nothing is signed that is not what was
- * appended, or that contradicts what was signed before.
+ * appended, or that contradicts what was signed before. Throws ClockUnsafeError where a new one would get a wrong time.
  */
 export async function checkpointOf(
   tx: Transaction,
@@ -29,8 +29,9 @@ export async function checkpointOf(
   const { log, youngerThanSeconds = 0, rows = Infinity } = demand;
   const [read, latest] = await Promise.all([readHead(tx, log), findLatestCheckpoint(tx, log)]);
   if (read === undefined) throw new Error(`tenant ${tx.tenantId} has no head of the log ${log}`);
-  if (latest !== undefined && (latest.size >= Math.min(read.seq, rows) || latest.ageSeconds < youngerThanSeconds))
+  if (latest !== undefined && (latest.size >= Math.min(read.seq, rows) || isYounger(latest, youngerThanSeconds)))
     return signedByAll(latest, signers);
+  tx.clock.requireSafe();
   const head = read.tree.size === read.seq ? read : (await lockLogs(tx, [log]))[log];
   const root = openFrontier(head.tree).root();
   const [rootOfRows, rootBefore] = await Promise.all([
@@ -48,6 +49,9 @@ export async function checkpointOf(
   const kept = await findLatestCheckpoint(tx, log);
   return signedByAll(kept!, signers);
 }
+
+/** A time in the future, which a wrong clock wrote, says nothing about the age: it must not end the checkpoints until then. */
+const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean => ageSeconds >= 0 && ageSeconds < seconds;
 
 /**
  * A checkpoint is stored as it was signed first. A key that came later signs it too whenever it is given out: who has only that one must be
