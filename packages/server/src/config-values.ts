@@ -76,6 +76,16 @@ export function hostNames(given: string | undefined, name: string): string[] {
   return names.filter((each) => each !== '');
 }
 
+/** A bearer token (RFC 6750). The value is not repeated in the message. */
+export function bearerToken(given: string | undefined, name: string): string {
+  if (given === undefined || !/^[\w.~+/-]{16,}=*$/.test(given))
+    throw wrong(
+      name,
+      'must have at least 16 characters, each a letter, a digit or one of . _ ~ + / -, such as `openssl rand -hex 32` makes',
+    );
+  return given;
+}
+
 /** A URL of PostgreSQL. */
 export function databaseUrl(given: string | undefined, name: string): string | undefined {
   // The value is not repeated in the message: it may hold a password.

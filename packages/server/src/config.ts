@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import {
+  bearerToken,
   blankIsUnset,
   checkedTls,
   databaseUrl,
@@ -43,6 +44,10 @@ export interface Config {
   connectionsPerAddressMax: number | undefined;
   /** Time after which a connection is ended whose peer reads nothing of its response. */
   sendTimeoutSeconds: number;
+  /** Where /metrics is served: undefined for the port of everything else, otherwise a port of its own on loopback. */
+  metricsPort: number | undefined;
+  /** What /metrics asks for, wherever it is served. */
+  metricsToken: string | undefined;
   /** Requests per minute and key; undefined for no limit. */
   rateLimitPerMinute: number | undefined;
   logLevel: string;
@@ -168,6 +173,18 @@ export const VARIABLES = {
     'A connection is ended whose peer reads nothing of its response for so long.',
     whole(1, 3600),
   ),
+  metricsPort: variable(
+    'COUNTERSIGN_METRICS_PORT',
+    undefined,
+    'Port on 127.0.0.1 that serves /metrics instead of the one above; 0 takes a free one.',
+    optionally(whole(0, 65_535)),
+  ),
+  metricsToken: variable(
+    'COUNTERSIGN_METRICS_TOKEN',
+    undefined,
+    'Bearer token that /metrics asks for, at least 16 characters. Beyond loopback or behind a proxy, /metrics is 404 without a token or a port of its own. Or its file: COUNTERSIGN_METRICS_TOKEN_FILE.',
+    optionally(bearerToken),
+  ),
   rateLimitPerMinute: variable(
     'COUNTERSIGN_RATE_LIMIT_PER_MINUTE',
     undefined,
@@ -241,7 +258,7 @@ export const VARIABLES = {
 const CLIENT_NAMES = ['URL', 'API_KEY', 'VERIFY_KEY', 'VERIFY_KEY_FILE', 'PORTAL_URL'].map((name) => `COUNTERSIGN_${name}`);
 
 /** Those that are given by value or by a file. */
-const SECRETS = [VARIABLES.masterSecret, VARIABLES.signingKey, VARIABLES.previousSigningKey];
+const SECRETS = [VARIABLES.metricsToken, VARIABLES.masterSecret, VARIABLES.signingKey, VARIABLES.previousSigningKey];
 
 const KNOWN_NAMES: ReadonlySet<string> = new Set([
   ...Object.values(VARIABLES).map(({ name }) => name),
@@ -277,6 +294,11 @@ export function readConfig(environment: Environment = process.env): Config {
     connectionsMax: get(VARIABLES.connectionsMax),
     connectionsPerAddressMax: get(VARIABLES.connectionsPerAddressMax),
     sendTimeoutSeconds: get(VARIABLES.sendTimeoutSeconds),
+    metricsPort: get(VARIABLES.metricsPort),
+    metricsToken: VARIABLES.metricsToken.read(
+      valueOrFile(environment, VARIABLES.metricsToken.name)?.trim(),
+      VARIABLES.metricsToken.name,
+    ),
     rateLimitPerMinute: get(VARIABLES.rateLimitPerMinute),
     logLevel: get(VARIABLES.logLevel),
     tls,
@@ -295,6 +317,9 @@ export function readConfig(environment: Environment = process.env): Config {
       'COUNTERSIGN_HOST',
       `is ${config.host}: beyond loopback, set COUNTERSIGN_TLS_CERT_FILE and COUNTERSIGN_TLS_KEY_FILE, or COUNTERSIGN_BEHIND_PROXY=true`,
     );
+  }
+  if (config.metricsPort === config.port && config.port !== 0) {
+    throw wrong('COUNTERSIGN_METRICS_PORT', 'must differ from COUNTERSIGN_PORT; leave it unset to serve /metrics there');
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
     // A body for which there is never room would be answered 503 for ever.

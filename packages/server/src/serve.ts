@@ -10,14 +10,17 @@ import { Admission } from './database/admission.ts';
 import { describeFault } from './database/clock.ts';
 import { defaultFloor, FreeSpace, spaceOf } from './database/free-space.ts';
 import { keepHouse } from './housekeeping.ts';
-import { buildApp, httpServer } from './http/app.ts';
+import { buildApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
+import { httpServer } from './http/bare-app.ts';
 import { type ConnectionLimits, Connections } from './http/connections.ts';
 import { Metrics } from './http/metrics.ts';
+import { metricsAccess } from './http/metrics-endpoint.ts';
 import { Outgoing } from './http/outgoing.ts';
 import type { PublicApi } from './http/public-api.ts';
 import { RateLimit } from './http/rate-limit.ts';
 import { checkAddress, listenFailure } from './listening.ts';
+import { type MetricsListener, metricsAddress, openMetricsListener } from './metrics-listener.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { openHouse } from './open-house.ts';
 import { openPortal } from './open-portal.ts';
@@ -55,6 +58,7 @@ export async function serve(config: Config): Promise<number> {
   for (const variable of config.unknownVariables) log.warn({ variable }, 'no such variable; --help names those there are');
   if (config.checkpointDir !== undefined) requireSinkFolder(config.checkpointDir);
   await checkAddress(config);
+  if (config.metricsPort !== undefined) await checkAddress(metricsAddress(config.metricsPort));
   const database = await openDatabase(config, (line) => log.info(line), 'set-up');
   try {
     if (config.databaseUrl !== undefined && (await isBoundByNothing(database.pool))) log.warn(SUPERUSER);
@@ -68,7 +72,7 @@ export async function serve(config: Config): Promise<number> {
       const workspace = workspaceArgument(await listTenants(database.ledgerPool));
       const { port } = running.address;
       process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace }));
-      log.info({ ...running.address, data: database.where }, 'ready');
+      log.info({ ...running.address, metricsPort: running.metricsPort, data: database.where }, 'ready');
       await stop;
       log.info('stopping');
       endAtTheLatest(log);
@@ -121,6 +125,8 @@ function stopSignal(): Promise<void> {
 /** A server that is listening. */
 export interface Running {
   address: { host: string; port: number };
+  /** Where /metrics has a port of its own. */
+  metricsPort: number | undefined;
   /** Stops accepting, waits for the requests under way, and closes the connections. */
   close(): Promise<void>;
 }
@@ -178,6 +184,7 @@ export async function start(
     connections,
     ledger: { reader, outgoing, authenticator: api.authenticator, rateLimit: api.rateLimit },
     metrics,
+    metricsAccess: metricsAccess({ port: config.metricsPort, token: config.metricsToken, isPublic: isPublic(config) }),
     log,
     tls: config.tls,
     hosts: { names: allowedHosts(config), behindProxy: config.behindProxy },
@@ -188,23 +195,27 @@ export async function start(
   const housekeeping = keepHouse(database, log);
   const clockWatch = watchClock(database, log);
   await space?.start();
-  try {
-    await app.listen({ host: config.host, port: config.port });
-  } catch (error) {
+  const stopWatching = () => {
     space?.stop();
     housekeeping.stop();
     clockWatch.stop();
     checkpoints.stop();
+  };
+  let metricsListener: MetricsListener | undefined;
+  try {
+    metricsListener = await openMetricsListener(config, metrics, log);
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    stopWatching();
+    await metricsListener?.close();
     throw listenFailure(error, config);
   }
   const { port } = httpServer(app).address() as AddressInfo;
   return {
     address: { host: config.host, port },
+    metricsPort: metricsListener?.port,
     close: async () => {
-      space?.stop();
-      housekeeping.stop();
-      clockWatch.stop();
-      checkpoints.stop();
+      stopWatching();
       const server = httpServer(app);
       const closed = app.close();
       // Those that are answered from now on would stay open for as long as their client likes.
@@ -213,6 +224,7 @@ export async function start(
       clearInterval(closingIdle);
       server.closeAllConnections();
       await closed;
+      await metricsListener?.close();
     },
   };
 }
@@ -235,6 +247,9 @@ function watchedSpace(config: Config, { embeddedIn }: OpenDatabase, log: Logger)
     },
   });
 }
+
+/** Whether others than this machine reach the listener. */
+const isPublic = ({ host, behindProxy }: Config): boolean => behindProxy || !isLoopback(host);
 
 /** Connections from one address, where no bound is configured. */
 const PER_ADDRESS_MAX = 1024;

@@ -28,6 +28,6 @@ test.each([
     const response = await fetch(`${server.url}/metrics`, { headers: { connection: 'close' } });
     return response.status === 200 ? await response.text() : '';
   };
-  await expect.poll(metrics).toMatch(/^countersign_connections_refused [1-9]/m);
+  await expect.poll(metrics).toMatch(/^countersign_connections_refused_total [1-9]/m);
   for (const socket of open) socket.destroy();
 });

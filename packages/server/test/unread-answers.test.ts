@@ -60,7 +60,7 @@ describe('peers that ask and never read', () => {
       expect(residentBytes(server.pid) - before).toBeLessThan(700 * MIB);
       await sleep(100);
     }
-    await expect.poll(() => metric('countersign_connections_stalled'), { timeout: 40_000 }).toBeGreaterThan(5);
+    await expect.poll(() => metric('countersign_connections_stalled_total'), { timeout: 40_000 }).toBeGreaterThan(5);
     await expect.poll(() => metric('countersign_answering_bytes'), { timeout: 40_000 }).toBe(0);
     const whole = await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${token}` } });
     expect((await whole.text()).split('\n').length).toBeGreaterThan(30);

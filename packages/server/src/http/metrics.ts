@@ -69,14 +69,10 @@ export class Metrics {
     );
     const { connections } = sources;
     this.#gauge('countersign_connections', 'Open connections.', () => connections.open);
-    this.#gauge(
-      'countersign_connections_refused',
-      'Connections refused since the start, beyond the bounds.',
-      () => connections.refused,
-    );
-    this.#gauge(
-      'countersign_connections_stalled',
-      'Connections ended since the start because their peer read nothing.',
+    this.#counter('countersign_connections_refused_total', 'Connections refused, beyond the bounds.', () => connections.refused);
+    this.#counter(
+      'countersign_connections_stalled_total',
+      'Connections ended because their peer read nothing of its response.',
       () => connections.stalled,
     );
   }
@@ -88,6 +84,19 @@ export class Metrics {
     this.#gauge('countersign_disk_refusing', 'Whether new records are refused for want of space: 0 or 1.', () =>
       Number(space.isLow),
     );
+  }
+
+  /** A counter whose total is kept elsewhere. */
+  #counter(name: string, help: string, read: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
   }
 
   #gauge(name: string, help: string, read: () => number): void {

@@ -1,0 +1,59 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { ApiError } from '../api-error.ts';
+import { bareApp } from './bare-app.ts';
+import { Connections } from './connections.ts';
+import type { Metrics } from './metrics.ts';
+import { refuseOtherMethods } from './other-methods.ts';
+import { hostCheck } from './request-host.ts';
+
+/** Who may read /metrics on a listener: nobody, so that it is 404; anybody; or those who send the token. */
+export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
+
+/** Who may read /metrics on the listener of everything else. A listener that others reach does not serve it unless configured. */
+export function metricsAccess(given: { port: number | undefined; token: string | undefined; isPublic: boolean }): MetricsAccess {
+  if (given.port !== undefined) return 'absent';
+  if (given.token !== undefined) return { token: given.token };
+  return given.isPublic ? 'absent' : 'open';
+}
+
+/** Registers /metrics for those who may read it. */
+export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: MetricsAccess): void {
+  if (access === 'absent') {
+    app.all('/metrics', async () => {
+      throw new ApiError('not_found');
+    });
+    return;
+  }
+  const mayRead = access === 'open' ? () => true : tokenCheck(access.token);
+  // Scrapers know a process by its address. A token cannot be sent by a page that had its own name resolve here.
+  app.get('/metrics', { exposeHeadRoute: true, config: { anyHost: access !== 'open' } }, async ({ headers }, reply) => {
+    if (!mayRead(headers.authorization)) throw new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
+    return reply.header('content-type', metrics.registry.contentType).send(await metrics.rendered());
+  });
+  refuseOtherMethods(app, ['/metrics'], ['GET', 'HEAD']);
+}
+
+/** Connections to the listener of its own: a few scrapers, with time to read. */
+const LISTENER_LIMITS = { connectionsMax: 64, perAddressMax: undefined, sendTimeoutMs: 30_000 };
+
+/** The application that serves /metrics and nothing else. Its connections are not counted with those of the service. */
+export function buildMetricsApp(metrics: Metrics, token: string | undefined, log: FastifyBaseLogger): FastifyInstance {
+  const app = bareApp({
+    connections: new Connections(LISTENER_LIMITS),
+    log,
+    tls: undefined,
+    checkRequest: hostCheck({ names: [], behindProxy: false }),
+  });
+  registerMetrics(app, metrics, token === undefined ? 'open' : { token });
+  return app;
+}
+
+/** Compares hashes, so that neither the time nor an error tells anything about the token. */
+function tokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const wanted = hash('sha256', token, 'buffer');
+  return (authorization) => {
+    const sent = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
+    return timingSafeEqual(hash('sha256', sent, 'buffer'), wanted);
+  };
+}

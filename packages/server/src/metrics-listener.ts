@@ -1,0 +1,39 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Config } from './config.ts';
+import { httpServer } from './http/bare-app.ts';
+import type { Metrics } from './http/metrics.ts';
+import { buildMetricsApp } from './http/metrics-endpoint.ts';
+import { listenFailure } from './listening.ts';
+
+/** A listener that serves /metrics and nothing else. */
+export interface MetricsListener {
+  port: number;
+  close(): Promise<void>;
+}
+
+/** Where /metrics is served with a port of its own: on loopback, as it speaks no TLS. */
+export const metricsAddress = (port: number) => ({ host: '127.0.0.1', port, variable: 'COUNTERSIGN_METRICS_PORT' });
+
+/** Serves /metrics on its own port, where one is configured. */
+export async function openMetricsListener(
+  { metricsPort, metricsToken }: Pick<Config, 'metricsPort' | 'metricsToken'>,
+  metrics: Metrics,
+  log: FastifyBaseLogger,
+): Promise<MetricsListener | undefined> {
+  if (metricsPort === undefined) return undefined;
+  const app = buildMetricsApp(metrics, metricsToken, log);
+  const { host, port, variable } = metricsAddress(metricsPort);
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    throw listenFailure(error, { host, port, variable });
+  }
+  return {
+    port: (httpServer(app).address() as AddressInfo).port,
+    close: async () => {
+      httpServer(app).closeAllConnections();
+      await app.close();
+    },
+  };
+}
