@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { httpServer } from '../src/http/app.ts';
+import { httpServer } from '../src/http/bare-app.ts';
 import { REQUESTS_IN_WORK_MAX } from '../src/http/paced-input.ts';
 import { httpText } from './bad-input/raw-socket.ts';
 import { person } from './bed/portal-browser.ts';
