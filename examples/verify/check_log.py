@@ -60,14 +60,17 @@ def _check(asked, log, verify, said_of):
         return Verdict(BROKEN, f'broken at {where}: {broken}', facts)
     root = note.to_base64(comparison.tree.root())
     line, facts = said_of(read)
-    facts = {'entries': read.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True)}
+    # Only the audit ledger says where the times of another log may step back.
+    times_checked = log == 'audit' or asked.audit is not None
+    facts = {'entries': read.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True), 'times_checked': times_checked}
     problems = comparison.problems(log, tenant_id or getattr(read, 'tenant_id', None))
     if problems:
         facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
         rest = f' (and {count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''
         message = '; '.join(message for _, message in problems[:3])
         return Verdict(BROKEN, f'broken: every line is whole, but {message}{rest}', facts)
-    return Verdict(WHOLE, f'whole: {line}{_said_of_kept(heads, root, read.entries)}', facts)
+    unchecked = '' if times_checked else '; times were not checked: give --audit'
+    return Verdict(WHOLE, f'whole: {line}{_said_of_kept(heads, root, read.entries)}{unchecked}', facts)
 
 
 def _said_of_ledger(chain):

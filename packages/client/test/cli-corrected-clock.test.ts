@@ -168,8 +168,30 @@ describe('after a clock was ahead while the server was started', () => {
     await exported('acme');
     for (const log of LOGS)
       for (const { status, out, err } of await verified('acme', log))
-        expect({ log, status, out, err }).toEqual({ log, status: 0, out: expect.stringMatching(/^whole/), err: '' });
+        expect({ log, status, out, err }).toEqual({
+          log,
+          status: 0,
+          out: expect.stringMatching(/^whole((?!not checked).)*\n$/),
+          err: '',
+        });
   });
+
+  test.each(['decisions', 'keys'] as const)(
+    'without the audit ledger, every verifier says of the export of %s that times were not checked',
+    { timeout: 120_000 },
+    async (log) => {
+      const file = at(`acme-${log}`);
+      const runs = [
+        await operate('ledger', 'verify', '--file', file, '--log', log),
+        await countersign(['verify', 'ledger', file, '--log', log]),
+        await run('python3', ['examples/verify/verify.py', log, file]),
+      ];
+      for (const { status, out } of runs)
+        expect([status, out]).toEqual([0, expect.stringMatching(/^whole: .*; times were not checked: give --audit\n$/)]);
+      const json = await operate('ledger', 'verify', '--file', file, '--log', log, '--json');
+      expect(JSON.parse(json.out)).toMatchObject({ result: 'ok', times_checked: false });
+    },
+  );
 
   test.each(LOGS)('every verifier finds a step back in %s that no entry allows', { timeout: 120_000 }, async (log) => {
     await exported(`only-${log}`);

@@ -61,6 +61,19 @@ describe('after a clock was 20 years ahead once', () => {
     expect(await check(agent)).toMatchObject({ allowed: true });
   });
 
+  test('an evaluation that came after an incident and has a time in the future closes nothing', async () => {
+    const agent = newAgent();
+    await evaluate(agent);
+    await incident(agent);
+    await evaluate(agent);
+    await evaluatedAt(server, agent, IN_TWENTY_YEARS);
+    await expect(close(agent)).rejects.toThrow(/time in the future.*record a passing evaluation now, then close/);
+    expect(await check(agent)).toMatchObject({ allowed: false });
+    await evaluate(agent);
+    await close(agent);
+    expect(await check(agent)).toMatchObject({ allowed: true });
+  });
+
   test('an approval that a decision has used is known to be used', async () => {
     const agent = newAgent();
     const evaluationId = await evaluate(agent);

@@ -16,6 +16,8 @@ import { setRiskLevel } from '../src/workspace/agent-risk.ts';
 import { correctClock } from '../src/workspace/correct-clock.ts';
 import { decideEvaluation } from '../src/workspace/decide-evaluation.ts';
 import { evaluatedAt } from './bed/backdate.ts';
+import { portalClient } from './bed/portal-client.ts';
+import { databaseWithShiftedClock } from './bed/shifted-clock.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -155,6 +157,52 @@ describe('ledger correct-clock', () => {
     await approve();
     expect(await check()).toMatchObject({ allowed: true });
   });
+});
+
+describe('ledger correct-clock and approvals', () => {
+  test('an approval with a time in the future waits in the queue again, and no other does', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const approved = async (agent: string): Promise<string> => {
+      const { body } = await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95 });
+      await setRiskLevel(server.open.pool, tenantId, { agent, level: 'high' }, 'operator');
+      const decision = { evaluationId: body.id, status: 'approved', rationale: 'seen' } as const;
+      await decideEvaluation(server.open.pool, tenantId, decision, 'operator');
+      return body.id;
+    };
+    await approved('right');
+    const ahead = await approved('ahead');
+    await server.database.sql(
+      `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
+      [ahead],
+    );
+    await jump(tenantId);
+    const viewer = await portalClient(server, tenantId, 'viewer');
+    const queue = async () => (await viewer.get('approvals.list')).items.map(({ evaluation }) => evaluation.id);
+    expect(await correctClock(server.open.pool, tenantId, { write: false })).toMatchObject({ reopenedApprovals: 1 });
+    expect(await queue()).toEqual([]);
+    const { standing } = await viewer.get('approvals.read', { params: { evaluation: ahead } });
+    expect(standing).toMatchObject({ promotable: false, message: expect.stringMatching(/time in the future.*approve it again/) });
+    expect(await correctClock(server.open.pool, tenantId, { write: true })).toMatchObject({ reopenedApprovals: 1 });
+    expect(await queue()).toEqual([ahead]);
+    const { items } = await viewer.get('ledger.list', { query: { action: 'clock.corrected' } });
+    expect(items).toHaveLength(1);
+    expect(JSON.parse((await linesOf(tenantId, 'audit')).trim().split('\n').at(-1)!).metadata.reopened_approvals).toBe(1);
+  });
+});
+
+test('ledger correct-clock is refused while the clocks disagree, and writes nothing', async () => {
+  const database = await databaseWithShiftedClock();
+  const shifted = await testServer({ database });
+  const tenantId = await shifted.workspace();
+  const rows = () =>
+    database.sql('SELECT log, seq, last_recorded_at FROM countersign.log_heads WHERE tenant_id = $1 ORDER BY log', [tenantId]);
+  const before = await rows();
+  for (const by of ['-1 hour', '20 years']) {
+    await database.shiftClock(by);
+    await expect(correctClock(shifted.open.pool, tenantId, { write: true })).rejects.toMatchObject({ code: 'clock_unsafe' });
+  }
+  expect(await rows()).toEqual(before);
 });
 
 describe('an export whose times step back is broken', () => {

@@ -88,9 +88,11 @@ function asKept(heads: number): string {
   return `, as ${heads === 1 ? 'the kept head says' : `all ${heads} kept heads say`}`;
 }
 
+const UNCHECKED = '; times were not checked: give --audit';
+
 function sentenceOf(verdict: LedgerVerdict): string {
   if (verdict.ok)
-    return `whole: ${verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`}${verdict.head === null ? '' : `, head ${verdict.head}`}${asKept(verdict.headsMet)}`;
+    return `whole: ${verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`}${verdict.head === null ? '' : `, head ${verdict.head}`}${asKept(verdict.headsMet)}${verdict.timesChecked ? '' : UNCHECKED}`;
   const where = verdict.seq === undefined ? 'broken' : `broken at seq ${verdict.seq}`;
   return `${where}: ${shortLine(verdict.fault, 900)}`;
 }

@@ -36,6 +36,8 @@ export type LedgerVerdict =
       head: string | null;
       /** How many checkpoints and heads were given; the rows are as all of them say. */
       headsMet: number;
+      /** Whether the order of the times was checked: false for decisions and keys without `audit`. */
+      timesChecked: boolean;
     }
   | {
       ok: false;
@@ -78,7 +80,7 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   if (contradiction !== undefined) return bad(`${contradiction.source}: ${contradiction.reason}`, {});
   if (trust.tenantId !== undefined && tenantId !== undefined && tenantId !== trust.tenantId)
     return bad(`it is the ledger of ${tenantId}, not of ${trust.tenantId}`, {});
-  return { ok: true, tenantId, entries, head, headsMet: heads.length };
+  return { ok: true, tenantId, entries, head, headsMet: heads.length, timesChecked: log === 'audit' || audit !== undefined };
 }
 
 async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {

@@ -19,20 +19,25 @@ export function addCorrectClock(group: Command, session: Session): void {
       const corrected = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         correctClock(pool, tenant.id, { write: yes }),
       );
-      await session.answer({ written: yes, ...corrected }, linesOf(corrected));
+      const { now, logs, reopenedApprovals: reopened_approvals } = corrected;
+      await session.answer({ written: yes, now, logs, reopened_approvals }, linesOf(corrected));
       session.say(yes ? NEXT : `nothing was written: check that it is ${corrected.now} now, then add --yes`);
     });
 }
 
-const linesOf = ({ logs }: CorrectedClock): string =>
-  Object.entries(logs)
-    .map(([log, { size, before, after }]) => `${log}: behind row ${size}, from ${before} back to ${after}`)
-    .join('\n');
+function linesOf({ logs, reopenedApprovals: count }: CorrectedClock): string {
+  const steps = Object.entries(logs).map(
+    ([log, { size, before, after }]) => `${log}: behind row ${size}, from ${before} back to ${after}`,
+  );
+  const approvals = count === 0 ? [] : [`approvals with a time in the future, to be given again: ${count}`];
+  return [...steps, ...approvals].join('\n');
+}
 
-const NEXT = 'corrected. Evaluations and approvals with a time in the future grant nothing: record and approve them anew';
+const NEXT =
+  'corrected. Evaluations with a time in the future grant nothing: record them anew. Approvals with one wait in the queue again';
 
 const NOTE = `
 Stop what sets the clock wrong first. The entry clock.corrected in the audit ledger names, for each log, the row behind which its times
-may step back; "ledger verify" and the other verifiers allow it there only. Evaluations, approvals and rows with wrong times stay as they
-are. See docs/operating.md, "After a clock was ahead".
+may step back; "ledger verify" and the other verifiers allow it there only. Evaluations and rows with wrong times stay as they are. Approved
+evaluations whose approval has a time in the future return to the approvals queue. See docs/operating.md, "After a clock was ahead".
 `;

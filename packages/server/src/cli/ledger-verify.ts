@@ -59,7 +59,8 @@ export function addVerify(group: Command, session: Session): void {
       // Set first: a reader who has gone away must not turn a broken chain into a good one.
       session.ending = isWhole(report) ? 'ok' : 'broken';
       const met = (asked.checkpoint ?? []).length + (asked.head ?? []).length;
-      await session.answer(verdictOf(report, met), sentenceOf(report, met));
+      const timesChecked = asked.file === undefined || asked.log === 'audit' || asked.audit !== undefined;
+      await session.answer(verdictOf(report, met, timesChecked), sentenceOf(report, met, timesChecked));
     });
 }
 
@@ -102,19 +103,20 @@ function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, d
 
 const isWhole = ({ firstBad, contradiction }: ChainReport): boolean => firstBad === undefined && contradiction === undefined;
 
-function verdictOf({ tenantId, entries: count, head, firstBad, contradiction }: ChainReport, met: number) {
+function verdictOf({ tenantId, entries: count, head, firstBad, contradiction }: ChainReport, met: number, timesChecked: boolean) {
   const of = { tenant_id: tenantId ?? null };
   if (firstBad !== undefined) return { result: 'broken', ...of, first_bad: firstBad, entries_whole_before: count };
   if (contradiction !== undefined)
     return { result: 'broken', ...of, not_met: contradiction, entries: count, head_row_hash: head };
-  return { result: 'ok', ...of, entries: count, head_row_hash: head, ...(met === 0 ? {} : { heads_met: met }) };
+  const facts = { entries: count, head_row_hash: head, times_checked: timesChecked };
+  return { result: 'ok', ...of, ...facts, ...(met === 0 ? {} : { heads_met: met }) };
 }
 
-function sentenceOf({ entries: count, head, firstBad, contradiction }: ChainReport, met: number): string {
+function sentenceOf({ entries: count, head, firstBad, contradiction }: ChainReport, met: number, timesChecked: boolean): string {
   if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
   if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
   const asKept = met === 0 ? '' : `, as ${met === 1 ? 'the kept head says' : `all ${met} kept heads say`}`;
-  return `whole: ${entries(count)}${head === null ? '' : `, head ${head}`}${asKept}`;
+  return `whole: ${entries(count)}${head === null ? '' : `, head ${head}`}${asKept}${timesChecked ? '' : '; times were not checked: give --audit'}`;
 }
 
 /** A number of entries, in words. */

@@ -1,6 +1,6 @@
 import { type ClockCorrection, correctionIn } from '@countersign/core/domain/clock-correction';
 import type { Pool } from 'pg';
-import { inTenantTransaction } from '../database/transaction.ts';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { listCorrectionDocuments } from '../storage/clock-corrections.ts';
 import { parsedDocument } from './stored-document.ts';
 
@@ -8,7 +8,9 @@ import { parsedDocument } from './stored-document.ts';
  * What a tenant's audit ledger allows of the times of its other logs. The entries are read as they are stored: that they are whole is
  * what verifying the audit ledger shows.
  */
-export async function correctionsOf(pool: Pool, tenantId: string): Promise<ClockCorrection[]> {
-  const documents = await inTenantTransaction(pool, tenantId, listCorrectionDocuments);
-  return documents.flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);
-}
+export const readCorrections = async (tx: Transaction): Promise<ClockCorrection[]> =>
+  (await listCorrectionDocuments(tx)).flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);
+
+/** The same in a transaction of its own. */
+export const correctionsOf = (pool: Pool, tenantId: string): Promise<ClockCorrection[]> =>
+  inTenantTransaction(pool, tenantId, readCorrections);

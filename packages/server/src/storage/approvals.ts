@@ -100,6 +100,25 @@ const WITHDRAW = sql(
 export const withdrawApproved = (tx: Transaction, evaluationId: string): Promise<unknown> =>
   tx.run(WITHDRAW, [tx.tenantId, evaluationId]);
 
+const COUNT_APPROVED_AFTER = sql<{ count: number }>(
+  'count_approvals_decided_after',
+  `SELECT count(*) AS count FROM countersign.approvals WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
+);
+
+/** How many evaluations have an approval with a time after a moment. */
+export const countApprovedAfter = async (tx: Transaction, moment: string): Promise<number> =>
+  (await tx.run(COUNT_APPROVED_AFTER, [tx.tenantId, moment]))[0]!.count;
+
+const REOPEN_AFTER = sql(
+  'reopen_approvals_decided_after',
+  `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL, decided_seq = NULL, decisions_size = NULL
+    WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
+);
+
+/** Lets evaluations wait again whose approval has a time after a moment. The caller holds the audit log's head. */
+export const reopenApprovedAfter = (tx: Transaction, moment: string): Promise<unknown> =>
+  tx.run(REOPEN_AFTER, [tx.tenantId, moment]);
+
 /** An approval as its workspace sees it, with the evaluation that it is about. */
 export interface ListedApproval {
   evaluationId: string;

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { withTrees } from '../ledger/advance.ts';
 import { appendEntries, entryOf } from '../ledger/append.ts';
+import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts';
 import { type LogName, lockHeads, moveHead } from '../storage/ledger.ts';
 import { Refusal } from './refusal.ts';
 
@@ -14,6 +15,8 @@ export interface CorrectedClock {
   now: string;
   /** The logs whose times step back, each with its size and the times before and after. */
   logs: ClockCorrection;
+  /** How many approvals have a time in the future. They grant nothing, so their evaluations wait for an approver again. */
+  reopenedApprovals: number;
 }
 
 /**
@@ -34,13 +37,15 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
       if (head.now > now && head.now !== head.clock) logs[log] = { size: head.seq, before: head.now, after: now };
     if (Object.keys(logs).length === 0)
       throw new Refusal('no log of this workspace is ahead of the clock, so there is nothing to correct');
-    if (!write) return { now, logs };
+    const reopenedApprovals = await countApprovedAfter(tx, now);
+    if (!write) return { now, logs, reopenedApprovals };
     const heads = await withTrees(tx, LOGS, stored);
-    const metadata = { logs };
+    const metadata = { logs, reopened_approvals: reopenedApprovals };
     const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: CLOCK_CORRECTED, metadata });
     await appendEntries(tx, { ...heads.audit, now }, [entry]).sent;
     for (const log of ['decisions', 'keys'] as const)
       if (logs[log] !== undefined) await moveHead(tx, log, { ...heads[log], now });
-    return { now, logs };
+    if (reopenedApprovals > 0) await reopenApprovedAfter(tx, now);
+    return { now, logs, reopenedApprovals };
   });
 }

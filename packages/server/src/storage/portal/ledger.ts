@@ -96,7 +96,7 @@ const seqAt = (name: string, table: string) =>
   sql<{ seq: number }>(
     name,
     `WITH RECURSIVE search AS (
-       SELECT 0::bigint AS below, coalesce((SELECT max(seq) FROM countersign.${table} WHERE tenant_id = $1), 0) + 1 AS above
+       SELECT $3::bigint AS below, coalesce((SELECT max(seq) FROM countersign.${table} WHERE tenant_id = $1), 0) + 1 AS above
        UNION ALL
        SELECT CASE WHEN probe.recorded_at < $2::timestamptz THEN probe.seq ELSE search.below END,
               CASE WHEN probe.recorded_at < $2::timestamptz THEN search.above ELSE (search.below + search.above) / 2 END
@@ -113,8 +113,9 @@ const SEQ_AT = {
 };
 
 /**
- * The number of the first row of a log that was recorded at a moment or after it; one above the last when there is none. Halves the
- * range by the primary key, since the moments of a log never go back: some 20 look-ups for a million rows, and no index to be written.
+ * The number of the first row of a log behind row `below` that was recorded at a moment or after it; one above the last when there is
+ * none. Halves the range by the primary key: some 20 look-ups for a million rows, and no index to be written. The times behind `below`
+ * must step back only where all rows before the step are at the moment or after it.
  */
-export const findSeqAt = async (tx: Transaction, log: 'audit' | 'decisions', at: string): Promise<number> =>
-  (await tx.run(SEQ_AT[log], [tx.tenantId, at]))[0]!.seq;
+export const findSeqAt = async (tx: Transaction, log: 'audit' | 'decisions', at: string, below: number): Promise<number> =>
+  (await tx.run(SEQ_AT[log], [tx.tenantId, at, below]))[0]!.seq;
