@@ -188,7 +188,13 @@ describe('ledger', () => {
     expect(await run('ledger', 'verify', '--file', file)).toEqual(whole);
     expect(await run('ledger', 'verify', '--workspace', 'acme')).toEqual(whole);
     const { out: verdict } = await run('ledger', 'verify', '--file', file, '--json');
-    expect(JSON.parse(verdict)).toEqual({ result: 'ok', tenant_id: id, entries: count, head_row_hash: head });
+    expect(JSON.parse(verdict)).toEqual({
+      result: 'ok',
+      tenant_id: id,
+      entries: count,
+      head_row_hash: head,
+      times_checked: true,
+    });
 
     writeFileSync(file, out.replace('"seq":2', '"seq":3'));
     const broken = await run('ledger', 'verify', '--file', file);
