@@ -92,12 +92,10 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
     [LIMIT_PATHS.bareCheck]: (document, { tenantId }) => bare.keepCheck(tenantId, document, readCheck(document)),
   };
   for (const [path, audit] of Object.entries(writers)) {
-    limits[path] = async (document, principal) =>
-      appendAuditEntry(
-        { ...api.house, audit },
-        { principal, document, idempotencyKey: undefined, prefersAttestation: false },
-        readEntry(document),
-      );
+    limits[path] = async (document, principal) => {
+      const asked = { principal, document, idempotencyKey: undefined, prefersAttestation: false };
+      return appendAuditEntry.submit({ ...api.house, audit }, asked, appendAuditEntry.prepare(asked, readEntry(document)));
+    };
   }
   for (const [path, answer] of Object.entries(limits)) {
     app.post(path, async (request, reply) => {

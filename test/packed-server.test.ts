@@ -44,6 +44,7 @@ describe('the packed server, installed outside the repository', () => {
         'README.md',
         'dist/main.js',
         'dist/keeper.js',
+        'dist/body-worker.js',
         'migrations/000001_workspaces-and-keys.sql',
         'portal/index.html',
       ]),
@@ -61,15 +62,18 @@ describe('the packed server, installed outside the repository', () => {
     });
     try {
       const url = await addressOf(server.stderr);
-      const answer = await fetch(`${url}/api/public/audit`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: '{"actor":"packed","action":"test.ran"}',
-      });
-      expect(answer.status).toBe(200);
+      // The longer body is prepared on the worker thread.
+      for (const padding of ['', ' '.repeat(70_000)]) {
+        const answer = await fetch(`${url}/api/public/audit`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: `{"actor":"packed","action":"test.ran"}${padding}`,
+        });
+        expect(answer.status).toBe(200);
+      }
       const page = await fetch(`${url}/`, { headers: { accept: 'text/html' } });
       expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root">')]);
-      expect(await operate('ledger', 'verify', '--workspace', 'acme')).toContain('1');
+      expect(await operate('ledger', 'verify', '--workspace', 'acme')).toContain('2');
     } finally {
       server.kill('SIGTERM');
     }

@@ -15,6 +15,8 @@ await build({
     main: 'src/main.ts',
     // A process of its own, found beside the chunk that starts it.
     keeper: 'src/database/embedded/keeper.ts',
+    // A thread of its own, found in the same way.
+    'body-worker': 'src/http/body-worker.ts',
   },
   outdir: 'dist',
   bundle: true,

@@ -13,6 +13,7 @@ import { keepHouse } from './housekeeping.ts';
 import { buildApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
 import { httpServer } from './http/bare-app.ts';
+import { BodyWorkers } from './http/body-workers.ts';
 import { type ConnectionLimits, Connections } from './http/connections.ts';
 import { Metrics } from './http/metrics.ts';
 import { metricsAccess } from './http/metrics-endpoint.ts';
@@ -137,6 +138,8 @@ export interface StartOptions {
   alsoRegister?: (app: FastifyInstance, api: PublicApi) => void;
   /** How old the text of /metrics may be. */
   metricsRenderMs?: number;
+  /** Prepares large bodies. */
+  workers?: BodyWorkers;
 }
 
 /** Puts the parts together and listens. The composition root: everything is made here and handed in. */
@@ -144,7 +147,7 @@ export async function start(
   config: Config,
   database: OpenDatabase,
   log: Logger,
-  { alsoRegister, metricsRenderMs }: StartOptions = {},
+  { alsoRegister, metricsRenderMs, workers = new BodyWorkers() }: StartOptions = {},
 ): Promise<Running> {
   const queue = new Admission(config.queueBytesMax);
   const reading = new Admission(config.readingBytesMax);
@@ -154,7 +157,15 @@ export async function start(
   const outgoing = new Outgoing(answering);
   const connections = new Connections(connectionLimits(config));
   const metrics = new Metrics(
-    { queued: () => queue.used, reading: () => reading.used, answering: () => answering.used, isClockUnsafe, connections },
+    {
+      queued: () => queue.used,
+      reading: () => reading.used,
+      answering: () => answering.used,
+      isClockUnsafe,
+      preparing: () => workers.length,
+      prepared: () => workers.done,
+      connections,
+    },
     metricsRenderMs,
   );
   const space = watchedSpace(config, database, log);
@@ -167,6 +178,7 @@ export async function start(
     rateLimit: config.rateLimitPerMinute === undefined ? undefined : new RateLimit(config.rateLimitPerMinute),
     reading,
     bytesMax: { report: config.reportBytesMax, record: config.recordBytesMax },
+    workers,
   };
   const checkpoints = keepCheckpoints(database, {
     everySeconds: config.checkpointSeconds,
@@ -225,6 +237,7 @@ export async function start(
       server.closeAllConnections();
       await closed;
       await metricsListener?.close();
+      await workers.close();
     },
   };
 }

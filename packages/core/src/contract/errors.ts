@@ -29,7 +29,10 @@ export const ERRORS = {
     status: 410,
     when: 'Portal: the one-time link is unknown, was used or withdrawn, or has expired: one and the same answer.',
   },
-  payload_too_large: { status: 413, when: 'The body, decompressed, is larger than the limit of the endpoint.' },
+  payload_too_large: {
+    status: 413,
+    when: 'The body, decompressed, is larger than the limit of the endpoint, or expands more than 300 times.',
+  },
   unsupported_media_type: {
     status: 415,
     when: 'The body is not application/json in UTF-8, or compressed in a way other than gzip or deflate.',

@@ -22,6 +22,8 @@ export const ISSUE_CODES = {
   inexact_number: 'The number cannot be held exactly by JSON numbers (IEEE 754 double).',
   lone_surrogate: 'A string or member name holds half of a surrogate pair.',
   too_deep: 'The body is nested more deeply than it may be.',
+  too_many_values: 'The body holds more JSON values than it may; the message names the limit.',
+  too_many_names: 'The body holds more different member names than it may; the message names the limit.',
   not_json: 'The body is not JSON in UTF-8.',
   repeated_span_id: 'A span_id stands twice in one request.',
   unknown_agent: 'The agent_id is not registered in this workspace, and no agent_name came with it.',

@@ -4,6 +4,7 @@ import { ApiError } from '../api-error.ts';
 import { newId } from '../new-id.ts';
 import type { Connections } from './connections.ts';
 import { answerClientError, answerWhatNodeWouldNot, replyError, replyUnreadablePath, swallowRest } from './error-reply.ts';
+import { deferContinue } from './expect-continue.ts';
 import { paceRequests } from './paced-input.ts';
 
 /** What every listener of the server has. */
@@ -41,6 +42,7 @@ export function bareApp({ connections, log, tls, checkRequest }: BareAppParts): 
     ...(tls === undefined ? { http: NODE_SETTINGS } : { https: { ...tls, ...NODE_SETTINGS } }),
   } as object) as unknown as FastifyInstance;
   answerWhatNodeWouldNot(httpServer(app));
+  deferContinue(httpServer(app));
   connections.watch(httpServer(app), tls !== undefined);
   paceRequests(httpServer(app), tls === undefined ? 'connection' : 'secureConnection');
 

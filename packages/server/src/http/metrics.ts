@@ -10,6 +10,10 @@ export interface MetricSources {
   reading: () => number;
   answering: () => number;
   isClockUnsafe: () => boolean;
+  /** Large bodies with the worker thread. */
+  preparing: () => number;
+  /** Large bodies that the worker thread has finished since the start. */
+  prepared: () => number;
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
 }
 
@@ -53,7 +57,7 @@ export class Metrics {
 
   /**
    * @param sources what is read when the text is rendered: the bytes that wait for their commit, those of bodies and of responses in
-   *   memory, whether the clocks are unsafe, and the connections.
+   *   memory, whether the clocks are unsafe, the bodies with the worker thread, and the connections.
    * @param renderMs how old the text may be.
    */
   constructor(sources: MetricSources, renderMs = RENDER_MS) {
@@ -74,6 +78,16 @@ export class Metrics {
       'countersign_connections_stalled_total',
       'Connections ended because their peer read nothing of its response.',
       () => connections.stalled,
+    );
+    this.#gauge(
+      'countersign_worker_bodies',
+      'Large bodies that wait for the worker thread or are prepared there.',
+      sources.preparing,
+    );
+    this.#gauge(
+      'countersign_worker_bodies_done',
+      'Large bodies that the worker thread has prepared or refused, since the start.',
+      sources.prepared,
     );
   }
 

@@ -1,10 +1,19 @@
 import { isUtf8 } from 'node:buffer';
-import { ApiError } from '../api-error.ts';
+import { randomInt } from 'node:crypto';
+import { exceededBound, type JsonBounds } from '@countersign/core/domain/json-size';
+import { ApiError, validationFailed } from '../api-error.ts';
+import { SMALL_BODY_BYTES_MAX } from './body-bounds.ts';
 
-/** Reads a body as JSON in UTF-8 (RFC 8259). Anything else is `invalid_json`, with the place where the reading stopped. */
-export function parseJson(document: Buffer): { text: string; value: unknown } {
+const SEED = randomInt(2 ** 32);
+
+/**
+ * Reads a body as JSON in UTF-8 (RFC 8259). Anything else is `invalid_json`, with the place where the reading stopped. Bodies that are
+ * not small are counted first, because few bytes can make millions of values, which cost seconds and gigabytes to parse.
+ */
+export function parseJson(document: Buffer, bounds: JsonBounds): { text: string; value: unknown } {
   if (document.length === 0) throw notJson('the body is empty; send a JSON object');
   if (!isUtf8(document)) throw notJson('the body is not UTF-8');
+  if (document.length > SMALL_BODY_BYTES_MAX) checkBounds(document, bounds);
   const text = document.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff)
     throw notJson('the body begins with a byte order mark; leave it out (RFC 8259, section 8.1)');
@@ -13,6 +22,17 @@ export function parseJson(document: Buffer): { text: string; value: unknown } {
   } catch (error) {
     throw notJson(`the body is not JSON: ${reasonOf(error as Error, text.length)}`);
   }
+}
+
+function checkBounds(document: Buffer, bounds: JsonBounds): void {
+  const exceeded = exceededBound(document, bounds, SEED);
+  if (exceeded === undefined) return;
+  const what = exceeded === 'valuesMax' ? 'JSON values' : 'different member names';
+  throw validationFailed({
+    path: '',
+    code: exceeded === 'valuesMax' ? 'too_many_values' : 'too_many_names',
+    message: `the body holds more than ${bounds[exceeded]} ${what}; send less at once, or long data as a string`,
+  });
 }
 
 /** V8's message, without the piece of the body that it repeats: it may be long, or secret. What ends too early ends where the text does. */

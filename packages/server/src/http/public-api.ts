@@ -5,20 +5,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { validationFailed } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
 import type { FreeSpace } from '../database/free-space.ts';
-import { appendAuditEntry } from '../ingest/audit.ts';
-import { recordDetailedEvaluation } from '../ingest/detailed-evaluations.ts';
-import type { Asked, Endpoint } from '../ingest/endpoint.ts';
-import { recordEvaluation } from '../ingest/evaluations.ts';
+import type { Answered, Asked } from '../ingest/endpoint.ts';
+import { endpoints } from '../ingest/endpoints.ts';
 import type { House } from '../ingest/house.ts';
-import { checkPromotion } from '../ingest/promotion-check.ts';
-import { ingestTelemetry } from '../ingest/telemetry.ts';
-import { ingestTrace } from '../ingest/traces.ts';
 import type { Authenticator } from './authenticate.ts';
+import { SMALL_BODY_BYTES_MAX } from './body-bounds.ts';
+import type { BodyWorkers } from './body-workers.ts';
 import { refuseOtherMethods } from './other-methods.ts';
 import { isPreferred } from './preferences.ts';
+import { prepareBody } from './prepare-body.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readBody } from './read-body.ts';
-import { bodyReader } from './validate-body.ts';
 
 /** What the endpoints stand on. */
 export interface PublicApi {
@@ -30,17 +27,9 @@ export interface PublicApi {
   /** Bounds the bodies that are in memory. */
   reading: Admission;
   bytesMax: { report: number; record: number };
+  /** Prepares bodies that are not small. */
+  workers: BodyWorkers;
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: each endpoint takes the body of its own operation; the table ties the two by name.
-const endpoints: Record<OperationId, Endpoint<any>> = {
-  ingestTrace,
-  ingestTelemetry,
-  recordEvaluation,
-  appendAuditEntry,
-  checkPromotion,
-  recordDetailedEvaluation,
-};
 
 /**
  * The five endpoints and their extensions. The order of checks is that of decisions.md: route and method (the router), key and scope before a byte of the
@@ -49,10 +38,10 @@ const endpoints: Record<OperationId, Endpoint<any>> = {
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
     const operation = operations[id];
-    const read = bodyReader<unknown>(operation as never);
-    const endpoint = endpoints[id];
-    // A call of its own, so that nothing holds the parsed body while the commit is waited for: it would survive collections, at their cost.
-    const ask = (asked: Asked) => endpoint(api.house, asked, read(asked.document));
+    const ask = (asked: Asked) =>
+      asked.document.length > SMALL_BODY_BYTES_MAX
+        ? askByWorker(id, api, asked)
+        : endpoints[id].submit(api.house, asked, prepareBody(id, asked));
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
       const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};
@@ -74,7 +63,13 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   }
 }
 
-async function answer(reply: FastifyReply, answering: ReturnType<Endpoint<unknown>>): Promise<FastifyReply> {
+/** A body that is not small is parsed, validated and prepared on the worker thread: nobody else waits for that. */
+async function askByWorker(id: OperationId, { house, workers }: PublicApi, asked: Asked): Promise<Answered> {
+  const { prepared, document } = await workers.prepare(id, asked);
+  return endpoints[id].submit(house, { ...asked, document }, prepared);
+}
+
+async function answer(reply: FastifyReply, answering: Promise<Answered>): Promise<FastifyReply> {
   const { json, headers } = await answering;
   return reply.headers(headers).header('content-type', 'application/json; charset=utf-8').send(json);
 }

@@ -4,6 +4,8 @@ import { createGunzip, createInflate } from 'node:zlib';
 import { ApiError } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
 import { type BodyReservation, reserveDeclared, reserveGrowing } from './body-reservation.ts';
+import { sendContinue } from './expect-continue.ts';
+import { demandMinimumRate } from './minimum-rate.ts';
 
 /** Media type and encoding of a request; anything but JSON, plain or gzip or deflate, is a 415 before a byte is read. */
 export function checkMediaType({ headers }: IncomingMessage): 'identity' | 'gzip' | 'deflate' {
@@ -46,6 +48,7 @@ export async function readBody(
   const length = declaredBytes(request);
   if (encoding === 'identity' && length !== undefined && length > limits.bytesMax) throw tooLarge(limits.bytesMax);
   const reservation = reserve(request, limits, encoding === 'identity' ? { length } : { compressedBytes: length });
+  sendContinue(request);
   let taken = 0;
   const chunks: Buffer[] = [];
   const take = (chunk: Buffer) => {
@@ -56,7 +59,7 @@ export async function readBody(
   };
   try {
     if (encoding === 'identity' && request.complete && !request.destroyed) readArrived(request, take);
-    else for await (const chunk of decompressed(request, encoding)) take(chunk);
+    else await readArriving(request, decompressed(request, encoding, limits.bytesMax), take);
     return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, taken), leave: reservation.release };
   } catch (error) {
     reservation.release();
@@ -104,18 +107,58 @@ function readArrived(request: IncomingMessage, take: (chunk: Buffer) => void): v
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) take(chunk);
 }
 
+async function readArriving(
+  request: IncomingMessage,
+  chunks: AsyncIterable<Buffer>,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
+  const endWatch = demandMinimumRate(request, declaredBytes(request) ?? 0);
+  try {
+    for await (const chunk of chunks) take(chunk);
+  } finally {
+    endWatch();
+  }
+}
+
 const tooLarge = (bytesMax: number): ApiError =>
   new ApiError('payload_too_large', [
     { path: '', code: 'size_limit', message: `the body may hold at most ${bytesMax} bytes, decompressed; send less at once` },
   ]);
 
+/** Text that agents send is compressed to a tenth, to a hundredth where it repeats itself. What is beyond this was made to be a bomb. */
+const EXPANSION_MAX = 300;
+/** Up to here a body may expand as it likes. */
+const EXPANDED_FREELY_BYTES = 1024 * 1024;
+
+const expandsTooMuch = (bytesMax: number): ApiError =>
+  new ApiError('payload_too_large', [
+    {
+      path: '',
+      code: 'size_limit',
+      message: `the body expands to more than ${EXPANSION_MAX} times its compressed bytes; send it uncompressed, at most ${bytesMax} bytes`,
+    },
+  ]);
+
 /** The decompressed bytes. Bytes that are not what the encoding says are an `invalid_json`: the body cannot be read. */
-async function* decompressed(request: IncomingMessage, encoding: 'identity' | 'gzip' | 'deflate'): AsyncGenerator<Buffer> {
+async function* decompressed(
+  request: IncomingMessage,
+  encoding: 'identity' | 'gzip' | 'deflate',
+  bytesMax: number,
+): AsyncGenerator<Buffer> {
   const source = request as Readable;
-  const stream = encoding === 'identity' ? source : source.pipe(encoding === 'gzip' ? createGunzip() : createInflate());
-  if (stream !== source) source.once('close', () => source.readableEnded || stream.destroy());
+  if (encoding === 'identity') {
+    yield* source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    return;
+  }
+  const stream = source.pipe(encoding === 'gzip' ? createGunzip() : createInflate());
+  source.once('close', () => source.readableEnded || stream.destroy());
+  let bytes = 0;
   try {
-    yield* stream.iterator({ destroyOnReturn: stream !== source }) as AsyncIterable<Buffer>;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > EXPANDED_FREELY_BYTES && bytes > EXPANSION_MAX * stream.bytesWritten) throw expandsTooMuch(bytesMax);
+      yield chunk;
+    }
   } catch (error) {
     if (
       error instanceof Error &&

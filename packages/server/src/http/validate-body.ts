@@ -10,6 +10,7 @@ import type { TSchema } from 'typebox';
 import { ApiError, validationFailed } from '../api-error.ts';
 import { isEmailAddress } from '../people/email-address.ts';
 import { isPersonName } from '../people/person-name.ts';
+import { BODY_BOUNDS } from './body-bounds.ts';
 import { explain, unknownMember } from './explain-issue.ts';
 import { parseJson } from './parse-json.ts';
 import { isPersonal } from './personal-data.ts';
@@ -53,7 +54,7 @@ export function bodyReader<Body>(operation: Operation<Body, unknown>): (document
   const numbers = new Set(operation.bodies.flatMap(numbersOf));
   const isStrict = operation.kind === 'record';
   return (document) => {
-    const { text, value } = parseJson(document);
+    const { text, value } = parseJson(document, BODY_BOUNDS[operation.kind]);
     if (deeperThan(value, operation.depthMax)) {
       const message = `the body is nested more deeply than ${operation.depthMax} levels; flatten it`;
       throw validationFailed({ path: '', code: 'too_deep', message });

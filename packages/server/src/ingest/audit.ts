@@ -2,10 +2,12 @@ import type { AuditEntry } from '@countersign/core/contract/audit-entry';
 import { agentClaim } from './agent-book.ts';
 import { type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
+import type { PreparedAudit } from './write-audit.ts';
 
 /** POST /api/public/audit: append one entry; the answer is its proof of inclusion. */
-export const appendAuditEntry: Endpoint<AuditEntry> = async ({ audit }, asked, entry) =>
-  audit.submit(asked.principal.tenantId, {
+export const appendAuditEntry: Endpoint<AuditEntry, PreparedAudit> = {
+  submit: ({ audit }, { principal }, prepared) => audit.submit(principal.tenantId, prepared),
+  prepare: (asked, entry) => ({
     bytes: asked.document.length + 1000,
     ...replayability(asked),
     claim: agentClaim(entry),
@@ -21,4 +23,5 @@ export const appendAuditEntry: Endpoint<AuditEntry> = async ({ audit }, asked, e
       retention_until: entry.retention_until ?? null,
       metadata: entry.metadata ?? null,
     },
-  });
+  }),
+};

@@ -28,8 +28,16 @@ export interface Answered {
   headers: Record<string, string>;
 }
 
-/** An endpoint: who is asking, what they sent, and what the house offers come in as arguments. */
-export type Endpoint<Body> = (house: House, asked: Asked, body: Body) => Promise<Answered>;
+/** An endpoint in two steps: what can be done with the body alone, and what needs the database. */
+export interface Endpoint<Body, Prepared> {
+  /**
+   * What the writer needs of a body, without its bytes; throws what is wrong with it. Runs on a worker thread for large bodies, so the result
+   * must survive a structured clone: no class instances, no Buffers.
+   */
+  prepare(asked: Asked, body: Body): Prepared;
+  /** Writes what was prepared, and answers once it is committed. */
+  submit(house: House, asked: Asked, prepared: Prepared): Promise<Answered>;
+}
 
 /** The body that an operation's contract describes. */
 export type BodyOf<O> = O extends Operation<infer Body, unknown> ? Body : never;

@@ -6,25 +6,38 @@ import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
 import type { PreparedEvaluation } from './write-evaluations.ts';
 
+/** An evaluation as it is prepared from the body alone. */
+export type EvaluationBody = Omit<PreparedEvaluation, 'row' | 'answerOf'> & { row: Omit<PreparedEvaluation['row'], 'document'> };
+
 /** POST /api/public/evaluations: record the outcome of an evaluation run; the last one recorded is the agent's latest. */
-export const recordEvaluation: Endpoint<Evaluation> = async ({ evaluations }, asked, evaluation) =>
-  evaluations.submit(asked.principal.tenantId, {
-    ...preparedEvaluation(asked, evaluation, evaluation.pass_rate ?? null, NO_DETAILS),
-    answerOf: (id) => ({ ok: true, id }),
-  });
+export const recordEvaluation: Endpoint<Evaluation, EvaluationBody> = {
+  prepare: (asked, evaluation) => preparedEvaluation(asked, evaluation, evaluation.pass_rate ?? null, NO_DETAILS),
+  submit: ({ evaluations }, { principal, document }, prepared) =>
+    evaluations.submit(
+      principal.tenantId,
+      withDocument(prepared, document, (id) => ({ ok: true, id })),
+    ),
+};
+
+/** A prepared evaluation with its bytes and its answer, ready for the writer. */
+export const withDocument = (
+  prepared: EvaluationBody,
+  document: Buffer,
+  answerOf: PreparedEvaluation['answerOf'],
+): PreparedEvaluation => ({ ...prepared, row: { ...prepared.row, document }, answerOf });
 
 /** What the other endpoint adds to a row, of `POST /api/v1/evaluations`. */
 export type EvaluationDetails = Pick<EvaluationRow, 'evaluatedAt' | 'suite' | 'completeness' | 'artifact'>;
 
 const NO_DETAILS: EvaluationDetails = { evaluatedAt: null, suite: null, completeness: null, artifact: null };
 
-/** An evaluation ready to be written, but for its answer: what both endpoints have in common. */
+/** An evaluation ready to be written, but for its bytes and its answer: what both endpoints have in common. */
 export function preparedEvaluation(
   asked: Asked,
   evaluation: Omit<Evaluation, 'pass_rate'>,
   passRate: number | null,
   details: EvaluationDetails,
-): Omit<PreparedEvaluation, 'answerOf'> {
+): EvaluationBody {
   return {
     bytes: asked.document.length + 1000,
     ...replayability(asked),
@@ -38,7 +51,6 @@ export function preparedEvaluation(
       passRate: passRate === null ? null : unsignedZero(passRate),
       severityThreshold: evaluation.severity_threshold == null ? null : unsignedZero(evaluation.severity_threshold),
       ...details,
-      document: asked.document,
     },
   };
 }

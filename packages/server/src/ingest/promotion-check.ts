@@ -3,24 +3,30 @@ import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import { unsignedZero } from '@countersign/core/domain/exact-json';
 import { agentClaim } from './agent-book.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { PreparedCheck } from './write-decisions.ts';
 
 /**
  * POST /api/public/governance/promotion-check: decide anew, on what the service itself holds. Never replayed. Attested only where that is
  * asked for: an Ed25519 signature costs more than the rest of the check (decision 0012).
  */
-export const checkPromotion: Endpoint<PromotionCheck> = async ({ decisions, attest }, asked, check) => {
-  const { id, name } = agentClaim(check);
-  const answered = await decisions.submit(asked.principal.tenantId, {
-    bytes: asked.document.length + 2000,
-    foldKeys: [],
-    question: { agentId: id, agentName: name, harnessId: check.harness_id?.toLowerCase() ?? null },
-    demand: {
-      minPassRate: unsignedZero(check.min_pass_rate ?? MIN_PASS_RATE_DEFAULT),
-      maxAgeHours: check.max_age_hours ?? MAX_AGE_HOURS_DEFAULT,
-    },
-    askedBy: asked.principal.prefix,
-  });
-  if (!asked.prefersAttestation) return answered;
-  const headers = { 'Countersign-Attestation': attest(answered.json), 'Preference-Applied': ATTESTATION_PREFERENCE };
-  return { ...answered, headers: { ...answered.headers, ...headers } };
+export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
+  prepare: (asked, check) => {
+    const { id, name } = agentClaim(check);
+    return {
+      bytes: asked.document.length + 2000,
+      foldKeys: [],
+      question: { agentId: id, agentName: name, harnessId: check.harness_id?.toLowerCase() ?? null },
+      demand: {
+        minPassRate: unsignedZero(check.min_pass_rate ?? MIN_PASS_RATE_DEFAULT),
+        maxAgeHours: check.max_age_hours ?? MAX_AGE_HOURS_DEFAULT,
+      },
+      askedBy: asked.principal.prefix,
+    };
+  },
+  submit: async ({ decisions, attest }, { principal, prefersAttestation }, prepared) => {
+    const answered = await decisions.submit(principal.tenantId, prepared);
+    if (!prefersAttestation) return answered;
+    const headers = { 'Countersign-Attestation': attest(answered.json), 'Preference-Applied': ATTESTATION_PREFERENCE };
+    return { ...answered, headers: { ...answered.headers, ...headers } };
+  },
 };

@@ -6,20 +6,23 @@ import { agentClaim } from './agent-book.ts';
 import { type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
 import { withSums } from './sum-too-large.ts';
+import type { PreparedTelemetry } from './write-telemetry.ts';
 
 /** POST /api/public/telemetry: one event, or a batch that is stored whole or not at all. */
-export const ingestTelemetry: Endpoint<Telemetry> = async ({ telemetry }, asked, body) => {
-  const isBatch = 'events' in body && body.events != null;
-  const events = telemetryEvents(body);
-  const place = (index: number) => (isBatch ? ['events', index] : []);
-  return telemetry.submit(asked.principal.tenantId, {
-    bytes: asked.document.length + events.length * ROW_BYTES,
-    ...replayability(asked),
-    document: asked.document,
-    recordedBy: recordedByKey(asked.principal),
-    events: withSums(events, eventRow, place),
-    claims: events.map((event, index) => agentClaim(event, place(index))),
-  });
+export const ingestTelemetry: Endpoint<Telemetry, Omit<PreparedTelemetry, 'document'>> = {
+  prepare: (asked, body) => {
+    const isBatch = 'events' in body && body.events != null;
+    const events = telemetryEvents(body);
+    const place = (index: number) => (isBatch ? ['events', index] : []);
+    return {
+      bytes: asked.document.length + events.length * ROW_BYTES,
+      ...replayability(asked),
+      recordedBy: recordedByKey(asked.principal),
+      events: withSums(events, eventRow, place),
+      claims: events.map((event, index) => agentClaim(event, place(index))),
+    };
+  },
+  submit: ({ telemetry }, { principal, document }, prepared) => telemetry.submit(principal.tenantId, { ...prepared, document }),
 };
 
 /** About what a prepared row costs in memory beside its document. */

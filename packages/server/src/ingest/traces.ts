@@ -1,7 +1,8 @@
+import type { Issue } from '@countersign/core/contract/issue';
 import type { Span, Trace } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { SumTooLargeError, suppliedUsage, traceTotals, type Usage, usageOf, usageOfSpans } from '@countersign/core/domain/usage';
-import { type ApiError, validationFailed } from '../api-error.ts';
+import { validationFailed } from '../api-error.ts';
 import { type SpanFacts, spansText } from '../storage/spans.ts';
 import { agentClaim } from './agent-book.ts';
 import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
@@ -10,13 +11,21 @@ import { sumTooLarge, withSums } from './sum-too-large.ts';
 import type { PreparedTrace } from './write-traces.ts';
 
 /** POST /api/public/traces: the summary of a run and its ordered spans, merged into what is known of the trace_id. */
-export const ingestTrace: Endpoint<Trace> = ({ traces }, asked, trace) =>
-  traces.submit(asked.principal.tenantId, prepareTrace(asked, trace));
+export const ingestTrace: Endpoint<Trace, PreparedBody> = {
+  prepare: prepareTrace,
+  submit: ({ traces }, { principal, document }, prepared) => {
+    const totals = 'tooLarge' in prepared.totals ? validationFailed(prepared.totals.tooLarge) : prepared.totals;
+    return traces.submit(principal.tenantId, { ...prepared, totals, document });
+  },
+};
+
+/** A prepared trace without its bytes; the issue stands for the error where its own totals are too large. */
+type PreparedBody = Omit<PreparedTrace, 'document' | 'totals'> & { totals: Usage | { tooLarge: Issue } };
 
 /** About what a span's facts take in memory beside the document. */
 const SPAN_BYTES = 300;
 
-function prepareTrace(asked: Asked, trace: Trace): PreparedTrace {
+function prepareTrace(asked: Asked, trace: Trace): PreparedBody {
   const spans = trace.spans ?? undefined;
   const { idempotency, foldKeys } = replayability(asked);
   const supplied = suppliedUsage(trace);
@@ -24,7 +33,6 @@ function prepareTrace(asked: Asked, trace: Trace): PreparedTrace {
     bytes: asked.document.length + (spans?.length ?? 0) * SPAN_BYTES,
     idempotency,
     foldKeys: [...foldKeys, `trace:${trace.trace_id}`],
-    document: asked.document,
     recordedBy: recordedByKey(asked.principal),
     claim: agentClaim(trace),
     traceId: trace.trace_id,
@@ -43,11 +51,11 @@ function prepareTrace(asked: Asked, trace: Trace): PreparedTrace {
 }
 
 /** The totals of the request by itself, or why there are none: whether they are needed depends on what was supplied for its trace before. */
-function totalsOf(trace: Trace): Usage | ApiError {
+function totalsOf(trace: Trace): PreparedBody['totals'] {
   try {
     return traceTotals(suppliedUsage(trace), usageOfSpans(trace.spans ?? []));
   } catch (error) {
-    if (error instanceof SumTooLargeError) return validationFailed(sumTooLarge(error, []));
+    if (error instanceof SumTooLargeError) return { tooLarge: sumTooLarge(error, []) };
     throw error;
   }
 }

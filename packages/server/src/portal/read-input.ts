@@ -2,6 +2,7 @@ import type { PortalRoute } from '@countersign/core/portal/route';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { ApiError, validationFailed } from '../api-error.ts';
+import { BODY_BOUNDS } from '../http/body-bounds.ts';
 import { parseJson } from '../http/parse-json.ts';
 import { readBody } from '../http/read-body.ts';
 import { issueFinder } from '../http/validate-body.ts';
@@ -60,7 +61,7 @@ async function jsonOf(request: FastifyRequest, { person }: WhoAsks, { bytesMax, 
       : { bytesMax, tenantId: person.id };
   const { document, leave } = await readBody(request.raw, { ...limits, admission: reading });
   try {
-    return parseJson(document).value;
+    return parseJson(document, BODY_BOUNDS.portal).value;
   } finally {
     leave();
   }

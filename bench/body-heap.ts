@@ -1,0 +1,126 @@
+/**
+ * Measures the heap that the most expensive bodies within the bounds need on the worker thread: `node bench/body-heap.ts`. Each limit is
+ * tried in a process of its own, because a thread that runs out of its heap may end the whole process.
+ */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { OperationId } from '@countersign/core/contract/operations';
+import { BODY_BOUNDS } from '../packages/server/src/http/body-bounds.ts';
+import { BodyWorkers } from '../packages/server/src/http/body-workers.ts';
+
+const LIMITS_MB = [64, 96, 128, 192, 256, 320, 384, 512, 768, 1024, 2048];
+/** Bodies in a row: garbage of one adds to the next. */
+const REPEATS = 3;
+const BYTES_MAX = { report: 20_000_000, record: 1_000_000 };
+
+type Kind = keyof typeof BYTES_MAX;
+type Shape = (kind: Kind) => string;
+
+/** A list of values of the same cost, as many as the bounds allow. */
+const filled = (kind: Kind, countedPerItem: number, item: (index: number) => string): string => {
+  const items: string[] = [];
+  let bytes = 0;
+  for (let index = 0; index < (BODY_BOUNDS[kind].valuesMax - 2_000) / countedPerItem; index += 1) {
+    const next = item(index);
+    bytes += next.length + 1;
+    if (bytes > BYTES_MAX[kind] - 100) break;
+    items.push(next);
+  }
+  return `[${items.join()}]`;
+};
+
+/** An object of `size` members from few names, in an order of its own, so that hardly two objects share a shape. */
+function shuffled(size: number): string {
+  const names = Array.from({ length: size }, (_, index) => String.fromCharCode(97 + index));
+  for (let at = size - 1; at > 0; at -= 1) {
+    const other = Math.floor(Math.random() * (at + 1));
+    [names[at], names[other]] = [names[other]!, names[at]!];
+  }
+  return `{${names.map((name) => `"${name}":1`).join()}}`;
+}
+
+const named = (kind: Kind, from: number, size: number): string =>
+  `{${Array.from({ length: size }, (_, index) => `"${((from + index) % (BODY_BOUNDS[kind].namesMax - 100)).toString(36)}_":1`).join()}}`;
+
+const shapes: Record<string, Shape> = {
+  'empty objects': (kind) => filled(kind, 2, () => '{}'),
+  'lists of one number': (kind) => filled(kind, 2, () => '[1]'),
+  'floats in one list': (kind) => filled(kind, 1, (index) => `0.${(index % 1e6) + 1e6}`),
+  'floats as members': (kind) => filled(kind, 2, () => '{"a":0.5}'),
+  'short strings': (kind) => filled(kind, 1, (index) => JSON.stringify(index.toString(36))),
+  'long strings of two-byte characters': (kind) => filled(kind, 1, (index) => `"${index}${'\u0416'.repeat(1000)}"`),
+  'indices as names': (kind) => filled(kind, 2, () => '{"15":1}'),
+  'sparse indices as names': (kind) => filled(kind, 2, () => '{"1000":1}'),
+  'shuffled names, 4': (kind) => filled(kind, 5, () => shuffled(4)),
+  'shuffled names, 8': (kind) => filled(kind, 9, () => shuffled(8)),
+  'shuffled names, 25': (kind) => filled(kind, 26, () => shuffled(25)),
+  'different names in one object': (kind) => named(kind, 0, BODY_BOUNDS[kind].namesMax - 200),
+  'different names, one each': (kind) => filled(kind, 2, (index) => named(kind, index, 1)),
+  'different names, 20 each': (kind) => filled(kind, 21, (index) => named(kind, index * 20, 20)),
+  'different names, 1,100 each': (kind) => filled(kind, 1101, (index) => named(kind, index * 1100, 1100)),
+  'lists in each other': (kind) => nested(kind, '[', ']'),
+  'objects in each other': (kind) => nested(kind, '{"a":', '}'),
+};
+
+function nested(kind: Kind, open: string, close: string): string {
+  const levels = Math.floor(Math.min(BODY_BOUNDS[kind].valuesMax - 20, (BYTES_MAX[kind] - 200) / (open.length + close.length)));
+  return `${open.repeat(levels)}1${close.repeat(levels)}`;
+}
+
+const bodyOf = (kind: Kind, shape: string): [OperationId, string] =>
+  kind === 'report'
+    ? ['ingestTrace', `{"trace_id":"a","metadata":{"v":${shapes[shape]!(kind)}}}`]
+    : ['appendAuditEntry', `{"actor":"a","action":"b","metadata":{"v":${shapes[shape]!(kind)}}}`];
+
+/** In a child process: sends the body some times to a worker with this limit. */
+async function tryOnce(kind: Kind, shape: string, heapMb: number): Promise<void> {
+  const workers = new BodyWorkers({ heapMb });
+  const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };
+  const codes = new Set<string>();
+  let slowestMs = 0;
+  let bytes = 0;
+  for (let repeat = 0; repeat < REPEATS; repeat += 1) {
+    const [operation, text] = bodyOf(kind, shape);
+    bytes = text.length;
+    const started = performance.now();
+    const code = await workers
+      .prepare(operation, { principal, document: Buffer.from(text), idempotencyKey: undefined, prefersAttestation: false })
+      .then(
+        () => 'accepted',
+        (error: { code?: string; issues?: { code: string }[] }) => error.issues?.[0]?.code ?? error.code ?? 'failed',
+      );
+    codes.add(code);
+    slowestMs = Math.max(slowestMs, performance.now() - started);
+  }
+  await workers.close();
+  const [outcome] = codes;
+  if (codes.size !== 1 || (outcome !== 'accepted' && outcome !== 'too_deep')) throw new Error([...codes].join());
+  console.log(`${outcome}, ${Math.round(slowestMs)} ms, ${bytes} bytes`);
+}
+
+/** Whether the limit is enough, and what the child process said. */
+function survives(...args: string[]): Promise<{ ok: boolean; said: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let said = '';
+    child.stdout.on('data', (chunk) => (said += chunk));
+    child.on('exit', (code) => resolve({ ok: code === 0, said: said.trim() }));
+  });
+}
+
+async function measure(kind: Kind, shape: string): Promise<void> {
+  for (const heapMb of LIMITS_MB) {
+    const { ok, said } = await survives(kind, shape, String(heapMb));
+    if (ok) return console.log(`${kind} | ${shape} | ${heapMb} MB | ${said}`);
+  }
+  console.log(`${kind} | ${shape} | more than ${LIMITS_MB.at(-1)} MB`);
+}
+
+const [kind, shape, heapMb] = process.argv.slice(2) as [Kind?, string?, string?];
+if (kind !== undefined && heapMb !== undefined) await tryOnce(kind, shape!, Number(heapMb));
+else {
+  const kinds: readonly Kind[] = kind === undefined ? ['report', 'record'] : [kind];
+  for (const each of kinds) for (const name of shape === undefined ? Object.keys(shapes) : [shape]) await measure(each, name);
+}

@@ -1,0 +1,11 @@
+import { type OperationId, operations } from '@countersign/core/contract/operations';
+import type { Asked } from '../ingest/endpoint.ts';
+import { endpoints } from '../ingest/endpoints.ts';
+import { bodyReader } from './validate-body.ts';
+
+const readers = Object.fromEntries(
+  Object.entries(operations).map(([id, operation]) => [id, bodyReader<unknown>(operation as never)]),
+) as Record<OperationId, (document: Buffer) => unknown>;
+
+/** Parses, validates and prepares a body: all that is done with it before the database. The same on either thread. */
+export const prepareBody = (id: OperationId, asked: Asked): unknown => endpoints[id].prepare(asked, readers[id](asked.document));
