@@ -1,0 +1,29 @@
+import { run } from '../packages/server/test/fixtures/server-process.ts';
+import type { Target } from './target.ts';
+import type { Kind, VictimReport } from './victim.ts';
+
+const MARKERS: Record<Kind, string> = {
+  audit: 'SELECT trace_id AS marker FROM countersign.audit_entries WHERE tenant_id = $1 AND trace_id IS NOT NULL',
+  telemetry: 'SELECT trace_id AS marker FROM countersign.telemetry_events WHERE tenant_id = $1',
+  evaluations: 'SELECT name AS marker FROM countersign.evaluations WHERE tenant_id = $1',
+  traces: 'SELECT trace_id AS marker FROM countersign.traces WHERE tenant_id = $1',
+};
+
+/** How many acknowledged records are not in the database. */
+export async function countLost(target: Target, { acknowledged }: Pick<VictimReport, 'acknowledged'>): Promise<number> {
+  let lost = 0;
+  for (const kind of new Set(acknowledged.map((each) => each.kind))) {
+    const rows = await target.query<{ marker: string }>(MARKERS[kind], [target.victim.tenantId]);
+    const kept = new Set(rows.map(({ marker }) => marker));
+    lost += acknowledged.filter((each) => each.kind === kind && !kept.has(each.marker)).length;
+  }
+  return lost;
+}
+
+/** Whether the victim's ledger is whole, by the command that operators use. */
+export async function isLedgerWhole(target: Target): Promise<boolean> {
+  return run(['ledger', 'verify', '--workspace', target.victim.tenantId], target.folder.environment).then(
+    () => true,
+    () => false,
+  );
+}

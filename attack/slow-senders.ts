@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Attack, Seen } from './attack.ts';
+import { type Address, openSocket } from './loopback.ts';
+import { httpText } from './requests.ts';
+
+/** Connections held at once while something is done with each of them, again and again. */
+async function hold(target: Address, count: number, seconds: number, open: (address: Address) => ReturnType<typeof openSocket>) {
+  let [opened, ended, refused] = [0, 0, 0];
+  const sockets = new Set<ReturnType<typeof openSocket>>();
+  const endsAt = performance.now() + seconds * 1000;
+  while (performance.now() < endsAt) {
+    while (sockets.size < count) {
+      const socket = open(target);
+      opened += 1;
+      sockets.add(socket);
+      socket.on('data', (bytes: Buffer) => {
+        if (bytes.toString('latin1', 0, 20).startsWith('HTTP/1.1 4') || bytes.includes('HTTP/1.1 503')) refused += 1;
+      });
+      socket.on('close', () => {
+        ended += 1;
+        sockets.delete(socket);
+      });
+    }
+    await sleep(50);
+  }
+  for (const socket of sockets) socket.destroy();
+  return { opened, ended, refused };
+}
+
+const seenOf = ({ opened, ended, refused }: { opened: number; ended: number; refused: number }): Seen => ({
+  refused,
+  note: `${opened.toLocaleString('en-US')} connections, ${ended.toLocaleString('en-US')} ended by the server`,
+  broken: [],
+});
+
+/** Senders that send a byte now and then. */
+export const slowSenders: Attack = {
+  what: '500 connections that send a byte of a head or of a body every 200 ms',
+  bounds: { victimP99Ms: 150, memoryMiB: 512 },
+  run: async (target, { seconds }) => {
+    let turn = 0;
+    return seenOf(
+      await hold(target, 500, seconds, (address) => {
+        const socket = openSocket(address);
+        const { key } = target.attacker;
+        const head = httpText('POST', '/api/public/audit', {
+          Authorization: `Bearer ${key}`,
+          'Content-Type': 'application/json',
+          'Content-Length': 500,
+        });
+        // Half of them are slow with the head, the others with the body.
+        turn += 1;
+        socket.write(turn % 2 === 0 ? head : head.slice(0, 40));
+        const dripping = setInterval(() => socket.write('x'), 200);
+        socket.on('close', () => clearInterval(dripping));
+        return socket;
+      }),
+    );
+  },
+};
+
+/** Clients that end their side, or send nothing, and wait. */
+export const halfOpenSockets: Attack = {
+  what: '500 connections that end their side after half a request, a whole one, or none',
+  bounds: { victimP99Ms: 150, memoryMiB: 512 },
+  run: async (target, { seconds }) => {
+    const whole = httpText('GET', '/livez', {});
+    const texts = ['', whole, whole.slice(0, 20), whole + whole.slice(0, 10)];
+    let turn = 0;
+    return seenOf(
+      await hold(target, 500, seconds, (address) => {
+        turn += 1;
+        const socket = openSocket(address);
+        socket.end(texts[turn % texts.length]!);
+        return socket;
+      }),
+    );
+  },
+};
+
+/** Heads that are as large as they may be, and larger. */
+export const headerFlood: Attack = {
+  what: '200 connections with heads of 15 KB, 20 KB, and of 900 and 5,000 headers',
+  bounds: { victimP99Ms: 150, memoryMiB: 512 },
+  run: async (target, { seconds }) => {
+    const wide = (count: number) => `GET /livez HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(count)}Connection: close\r\n\r\n`;
+    const long = (bytes: number) => httpText('GET', '/livez', { 'X-Long': 'x'.repeat(bytes), Connection: 'close' });
+    const texts = [long(15_000), long(20_000), wide(900), wide(5_000)];
+    let turn = 0;
+    return seenOf(
+      await hold(target, 200, seconds, (address) => {
+        turn += 1;
+        const socket = openSocket(address);
+        socket.write(texts[turn % texts.length]!);
+        socket.on('end', () => socket.end());
+        return socket;
+      }),
+    );
+  },
+};

@@ -1,0 +1,117 @@
+import pg from 'pg';
+import { readConfig } from '../packages/server/src/config.ts';
+import { acquireEmbeddedDatabase } from '../packages/server/src/database/embedded/embedded-database.ts';
+import { openDatabase } from '../packages/server/src/open-database.ts';
+import { person } from '../packages/server/test/bed/portal-browser.ts';
+import type { TestServer } from '../packages/server/test/bed/test-server.ts';
+import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
+import { DataFolder, newKey, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
+import { type Address, freePort, requireLoopback } from './loopback.ts';
+
+/** A workspace of the attacked server. */
+export interface Workspace {
+  tenantId: string;
+  key: string;
+  /** Session of an admin of it, for the portal. */
+  cookie: string;
+}
+
+/** A real server process on the embedded database in a temporary folder: what is attacked. */
+export class Target implements Address {
+  readonly host: string;
+  readonly port: number;
+  readonly folder = new DataFolder();
+  readonly #environment: Record<string, string>;
+  #server: ServerProcess | undefined;
+  attacker!: Workspace;
+  victim!: Workspace;
+
+  private constructor(address: Address, settings: Record<string, string>) {
+    this.host = address.host;
+    this.port = address.port;
+    const own = { COUNTERSIGN_HOST: address.host, COUNTERSIGN_PORT: String(address.port), COUNTERSIGN_LOG_LEVEL: 'warn' };
+    this.#environment = { ...this.folder.environment, ...own, ...settings };
+  }
+
+  /** Starts a server with two workspaces. */
+  static async start(host: string, settings: Record<string, string> = {}): Promise<Target> {
+    requireLoopback(host);
+    const target = new Target({ host, port: await freePort(host) }, settings);
+    try {
+      await target.restart();
+      target.attacker = await target.#workspace('attacker');
+      target.victim = await target.#workspace('victim');
+      return target;
+    } catch (error) {
+      await target.end();
+      throw error;
+    }
+  }
+
+  get url(): string {
+    return `http://${this.host}:${this.port}`;
+  }
+
+  get isAlive(): boolean {
+    return this.#server?.hasEnded === false;
+  }
+
+  get pid(): number {
+    return this.#server!.pid;
+  }
+
+  /** What the server has logged as a fault of its own. */
+  get faults(): string[] {
+    return this.#server?.faults ?? [];
+  }
+
+  residentBytes(): number {
+    return residentBytes(this.pid);
+  }
+
+  /** Starts the server, or starts it anew after it was killed. */
+  async restart(): Promise<void> {
+    // The log level must let `ready` through, by which the start is noticed.
+    this.#server = await ServerProcess.start({ ...this.#environment, COUNTERSIGN_LOG_LEVEL: 'info' });
+  }
+
+  /** kill -9 of the server process, and waits until it is dead. */
+  async kill(): Promise<void> {
+    await this.#server!.end('SIGKILL');
+  }
+
+  /** Asks the database as its superuser, whom row-level security does not bind. */
+  async query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    const embedded = await acquireEmbeddedDatabase({ dataDir: this.folder.path, say: () => undefined });
+    const client = new pg.Client(embedded.superuser);
+    try {
+      await client.connect();
+      return (await client.query<Row>(text, values)).rows;
+    } finally {
+      await client.end();
+      await embedded.release();
+    }
+  }
+
+  /** Ends the server and the database, and removes the data. */
+  async end(): Promise<void> {
+    if (this.isAlive) {
+      const killed = setTimeout(() => this.#server!.child.kill('SIGKILL'), 20_000);
+      await this.#server!.end('SIGTERM');
+      clearTimeout(killed);
+    }
+    await this.folder.clear();
+  }
+
+  async #workspace(name: string): Promise<Workspace> {
+    const { tenantId, key } = await newKey(this.folder.environment, name);
+    const database = await openDatabase(readConfig(this.folder.environment), () => undefined, 'use');
+    try {
+      const server = { url: this.url, open: database } as unknown as TestServer;
+      const { browser } = await person(server, { [tenantId]: 'admin' });
+      return { tenantId, key, cookie: browser.cookie! };
+    } finally {
+      await database.close();
+    }
+  }
+}

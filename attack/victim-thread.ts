@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { Caller, posting } from './requests.ts';
+import type { Kind, VictimOrders, VictimReport } from './victim.ts';
+
+const { key, senders, kinds, pauseMs, ...address } = workerData as VictimOrders;
+const report: VictimReport = { latencies: [], acknowledged: [], refused: 0, unanswered: 0, faults: [] };
+let isStopped = false;
+
+const REQUESTS: Record<Kind, (marker: string) => [path: string, body: object]> = {
+  audit: (marker) => ['/api/public/audit', { actor: 'victim', action: 'attack.append', trace_id: marker }],
+  telemetry: (marker) => ['/api/public/telemetry', { trace_id: marker, outcome: 'success', agent_name: 'victim' }],
+  evaluations: (marker) => ['/api/public/evaluations', { name: marker, agent_name: 'victim', pass_rate: 90 }],
+  traces: (marker) => [
+    '/api/public/traces',
+    { trace_id: marker, agent_name: 'victim', spans: [{ span_id: 's', kind: 'llm', name: 'model' }] },
+  ],
+};
+
+async function sendInTurn(sender: number): Promise<void> {
+  const caller = new Caller(address);
+  for (let turn = sender; !isStopped; turn += 1) {
+    const kind = kinds[turn % kinds.length]!;
+    const marker = randomUUID();
+    const [path, body] = REQUESTS[kind](marker);
+    const { status, ms, retryAfterSeconds } = await caller.send(posting(path, key, JSON.stringify(body)));
+    if (status === 200) {
+      report.latencies.push(ms);
+      report.acknowledged.push({ kind, marker });
+    } else if (status === 503 || status === 429) {
+      report.refused += 1;
+      await sleep(Math.min(1000, retryAfterSeconds * 1000));
+    } else if (status === 0) report.unanswered += 1;
+    else report.faults.push(`${kind} was answered ${status}`);
+    await sleep(status === 0 ? 50 : pauseMs);
+  }
+  caller.close();
+}
+
+parentPort!.once('message', () => {
+  isStopped = true;
+});
+await Promise.all(Array.from({ length: senders }, (_, sender) => sendInTurn(sender)));
+parentPort!.postMessage(report);
