@@ -12,6 +12,7 @@ export {
   HeadersTooLargeError,
   InternalServerError,
   MethodNotAllowedError,
+  MisdirectedRequestError,
   NotFoundError,
   PayloadTooLargeError,
   RateLimitedError,

@@ -199,7 +199,7 @@ describe('gate --wait', () => {
     expect([status, world.pauses]).toEqual([0, [2000, 3000, 4500]]);
     expect(out).toContain('ALLOWED');
     expect(err).toContain('waiting up to 30 min for an approval');
-    expect(err).toContain('https://portal.example.test/w/acme');
+    expect(err).toContain(`https://portal.example.test/w/${tenantId}/approvals/`);
   });
 
   test('a rejection meanwhile ends the waiting as blocked', async () => {

@@ -96,6 +96,8 @@ describe('action.yml', () => {
       expect(stderr).toMatch(new RegExp(`^::error title=Promotion ${outcome}::`, 'm'));
       expect(Object.fromEntries(outputs)).toMatchObject({ allowed: 'false', outcome, 'exit-code': String(code) });
       expect(summary).toContain(`: ${outcome}\n`);
+      if (outcome === 'pending')
+        expect(summary).toMatch(/^Approve it at <http:\/\/[\w.:]+\/w\/[0-9a-f-]{36}\/approvals\/[0-9a-f-]{36}> /m);
     },
     60_000,
   );

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { ERRORS } from '../../core/src/contract/errors.ts';
 import { apiError } from '../src/http/errors.ts';
+import { pauseAfter } from '../src/http/retry-pace.ts';
 import * as library from '../src/index.ts';
 import {
   ApiError,
@@ -108,7 +109,7 @@ describe('a request is tried again, under one Idempotency-Key', () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
     server.plan(treat.drop);
     const startedAt = performance.now();
-    await failure(record({ retries: { pauseMs: 100_000 } }));
+    await failure(record({ retries: { pauseMs: 100_000, attemptsMax: 5 } }));
     expect(performance.now() - startedAt).toBeLessThan(5000);
     expect(attempts()).toBe(5);
     random.mockRestore();
@@ -116,12 +117,25 @@ describe('a request is tried again, under one Idempotency-Key', () => {
 });
 
 describe('a call ends', () => {
+  test('at its deadline and not before: a service that is away for a while is reached', async () => {
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0);
+    server.plan(...Array.from({ length: 9 }, () => treat.drop), treat.good());
+    expect(receiptOf(await record({ deadlineMs: 60_000 }))?.attempts).toBe(10);
+    // A pause that would outlast the call is shortened, and is no reason to give up.
+    random.mockReturnValue(0.5);
+    const pace = { attemptsMax: 9, pauseMs: 40, pauseMsMax: 60_000 };
+    const pauses = [400, 120, 79].map((leftMs) => pauseAfter(4, new ConnectionError('away'), leftMs, pace));
+    expect(pauses).toEqual([160, 60, undefined]);
+    random.mockRestore();
+  });
+
   test('at its deadline, whatever is tried', async () => {
-    server.plan(treat.silence);
+    const other = await failingServer();
+    other.plan(treat.silence);
     const startedAt = performance.now();
-    expect(await failure(record({ timeoutMs: 50, deadlineMs: 200 }))).toBeInstanceOf(TimeoutError);
+    expect(await failure(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 200 }))).toBeInstanceOf(TimeoutError);
     expect(performance.now() - startedAt).toBeLessThan(3000);
-    expect(server.arrived.length).toBeGreaterThan(1);
+    expect(other.arrived.length).toBeGreaterThan(1);
   });
 
   test("with the signal's reason, in an attempt and between two", async () => {

@@ -1,5 +1,6 @@
 import type { Envelope } from '@countersign/core/domain/attestation';
 import type { PromotionDecision } from '../index.ts';
+import { approvalAddress } from './approval-address.ts';
 import { type Asked, evaluationOf } from './believe-decision.ts';
 import { type Ending, EXIT_CODES } from './exit-codes.ts';
 import { writeFile } from './files.ts';
@@ -23,6 +24,10 @@ export interface Finding {
   checkpoint: string | undefined;
   /** Why nothing could be decided. */
   fault: string | undefined;
+  /** Whether the same question may be answered later: the service was away, busy or not reached. */
+  isTransient: boolean;
+  /** The workspace that decided, by its ID; undefined where the service does not say. */
+  workspace: string | undefined;
 }
 
 /** What a report says besides the finding. */
@@ -77,7 +82,8 @@ function writeFiles(finding: Finding, told: Told, { output, attestation, junit }
   if (junit !== undefined) writeFile(junit, gateJUnit(finding, told));
 }
 
-function tellingOf({ ending, decision, fault }: Finding, { asked, portalUrl }: ReportContext): Told {
+function tellingOf(finding: Finding, { asked, portalUrl }: ReportContext): Told {
+  const { ending, decision, fault } = finding;
   const agent = asked.agentName ?? (decision === undefined ? undefined : evaluationOf(decision)?.agent_name) ?? asked.agentId!;
   return {
     outcome: OUTCOMES[ending],
@@ -85,7 +91,7 @@ function tellingOf({ ending, decision, fault }: Finding, { asked, portalUrl }: R
     agent,
     reason: decision?.reason ?? 'undecided',
     message: decision === undefined ? `could not decide: ${fault}` : oneLine(decision.message),
-    approveAt: ending === 'pending' ? portalUrl : undefined,
+    approveAt: ending === 'pending' ? approvalAddress(finding, portalUrl) : undefined,
   };
 }
 
@@ -105,6 +111,6 @@ function linesOf({ decision, verifiedBy, checkpoint }: Finding, told: Told): str
   );
   if (checkpoint !== undefined) lines.push(`  Countersign-Checkpoint: ${shortLine(checkpoint, 1000)}`);
   if (told.approveAt !== undefined)
-    lines.push(`  Approve it at ${shortLine(told.approveAt)} (Approvals), then run this again, or give --wait 30m.`);
+    lines.push(`  Approve it at ${shortLine(told.approveAt, 600)} (Approvals), then run this again, or give --wait 30m.`);
   return lines;
 }

@@ -1,4 +1,5 @@
 import { envelopeOfHeader } from '@countersign/core/domain/attestation';
+import { isRetryable } from '../http/retry-pace.ts';
 import { harnessIdOf } from '../importers/harness-id.ts';
 import { type Countersign, CountersignError, type PromotionDecision, receiptOf } from '../index.ts';
 import { type Asked, disbelief, onlyApprovalMissing } from './believe-decision.ts';
@@ -28,8 +29,16 @@ const OPTIONS = {
   },
   'require-verify-key': { type: 'boolean', help: 'refuse to run without a key to verify with' },
   'clock-skew': { type: 'string', value: 'TIME', help: 'how far the clocks of the two machines may be apart (60s)' },
-  wait: { type: 'string', value: 'TIME', help: 'while an approval is all that is missing, ask again for this long' },
-  'portal-url': { type: 'string', value: 'ADDRESS', help: 'where approvers sign in (COUNTERSIGN_PORTAL_URL, or --url)' },
+  wait: {
+    type: 'string',
+    value: 'TIME',
+    help: 'while an approval is all that is missing, or the service cannot be reached, ask again for this long',
+  },
+  'portal-url': {
+    type: 'string',
+    value: 'ADDRESS',
+    help: 'the portal that approval links lead to (COUNTERSIGN_PORTAL_URL, or --url)',
+  },
   output: { type: 'string', value: 'FILE', help: 'write the signed decision there, byte for byte as it came' },
   attestation: {
     type: 'string',
@@ -117,7 +126,7 @@ async function askOnce(session: Session, client: Countersign, demand: Demand): P
     return judged(decision, demand, { sentAt, receivedAt, skewMs });
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
-    return undecided(shortLine(error.message, 1000));
+    return { ...undecided(shortLine(error.message, 1000)), isTransient: isRetryable(error) };
   }
 }
 
@@ -143,8 +152,14 @@ function judged(
     verifiedBy: trust?.by,
     checkpoint: headers['countersign-checkpoint'],
     fault: undefined,
+    isTransient: false,
+    workspace: workspaceOf(headers),
   };
 }
+
+/** The workspace that decided (`Countersign-Workspace`): a part of a link, so nothing but a UUID is taken. */
+const workspaceOf = (headers: Record<string, string>): string | undefined =>
+  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(headers['countersign-workspace'] ?? '')?.[0];
 
 function endingOf(decision: PromotionDecision): Ending {
   if (decision.allowed) return 'ok';
@@ -159,4 +174,6 @@ const undecided = (fault: string): Finding => ({
   verifiedBy: undefined,
   checkpoint: undefined,
   fault,
+  isTransient: false,
+  workspace: undefined,
 });

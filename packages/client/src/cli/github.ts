@@ -60,7 +60,7 @@ function summaryOf({ decision, verifiedBy }: Finding, told: Told): string {
   const rows = decision.checks.map(
     ({ condition, passed, message }) => `| ${cell(condition)} | ${passed ? 'holds' : '**fails**'} | ${cell(message)} |`,
   );
-  const approve = told.approveAt === undefined ? '' : `Approve it at ${cell(told.approveAt)} (Approvals).\n\n`;
+  const approve = told.approveAt === undefined ? '' : `Approve it at ${link(told.approveAt)} (Approvals).\n\n`;
   const signature = verifiedBy === undefined ? 'signature not checked' : `signature verified by ${cell(verifiedBy)}`;
   return `${head}${approve}| condition | | |\n| --- | --- | --- |\n${rows.join('\n')}\n\nDecision \`${decision.decision_id}\`, ${decision.timestamp}, ${signature}.\n\n`;
 }
@@ -68,6 +68,9 @@ function summaryOf({ decision, verifiedBy }: Finding, told: Told): string {
 /** Text from elsewhere as it may stand in Markdown: no markup, no links, no line ends. */
 const cell = (text: string): string =>
   shortLine(text, 600).replace(/[\\`*_{}[\]()<>#+!|~@:/-]/g, (char) => `&#${char.charCodeAt(0)};`);
+
+/** An address of the web as a link; any other text as it is. */
+const link = (address: string): string => (/^https?:\/\/[\w./:[\]~%-]{1,500}$/.test(address) ? `<${address}>` : cell(address));
 
 /** The runner's own escapes for the data of a command, and for its properties. */
 const data = (text: string): string => oneLine(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');

@@ -30,7 +30,7 @@ export const COMMON = {
 export const CONNECTION = {
   url: { type: 'string', value: 'ADDRESS', help: 'address of the service (COUNTERSIGN_URL)' },
   'key-stdin': { type: 'boolean', help: 'read the ingestion key from standard input instead of COUNTERSIGN_API_KEY' },
-  timeout: { type: 'string', value: 'TIME', help: 'longest time for one call, retries included: 500ms, 30s, 2m (30s)' },
+  timeout: { type: 'string', value: 'TIME', help: 'how long one call is tried, retries included: 500ms, 30s, 2m (30s)' },
   'insecure-http': { type: 'boolean', help: 'send the key over http: to another machine too, in a network that is trusted' },
 } as const satisfies Options;
 

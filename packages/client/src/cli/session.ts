@@ -99,7 +99,7 @@ export class Session {
       return new Countersign({
         ...{ baseUrl, apiKey, deadlineMs, timeoutMs: Math.min(10_000, deadlineMs) },
         insecureHttp: connection['insecure-http'] === true,
-        retries: { attemptsMax: 5, pauseMs: 200, pauseMsMax: 5000 },
+        retries: { pauseMs: 200, pauseMsMax: 5000 },
         fetch: this.#observed(),
       });
     } catch (error) {

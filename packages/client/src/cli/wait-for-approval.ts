@@ -1,3 +1,5 @@
+import { approvalAddress } from './approval-address.ts';
+import type { Ending } from './exit-codes.ts';
 import type { Finding } from './gate-report.ts';
 import { shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
@@ -7,14 +9,14 @@ const PAUSE_MS_MAX = 60_000;
 
 /** How long to wait, and where people approve. */
 export interface Patience {
-  /** 0 for not at all. */
+  /** How long to wait for an approval and for a service that is away; 0 for not at all. */
   waitMs: number;
   portalUrl: string;
 }
 
 /**
- * Asks, and asks again with growing pauses for as long as an approval is all that is missing. Each question that is blocked stands in
- * the ledger, so that the pauses grow to a minute. Any other finding ends the waiting.
+ * Asks, and asks again with growing pauses while an approval is all that is missing, or the service cannot be reached. Each blocked
+ * question is recorded in the ledger, so the pauses grow to a minute. Any other finding ends the waiting.
  */
 export async function waitForApproval(
   session: Session,
@@ -24,6 +26,7 @@ export async function waitForApproval(
   const { now, sleep } = session.terminal;
   const until = now() + waitMs;
   const seen = new Set<string>();
+  let said: Ending | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.5)) {
     const finding = await ask();
     const id = finding.decision?.decision_id;
@@ -37,13 +40,19 @@ export async function waitForApproval(
       };
     if (id !== undefined) seen.add(id);
     const left = until - now();
-    if (finding.ending !== 'pending' || left <= 0) return finding;
-    if (seen.size === 1) session.say(waitingLine(finding, portalUrl, left));
+    if ((finding.ending !== 'pending' && !finding.isTransient) || left <= 0) return finding;
+    const line = waitingLine(finding, portalUrl, left);
+    if (finding.ending !== said) session.say(line);
+    said = finding.ending;
+    // After an outage the pauses are short again: the approval may have come meanwhile.
+    if (finding.isTransient) pauseMs = FIRST_PAUSE_MS;
     await sleep(Math.min(pauseMs, left));
   }
 }
 
-function waitingLine({ decision }: Finding, portalUrl: string, leftMs: number): string {
+function waitingLine(finding: Finding, portalUrl: string, leftMs: number): string {
   const minutes = leftMs >= 60_000 ? `${Math.round(leftMs / 60_000)} min` : `${Math.ceil(leftMs / 1000)} s`;
-  return `waiting up to ${minutes} for an approval of evaluation ${decision?.evaluation_id}: ${shortLine(portalUrl)} (Approvals)`;
+  if (finding.isTransient) return `waiting up to ${minutes} for the service: ${shortLine(finding.fault ?? '', 600)}`;
+  const place = shortLine(approvalAddress(finding, portalUrl), 600);
+  return `waiting up to ${minutes} for an approval of evaluation ${finding.decision?.evaluation_id}: ${place}`;
 }

@@ -95,6 +95,10 @@ export class PayloadTooLargeError extends ApiError {
 export class UnsupportedMediaTypeError extends ApiError {
   override name = 'UnsupportedMediaTypeError';
 }
+/** 421: the server does not answer for this host; its log names it, and `COUNTERSIGN_ALLOWED_HOSTS` of the server admits it. */
+export class MisdirectedRequestError extends ApiError {
+  override name = 'MisdirectedRequestError';
+}
 /** 422: the body breaks the contract, or the Idempotency-Key was used with another one. `issues` says what and where. */
 export class ValidationError extends ApiError {
   override name = 'ValidationError';
@@ -132,6 +136,7 @@ const CLASS_OF_STATUS: Record<number, new (refusal: Refusal) => ApiError> = {
   408: RequestTimeoutError,
   413: PayloadTooLargeError,
   415: UnsupportedMediaTypeError,
+  421: MisdirectedRequestError,
   422: ValidationError,
   429: RateLimitedError,
   431: HeadersTooLargeError,

@@ -22,6 +22,8 @@ export interface CallOptions {
 /** What a call may be sent with besides what its caller says. */
 interface SendOptions extends CallOptions {
   headers?: Readonly<Record<string, string>> | undefined;
+  /** Most attempts, where they are fewer than the client's own. */
+  attemptsMax?: number | undefined;
 }
 
 /** What a transport is made of. */
@@ -53,15 +55,16 @@ export class Transport {
     const deadlineMs = options.deadlineMs ?? usual;
     const endsAt = performance.now() + deadlineMs;
     const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID();
+    const attemptsMax = Math.min(retries.attemptsMax, options.attemptsMax ?? Number.POSITIVE_INFINITY);
     for (let attempt = 1; ; attempt += 1) {
       try {
         const left = endsAt - performance.now();
         return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, left })) as Answer;
       } catch (error) {
         if (error instanceof CountersignError) error.attempts = attempt;
-        if (!isRetryable(error) || attempt >= retries.attemptsMax) throw error;
-        const pauseMs = pauseAfter(attempt, error, retries);
-        if (performance.now() + pauseMs >= endsAt) throw error;
+        if (!isRetryable(error) || attempt >= attemptsMax) throw error;
+        const pauseMs = pauseAfter(attempt, error, endsAt - performance.now(), retries);
+        if (pauseMs === undefined) throw error;
         await pause(pauseMs, options.signal);
       }
     }

@@ -1,5 +1,6 @@
 import { ENDPOINTS } from '../http/endpoints.ts';
 import { ApiError, CountersignError } from '../http/errors.ts';
+import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
 import type { Transport } from '../http/transport.ts';
 import { beforeExit } from '../runtime/process-exit.ts';
 import { backgroundTimer, soon } from '../runtime/timers.ts';
@@ -117,7 +118,7 @@ export class Delivery {
   }
 
   async #deliver(batch: Batch): Promise<void> {
-    const options = { idempotencyKey: batch.key, signal: this.#cut.signal };
+    const options = { idempotencyKey: batch.key, signal: this.#cut.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
     try {
       await this.#transport.post<TelemetryAccepted>(ENDPOINTS.telemetry, () => batchBody(batch), options);
       this.counts.sent += batch.texts.length;

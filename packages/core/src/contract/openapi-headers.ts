@@ -18,6 +18,7 @@ const HEADERS = {
   'Countersign-Checkpoint': header(
     'Heads of the audit and the decisions log at that moment: whoever keeps the answer is a witness.',
   ),
+  'Countersign-Workspace': header('ID of the workspace that decided: the portal has its pages under /w/<ID>.'),
   'Countersign-Attestation': header('Ed25519 signatures of the attestation, where Prefer asked for them (docs/formats.md).'),
   'Preference-Applied': header('`countersign-attestation`, where Prefer asked for it (RFC 7240).'),
 } as const;

@@ -174,7 +174,12 @@ const prefer: Node = {
   schema: { type: 'string' },
 };
 
-const DECISION_HEADERS = ['Countersign-Checkpoint', 'Countersign-Attestation', 'Preference-Applied'] as const;
+const DECISION_HEADERS = [
+  'Countersign-Checkpoint',
+  'Countersign-Workspace',
+  'Countersign-Attestation',
+  'Preference-Applied',
+] as const;
 
 /** The request headers that an operation reads besides those of authentication and content. */
 function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Node {

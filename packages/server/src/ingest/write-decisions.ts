@@ -86,7 +86,7 @@ function atOneMoment({ audit, decisions }: Record<'audit' | 'decisions', LockedH
 
 /**
  * Keeps the decisions, the blocked ones in the ledger too, and commits.
- * @returns the header that makes whoever keeps the answer a witness of both trees (docs/formats.md, "Checkpoints").
+ * @returns the header that makes whoever keeps the answer a witness of both trees (docs/formats.md, "Checkpoints"), and the workspace.
  */
 async function keep(
   tx: Transaction,
@@ -113,7 +113,7 @@ async function keep(
     witnessedHead('audit', audit.tree.size, audit.tree.root()),
     witnessedHead('decisions', decisions.tree.size, decisions.tree.root()),
   ];
-  return { 'Countersign-Checkpoint': witnessed.join(', ') };
+  return { 'Countersign-Checkpoint': witnessed.join(', '), 'Countersign-Workspace': tx.tenantId };
 }
 
 function decide(check: PreparedCheck, evidence: Evidence, signing: { keyId: string; key: Uint8Array; now: string }): Decided {
