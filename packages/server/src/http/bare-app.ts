@@ -44,7 +44,9 @@ export function bareApp({ connections, log, tls, checkRequest }: BareAppParts): 
   answerWhatNodeWouldNot(httpServer(app));
   deferContinue(httpServer(app));
   connections.watch(httpServer(app), tls !== undefined);
-  paceRequests(httpServer(app), tls === undefined ? 'connection' : 'secureConnection');
+  paceRequests(httpServer(app), tls === undefined ? 'connection' : 'secureConnection', (missing) =>
+    log.warn({ missing, node: process.version }, 'requests of a connection are not paced: this version of Node is not supported'),
+  );
 
   // Bodies are read by read-body.ts, after the key: Fastify is to leave stream and Content-Type alone, whatever the method.
   // All methods that Node reads, so that one which nobody takes is told so too.

@@ -94,12 +94,13 @@ export class Connections {
   #endStalled(): void {
     const now = performance.now();
     for (const socket of this.#open as ReadonlySet<WithHandle>) {
-      const queued = socket._handle?.writeQueueSize ?? 0;
+      // Where Node keeps no such count, its own buffer shows progress by whole writes.
+      const queued = socket._handle?.writeQueueSize ?? socket.writableLength;
       if (queued === 0) {
         this.#unsent.delete(socket);
         continue;
       }
-      const taken = (socket._handle?.bytesWritten ?? 0) - queued;
+      const taken = (socket._handle?.bytesWritten ?? socket.bytesWritten) - queued;
       const before = this.#unsent.get(socket);
       if (before?.taken !== taken) this.#unsent.set(socket, { taken, since: now });
       else if (now - before.since >= this.#limits.sendTimeoutMs) {

@@ -1,11 +1,15 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { WaitingBytes } from './waiting-bytes.ts';
 
 /** Requests of one connection that may be in work at once. */
 export const REQUESTS_IN_WORK_MAX = 8;
 
 /** Bytes of a connection's output that may be unsent when its next request begins. */
 const UNSENT_BYTES_MAX = 256 * 1024;
+
+/** Bytes that may wait in all connections of a server together; a connection holds 64 KB of them, and another 64 KB unread in Node. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Pieces of a waiting body that are parsed in one turn: a body may hold what looks like the end of a head. */
 const PIECES_MAX = 256;
@@ -21,16 +25,27 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n');
  * requests in it at once: several thousand. Here the parser gets the bytes up to the end of the last head that may be begun. The rest
  * waits as bytes, with the socket paused, and goes on as answers are sent. Requests keep their order; none is lost.
  * @param event the one by which Node's HTTP parser gets a socket: `secureConnection` with TLS.
+ * @param unpaced called once when this version of Node lacks what pacing needs: connections are then served as Node serves them.
  */
-export function paceRequests(server: Server, event: 'connection' | 'secureConnection'): void {
+export function paceRequests(
+  server: Server,
+  event: 'connection' | 'secureConnection',
+  unpaced: (missing: string) => void,
+  waitingBytesMax = WAITING_BYTES_MAX,
+): void {
   const inputs = new WeakMap<object, PacedInput>();
+  const waiting = new WaitingBytes(waitingBytesMax);
+  let isKnown = false;
   const turns = new Turns();
   function leave(this: ServerResponse): void {
     inputs.get(this.req.socket)?.leave();
   }
   server.on(event, (socket: Socket) => {
-    const isRefused = socket.listenerCount('data') === 0; // connections.ts: Node's parser has not got it
-    if (!isRefused) inputs.set(socket, new PacedInput(socket, turns));
+    if (socket.destroyed || socket.writableEnded) return; // refused by connections.ts
+    const missing = missingInternal(socket);
+    if (missing === undefined) inputs.set(socket, new PacedInput(socket, turns, waiting));
+    else if (!isKnown) unpaced(missing);
+    isKnown ||= missing !== undefined;
   });
   server.prependListener('request', ({ socket }, response) => {
     const input = inputs.get(socket);
@@ -42,12 +57,23 @@ export function paceRequests(server: Server, event: 'connection' | 'secureConnec
   server.on('clientError', (_error, socket) => inputs.get(socket)?.drop());
 }
 
+/** What Node's HTTP server keeps of a connection under names of its own. */
+type ServedSocket = Socket & { _paused?: boolean; parser?: object | null };
+
+/** What pacing needs of Node's HTTP server and a socket lacks, or undefined: another version of Node may have it otherwise. */
+function missingInternal(socket: ServedSocket): string | undefined {
+  if (typeof socket._paused !== 'boolean') return 'socket._paused';
+  if (typeof (socket.parser ?? undefined) !== 'object') return 'socket.parser';
+  return (['data', 'end'] as const).find((event) => socket.listenerCount(event) === 0);
+}
+
 /** The input of one connection, between its socket and Node's parser. */
 class PacedInput {
-  readonly #socket: Socket & { _paused?: boolean; parser?: object | null };
+  readonly #socket: ServedSocket;
   readonly #turns: Turns;
   readonly #parse: (bytes: Buffer) => void;
   readonly #finish: () => void;
+  readonly #waitingBytes: WaitingBytes;
   #waiting: Buffer[] = [];
   #inWork = 0;
   #begun = 0;
@@ -55,9 +81,10 @@ class PacedInput {
   #isDropped = false;
 
   /** Takes the place of the listeners by which Node feeds its parser. */
-  constructor(socket: Socket, turns: Turns) {
+  constructor(socket: Socket, turns: Turns, waitingBytes: WaitingBytes) {
     this.#socket = socket;
     this.#turns = turns;
+    this.#waitingBytes = waitingBytes;
     this.#parse = socket.listeners('data').at(-1) as (bytes: Buffer) => void;
     this.#finish = socket.listeners('end').at(-1) as () => void;
     socket.removeListener('data', this.#parse);
@@ -87,7 +114,13 @@ class PacedInput {
   /** Forgets what waits, and ignores what still comes. */
   drop(): void {
     this.#isDropped = true;
-    this.#waiting = [];
+    for (const bytes of this.#waiting.splice(0)) this.#waitingBytes.remove(this, bytes.buffer.byteLength);
+  }
+
+  /** Ends the connection, with what it has in work. */
+  end(): void {
+    this.drop();
+    this.#socket.destroy();
   }
 
   /** Begins one of the requests that wait, if one may begin, and reads on when none waits any more. */
@@ -98,7 +131,10 @@ class PacedInput {
       const bytes = this.#waiting[0]!;
       const end = endOfHeads(bytes, 1);
       if (end < bytes.length) this.#waiting[0] = bytes.subarray(end);
-      else this.#waiting.shift();
+      else {
+        this.#waiting.shift();
+        this.#waitingBytes.remove(this, bytes.buffer.byteLength);
+      }
       this.#parse(bytes.subarray(0, end));
     }
     if (this.#waiting.length > 0) this.#comeBack();
@@ -114,6 +150,7 @@ class PacedInput {
     if (end === bytes.length || !this.#isOpen) return;
     this.#waiting.push(end > 0 ? bytes.subarray(end) : bytes);
     this.#socket.pause();
+    this.#waitingBytes.add(this, bytes.buffer.byteLength); // a part keeps the whole read in memory
     this.#comeBack();
   }
 

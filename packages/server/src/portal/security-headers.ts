@@ -1,6 +1,6 @@
 /**
  * What browsers are told about the portal (OWASP, HTTP Security Response Headers). Sent with every page and every answer of the portal's
- * API; the five endpoints are for machines and have none but nosniff, which every answer has (http/app.ts).
+ * API; the five endpoints are for machines and have none but nosniff, which every answer has (http/bare-app.ts).
  */
 
 /** May do nothing but be read: answers of the API, and errors. */
