@@ -18,8 +18,8 @@ export function FirstCall({ path, body, scope }: { path: string; body: unknown; 
     <>
       <Snippet text={curlLine(path, body)} what={`curl line for ${path}`} />
       <p className="faint">
-        <code>$COUNTERSIGN_API_KEY</code> is an ingestion key with the scope <code>{scope}</code>; an admin mints one under
-        Ingestion keys.
+        Set an ingestion key with the scope <code>{scope}</code> first: <code>export COUNTERSIGN_API_KEY=…</code>. An admin mints
+        one under Ingestion keys.
       </p>
     </>
   );

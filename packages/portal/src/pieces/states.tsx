@@ -2,6 +2,7 @@ import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import type { Reason } from '@countersign/core/contract/promotion-check';
 import type { ApprovalStatus, RiskLevel } from '@countersign/core/portal/agent-facts';
 import type { Severity } from '@countersign/core/portal/incident-routes';
+import { EXAMPLE_AGENT } from '../lists/example-agent.ts';
 import { Badge, type Tone } from './badge.tsx';
 
 /** The states of the record as badges: one place that says which is good and which is not. */
@@ -22,6 +23,14 @@ export const Risk = ({ level }: { level: RiskLevel }) => (
     {level} risk
   </Badge>
 );
+
+/** Marks the agent of the example calls. */
+export const ExampleMark = ({ agent }: { agent: string }) =>
+  agent === EXAMPLE_AGENT ? (
+    <Badge tone="quiet" dot={false}>
+      example
+    </Badge>
+  ) : null;
 
 const SEVERITY: Record<Severity, Tone> = { low: 'quiet', medium: 'accent', high: 'warn', critical: 'bad' };
 export const SeverityState = ({ severity }: { severity: Severity | null }) =>

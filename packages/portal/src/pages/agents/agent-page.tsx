@@ -11,7 +11,7 @@ import { Identifier } from '../../pieces/identifier.tsx';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { Risk } from '../../pieces/states.tsx';
+import { ExampleMark, Risk } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 import styles from './agent-page.module.css';
 import { AgentRecord } from './agent-record.tsx';
@@ -51,6 +51,7 @@ export function AgentPage() {
         crumb={crumb}
         lead={
           <span className="row">
+            <ExampleMark agent={data.name} />
             <Risk level={data.risk_level} />
             <span>
               last seen <When at={data.last_seen_at} />

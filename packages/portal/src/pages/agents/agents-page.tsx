@@ -4,12 +4,13 @@ import { useHere } from '../../api/session.ts';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { FilterBar, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
 import { percent } from '../../pieces/figures.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
-import { EvaluationState, REASON_WORDS, Risk, Verdict } from '../../pieces/states.tsx';
+import { EvaluationState, ExampleMark, REASON_WORDS, Risk, Verdict } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 
 type Agent = Item<'agents.list'>;
@@ -56,7 +57,7 @@ export function AgentsPage() {
               <p>An agent appears by itself with its first run or evaluation that names it. Nothing has to be registered.</p>
               <FirstCall
                 path="/api/public/telemetry"
-                body={{ trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' }}
+                body={{ trace_id: 'run-1', outcome: 'success', agent_name: EXAMPLE_AGENT }}
                 scope="telemetry"
               />
             </EmptyState>
@@ -72,9 +73,12 @@ const columnsOf = (workspace: string): Column<Agent>[] => [
     title: 'Agent',
     wide: true,
     cell: ({ id, name }) => (
-      <Link className={rowLink} to="/w/$workspace/agents/$agent" params={{ workspace, agent: id }}>
-        {name}
-      </Link>
+      <span className="row">
+        <Link className={rowLink} to="/w/$workspace/agents/$agent" params={{ workspace, agent: id }}>
+          {name}
+        </Link>
+        <ExampleMark agent={name} />
+      </span>
     ),
   },
   {

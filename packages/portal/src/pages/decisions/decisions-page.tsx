@@ -3,6 +3,7 @@ import { useHere } from '../../api/session.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { FilterBar, FilterDays, FilterSelect } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
@@ -58,7 +59,7 @@ export function DecisionsPage() {
               <p>A deployment asks before it promotes an agent; each answer is kept here, with its reason and its signature.</p>
               <FirstCall
                 path="/api/public/governance/promotion-check"
-                body={{ agent_name: 'support-bot', min_pass_rate: 90, max_age_hours: 24 }}
+                body={{ agent_name: EXAMPLE_AGENT, min_pass_rate: 90, max_age_hours: 24 }}
                 scope="governance"
               />
             </EmptyState>

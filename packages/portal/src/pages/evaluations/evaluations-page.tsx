@@ -3,6 +3,7 @@ import { useHere } from '../../api/session.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
@@ -54,7 +55,7 @@ export function EvaluationsPage() {
               </p>
               <FirstCall
                 path="/api/public/evaluations"
-                body={{ name: 'nightly-regression', agent_name: 'support-bot', status: 'passing', pass_rate: 92.5 }}
+                body={{ name: 'nightly-regression', agent_name: EXAMPLE_AGENT, status: 'passing', pass_rate: 92.5 }}
                 scope="evaluations"
               />
             </EmptyState>

@@ -5,6 +5,7 @@ import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { FilterBar } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
 import { Cut } from '../../pieces/cut.tsx';
@@ -46,7 +47,7 @@ export function Violations() {
                 body={{
                   actor: 'guardrail:refunds',
                   action: 'policy.violation',
-                  subject: 'support-bot',
+                  subject: EXAMPLE_AGENT,
                   metadata: { policy: 'no-refunds-without-receipt', severity: 'medium' },
                 }}
                 scope="audit"

@@ -1,5 +1,6 @@
 import { Button, Modal } from '@mantine/core';
 import { curlLine } from '../../lists/empty-state.tsx';
+import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { Notice } from '../../pieces/notice.tsx';
 import { Snippet } from '../../pieces/snippet.tsx';
 import type { Key } from './key-list.tsx';
@@ -31,6 +32,12 @@ export function KeyShownOnce({ shown, onClose }: { shown: ShownKey | undefined; 
             <p>Only its hash is kept. {shown.rotated && 'The old secret is dead already.'}</p>
           </Notice>
           <Snippet text={shown.key} what="key" />
+          {shown.kind === 'live' && (
+            <>
+              <p className="soft">The examples of these pages read the key from a variable. Set it in your shell first:</p>
+              <Snippet text={`export COUNTERSIGN_API_KEY='${shown.key}'`} what="export line" />
+            </>
+          )}
           <p className="soft">A line that works now:</p>
           <Snippet text={firstLine(shown)} what="curl line" />
           <div className="row" style={{ justifyContent: 'flex-end' }}>
@@ -47,13 +54,13 @@ function firstLine({ key, kind, scopes }: ShownKey): string {
   if (kind === 'read')
     return `curl -s ${window.location.origin}/api/ledger/audit/checkpoint \\\n  -H "Authorization: Bearer ${key}"`;
   if (scopes.includes('telemetry'))
-    return curlLine('/api/public/telemetry', { trace_id: 'hello-1', outcome: 'success', agent_name: 'support-bot' }, key);
+    return curlLine('/api/public/telemetry', { trace_id: 'hello-1', outcome: 'success', agent_name: EXAMPLE_AGENT }, key);
   if (scopes.includes('evaluations'))
     return curlLine(
       '/api/public/evaluations',
-      { name: 'first-evaluation', agent_name: 'support-bot', status: 'passing', pass_rate: 92.5 },
+      { name: 'first-evaluation', agent_name: EXAMPLE_AGENT, status: 'passing', pass_rate: 92.5 },
       key,
     );
   if (scopes.includes('audit')) return curlLine('/api/public/audit', { actor: 'ci:first', action: 'key.tried' }, key);
-  return curlLine('/api/public/governance/promotion-check', { agent_name: 'support-bot' }, key);
+  return curlLine('/api/public/governance/promotion-check', { agent_name: EXAMPLE_AGENT }, key);
 }

@@ -10,16 +10,18 @@ import { ScopeChoice } from './scope-choice.tsx';
 
 const NOTHING = { kind: 'live' as 'live' | 'read', name: '', scopes: ['telemetry'] as string[], expires: '' };
 
-/** Makes a key: what it is for, what it may do, and until when. */
+/** Makes a key: what it is for, what it may do, and until when. `preset`: the name and scopes that the form starts with. */
 export function MintKey(props: {
   opened: boolean;
   onClose: () => void;
   onShow: (answer: Answer<'keys.mint'>, key: Omit<ShownKey, 'key'>) => void;
+  preset?: { name: string; scopes: string[] };
 }) {
-  const { opened, onClose, onShow } = props;
+  const { opened, onClose, onShow, preset } = props;
+  const start = { ...NOTHING, ...preset };
   const { workspace } = useHere();
   const queries = useQueryClient();
-  const [typed, setTyped] = useState(NOTHING);
+  const [typed, setTyped] = useState(start);
   const { kind, name, scopes, expires } = typed;
   const act = useMutation({
     mutationFn: () => {
@@ -35,7 +37,7 @@ export function MintKey(props: {
     onSuccess: async (answer) => {
       onClose();
       onShow(answer, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as ShownKey['scopes'], rotated: false });
-      setTyped(NOTHING);
+      setTyped(start);
       await queries.invalidateQueries();
     },
   });

@@ -9,6 +9,7 @@ import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { Cut } from '../../pieces/cut.tsx';
@@ -80,7 +81,7 @@ export function LedgerPage() {
                     body={{
                       actor: 'ci:deploy-prod',
                       action: 'agent.promoted',
-                      subject: 'support-bot',
+                      subject: EXAMPLE_AGENT,
                       rationale: 'release 2026.47',
                     }}
                     scope="audit"

@@ -3,7 +3,7 @@ import type { Item } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
 import { DataTable, rowLink } from '../../lists/data-table.tsx';
 import { percent } from '../../pieces/figures.ts';
-import { REASON_WORDS, Risk, Verdict } from '../../pieces/states.tsx';
+import { ExampleMark, REASON_WORDS, Risk, Verdict } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 
 type Agent = Item<'agents.list'>;
@@ -25,6 +25,7 @@ export function AgentStandings({ agents }: { agents: readonly Agent[] }) {
               <Link className={rowLink} to="/w/$workspace/agents/$agent" params={{ workspace: workspace.id, agent: id }}>
                 {name}
               </Link>
+              <ExampleMark agent={name} />
               {risk_level === 'high' && <Risk level="high" />}
             </span>
           ),

@@ -1,25 +1,30 @@
+import { Button } from '@mantine/core';
 import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Answer } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
 import { FirstCall } from '../../lists/empty-state.tsx';
+import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { Panel } from '../../pieces/panel.tsx';
+import { KeyShownOnce, type ShownKey } from '../keys/key-shown-once.tsx';
+import { MintKey } from '../keys/mint-key.tsx';
 import styles from './first-steps.module.css';
 
-/** The workspace's first hour: what to do next, until a decision has been made. */
-export function FirstSteps({ has }: { has: Answer<'overview.read'>['has'] }) {
+/** The workspace's first hour: what to do next. Shown until somebody opens the page after the first decision. */
+export function FirstSteps({ overview: { has, decisions } }: { overview: Answer<'overview.read'> }) {
   const { workspace, role } = useHere();
-  if (has.decisions) return null;
+  const [startedWithout] = useState(!has.decisions);
+  const [minting, setMinting] = useState(false);
+  const [shown, setShown] = useState<ShownKey>();
+  if (!startedWithout) return null;
   const steps: { title: string; done: boolean; how: ReactNode }[] = [
     {
       title: 'Mint an ingestion key',
       done: has.keys,
       how:
         role === 'admin' ? (
-          <Link to="/w/$workspace/keys" params={{ workspace: workspace.id }}>
-            To the ingestion keys
-          </Link>
+          <Button onClick={() => setMinting(true)}>Mint a key</Button>
         ) : (
           <p className="soft">An admin of the workspace does this.</p>
         ),
@@ -41,8 +46,12 @@ export function FirstSteps({ has }: { has: Answer<'overview.read'>['has'] }) {
     },
   ];
   const next = steps.findIndex(({ done }) => !done);
+  const [decision] = decisions;
   return (
-    <Panel title="First steps" note="A key and three calls take an agent from its first run to a signed decision.">
+    <Panel
+      title="First steps"
+      note="A key and three calls take an agent from its first run to a signed decision. Each step is ticked when it is done."
+    >
       <ol className={styles.steps}>
         {steps.map(({ title, done, how }, index) => (
           <li key={title} data-done={done || undefined}>
@@ -57,14 +66,30 @@ export function FirstSteps({ has }: { has: Answer<'overview.read'>['has'] }) {
           </li>
         ))}
       </ol>
+      <MintKey
+        opened={minting}
+        onClose={() => setMinting(false)}
+        onShow={({ key }, facts) => setShown({ ...facts, key })}
+        preset={FIRST_KEY}
+      />
+      <KeyShownOnce shown={shown} onClose={() => setShown(undefined)} />
+      {next === -1 && decision !== undefined && (
+        <p className={styles.end} role="status">
+          All steps are done.{' '}
+          <Link to="/w/$workspace/decisions/$decision" params={{ workspace: workspace.id, decision: decision.id }}>
+            View the signed decision
+          </Link>
+        </p>
+      )}
     </Panel>
   );
 }
 
+const FIRST_KEY = { name: 'first-steps', scopes: ['telemetry', 'evaluations', 'audit', 'governance'] };
 const TRACE = {
-  trace_id: 'run-1',
-  agent_name: 'support-bot',
+  trace_id: 'example-run-1',
+  agent_name: EXAMPLE_AGENT,
   spans: [{ span_id: 's1', kind: 'llm', name: 'plan', prompt_tokens: 812, completion_tokens: 64, cost_usd: 0.0042 }],
 };
-const EVALUATION = { name: 'nightly-regression', agent_name: 'support-bot', status: 'passing', pass_rate: 92.5 };
-const QUESTION = { agent_name: 'support-bot', min_pass_rate: 90, max_age_hours: 24 };
+const EVALUATION = { name: 'nightly-regression', agent_name: EXAMPLE_AGENT, status: 'passing', pass_rate: 92.5 };
+const QUESTION = { agent_name: EXAMPLE_AGENT, min_pass_rate: 90, max_age_hours: 24 };

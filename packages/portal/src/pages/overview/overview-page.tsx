@@ -14,10 +14,17 @@ import styles from './overview-page.module.css';
 import { UsageCharts } from './usage-charts.tsx';
 import { WaitingList } from './waiting-list.tsx';
 
+/** How often the page looks whether another of the first steps is done. */
+const FIRST_STEPS_MS = 3_000;
+
 /** How the workspace stands: who could be promoted, what waits, what ran, what was decided. */
 export function OverviewPage() {
   const { workspace } = useHere();
-  const overview = useQuery(overviewQuery(workspace.id));
+  const overview = useQuery({
+    ...overviewQuery(workspace.id),
+    // The first steps are ticked while somebody watches. A hidden page does not ask.
+    refetchInterval: ({ state }) => (state.data?.has.decisions === false ? FIRST_STEPS_MS : false),
+  });
   if (overview.data === undefined) {
     return (
       <>
@@ -35,7 +42,7 @@ export function OverviewPage() {
     <>
       <PageHeader title="Overview" lead={<Lead overview={data} />} />
       <div className="stack">
-        <FirstSteps has={data.has} />
+        <FirstSteps overview={data} />
         {data.agents_total > 0 && (
           <div className={styles.columns}>
             <Panel

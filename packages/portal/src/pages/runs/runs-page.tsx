@@ -3,6 +3,7 @@ import { useHere } from '../../api/session.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
@@ -78,6 +79,6 @@ const OUTCOMES = ['success', 'failure', 'escalated', 'blocked'];
 
 const FIRST_TRACE = {
   trace_id: 'run-1',
-  agent_name: 'support-bot',
+  agent_name: EXAMPLE_AGENT,
   spans: [{ span_id: 's1', kind: 'llm', name: 'plan', prompt_tokens: 812, completion_tokens: 64, cost_usd: 0.0042 }],
 };

@@ -1,0 +1,68 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { afterAll, expect, test } from 'vitest';
+import { person } from '../../server/test/bed/portal-browser.ts';
+import { testServer } from '../../server/test/bed/test-server.ts';
+import './bed.ts';
+import { openWindow } from './window.ts';
+
+const shells: ChildProcessWithoutNullStreams[] = [];
+afterAll(() => {
+  for (const shell of shells) shell.kill();
+});
+
+/** One shell in which lines are pasted, one after the other; each returns what it printed. */
+function openShell(): (line: string) => Promise<string> {
+  const environment = { ...process.env };
+  delete environment.COUNTERSIGN_API_KEY;
+  const shell = spawn('sh', [], { env: environment });
+  shells.push(shell);
+  let printed = '';
+  shell.stdout.on('data', (chunk: Buffer) => {
+    printed += String(chunk);
+  });
+  return async (line) => {
+    printed = '';
+    shell.stdin.write(`${line}\necho; echo pasted-line-ended\n`);
+    while (!printed.includes('pasted-line-ended')) await new Promise((resolve) => shell.stdout.once('data', resolve));
+    return printed.replace('pasted-line-ended', '').trim();
+  };
+}
+
+test('the first steps: one key for all of them, lines that work as pasted, each step ticked by itself, the example marked', async () => {
+  const server = await testServer();
+  const id = await server.workspace('acme');
+  const someone = await person(server, { [id]: 'admin' });
+  const { page, faults } = await openWindow({ baseURL: server.url, cookie: someone.browser.cookie });
+  const paste = openShell();
+  const done = (title: string) => page.locator('li[data-done]').getByRole('heading', { name: title });
+
+  await page.goto(`/w/${id}/`);
+  await page.getByRole('button', { name: 'Mint a key' }).click();
+  const dialog = page.getByRole('dialog');
+  for (const scope of ['telemetry', 'evaluations', 'audit', 'governance'])
+    expect(await dialog.getByRole('checkbox', { name: scope }).isChecked()).toBe(true);
+  await dialog.getByRole('button', { name: 'Mint', exact: true }).click();
+  await paste(await page.getByRole('group', { name: 'export line' }).innerText());
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await done('Mint an ingestion key').waitFor();
+
+  // Nothing is clicked or loaded again from here on.
+  const steps = [
+    ['/api/public/traces', 'Report what an agent did'],
+    ['/api/public/evaluations', 'Record how it was evaluated'],
+    ['/api/public/governance/promotion-check', 'Ask whether it may be promoted'],
+  ] as const;
+  for (const [path, title] of steps) {
+    const answer = await paste(await page.getByRole('group', { name: `curl line for ${path}` }).innerText());
+    expect(JSON.parse(answer)).not.toHaveProperty('error');
+    await done(title).waitFor();
+  }
+  await page.getByText('All steps are done.').waitFor();
+  const standings = page.getByRole('table', { name: 'Agents and whether they could be promoted' });
+  await standings.getByText('example', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'View the signed decision' }).click();
+  await page.getByRole('heading', { name: 'Allowed: example-agent' }).waitFor();
+  await page.goto(`/w/${id}/agents`);
+  await page.getByRole('table', { name: 'Agents' }).getByText('example', { exact: true }).waitFor();
+  expect(faults).toEqual([]);
+});
