@@ -1,8 +1,8 @@
 import type { JsonBounds } from '@countersign/core/domain/json-size';
 
 /**
- * Most values and different names of a body, by what the body is for. They bound the time and the heap that parsing takes: docs/performance.md,
- * "Large bodies", has the measurement, and `WORKER_HEAP_MB` follows from it. An honest trace of 18 MB holds some 500,000 values.
+ * Most values and different names of a body, by what the body is for. They bound the time and the heap that parsing takes: decision 0037
+ * has the measurement, and `WORKER_HEAP_MB` follows from it. An honest trace of 18 MB holds some 500,000 values.
  */
 export const BODY_BOUNDS = {
   report: { valuesMax: 1_000_000, namesMax: 100_000 },
