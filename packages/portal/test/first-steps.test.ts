@@ -64,5 +64,14 @@ test('the first steps: one key for all of them, lines that work as pasted, each 
   await page.getByRole('heading', { name: 'Allowed: example-agent' }).waitFor();
   await page.goto(`/w/${id}/agents`);
   await page.getByRole('table', { name: 'Agents' }).getByText('example', { exact: true }).waitFor();
+
+  await page.getByRole('link', { name: 'example-agent' }).click();
+  await page.getByRole('button', { name: 'Archive' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click();
+  await page.getByText('example-agent is archived.').waitFor();
+  await page.getByRole('button', { name: 'Restore' }).waitFor();
+  await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
+  await page.getByText('No agents are listed').waitFor();
+  expect(await standings.count()).toBe(0);
   expect(faults).toEqual([]);
 });

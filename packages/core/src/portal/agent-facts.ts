@@ -51,6 +51,7 @@ export const AgentSummary = Type.Object({
   name: label({ description: 'Its name.' }),
   risk_level: oneOf(RISK_LEVELS, { description: 'A high-risk agent is promoted only on an approved evaluation.' }),
   created_at: dateTime({ description: 'When it was registered.' }),
+  archived_at: nullable(dateTime({ description: 'When it was archived; null when it is not.' })),
   last_seen_at: nullable(dateTime({ description: 'When its last trace, telemetry event or evaluation came; null before any.' })),
   latest_evaluation: Type.Union([EvaluationSummary, Type.Null()], {
     description: 'The evaluation that decides; null without one.',

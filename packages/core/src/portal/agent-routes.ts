@@ -57,6 +57,14 @@ export const RiskChange = Type.Object(
   { additionalProperties: false },
 );
 
+export const ArchiveChange = Type.Object(
+  {
+    archived: flag({ description: 'true archives the agent, false restores it.' }),
+    rationale: optional(ledgerText({ description: 'Why; goes into the ledger.' })),
+  },
+  { additionalProperties: false },
+);
+
 export const agentRoutes = {
   'agents.list': {
     method: 'GET',
@@ -66,6 +74,7 @@ export const agentRoutes = {
     query: pageQuery({
       search: filter.label('Part of the name, upper and lower case alike.'),
       risk_level: filter.oneOf(RISK_LEVELS, 'Of this risk level alone.'),
+      archived: filter.oneOf(['excluded', 'included', 'only'], 'Whether archived agents are listed; excluded when left out.'),
     }),
     answer: page(AgentSummary),
   },
@@ -121,6 +130,18 @@ export const agentRoutes = {
     answer: Type.Object({
       risk_level: oneOf(RISK_LEVELS, { description: 'The level now.' }),
       changed: flag({ description: 'Whether it was another one before.' }),
+    }),
+  },
+  'agents.set_archived': {
+    method: 'PATCH',
+    path: `${WORKSPACE}/agents/:agent/archived`,
+    access: 'admin',
+    summary:
+      'Archives or restores an agent; ledgered as agent.archived or agent.restored. Lists leave archived agents out, promotion checks do not.',
+    body: ArchiveChange,
+    answer: Type.Object({
+      archived: flag({ description: 'Whether it is archived now.' }),
+      changed: flag({ description: 'Whether it was otherwise before.' }),
     }),
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -26,7 +26,7 @@ export function AgentSelect(props: {
     queryFn: ({ signal }) =>
       call('agents.list', {
         params: { workspace: workspace.id },
-        query: { limit: '50', ...(search === '' ? {} : { search }) },
+        query: { limit: '50', archived: 'included', ...(search === '' ? {} : { search }) },
         signal,
       }),
     placeholderData: keepPreviousData,

@@ -3,6 +3,7 @@ import { POLICY, roundedHours } from '@countersign/core/domain/promotion';
 import { inReadTransaction } from '../database/transaction.ts';
 import { countOfAgent, findSeenAgents, listAgentsPage, listPassRates } from '../storage/portal/agents.ts';
 import { setRiskLevel } from '../workspace/agent-risk.ts';
+import { archiveAgent } from '../workspace/archive-agent.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, wholeOf } from './query.ts';
@@ -10,11 +11,17 @@ import { DEFAULT_DEMAND, evaluationOf, evidenceOn, standingOf, summariesOf } fro
 
 const POINTS_DEFAULT = 200;
 
+const ARCHIVED = { excluded: false, included: null, only: true } as const;
+
 /** Agents, and whether they could be promoted now. */
 export const agentHandlers = handlers({
   'agents.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['label']);
-    const filter = { search: query.search ?? null, riskLevel: query.risk_level ?? null };
+    const filter = {
+      search: query.search ?? null,
+      riskLevel: query.risk_level ?? null,
+      archived: ARCHIVED[query.archived ?? 'excluded'],
+    };
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(
         query,
@@ -70,5 +77,11 @@ export const agentHandlers = handlers({
     const { risk_level: level, rationale } = body;
     const change = { agent: { id: params.agent }, level, rationale: rationale ?? undefined };
     return { risk_level: level, changed: await setRiskLevel(parts.pool, workspace, change, actor) };
+  },
+
+  'agents.set_archived': async ({ workspace, params, body, actor, parts }) => {
+    const { archived, rationale } = body;
+    const change = { agentId: params.agent, archived, rationale: rationale ?? undefined };
+    return { archived, changed: await archiveAgent(parts.pool, workspace, change, actor) };
   },
 });

@@ -61,3 +61,13 @@ const SET_RISK = sql<{ id: string }>(
 /** Sets the risk level; false when it was that already. */
 export const setAgentRisk = async (tx: Transaction, id: string, level: 'low' | 'high'): Promise<boolean> =>
   (await tx.run(SET_RISK, [tx.tenantId, id, level])).length === 1;
+
+const SET_ARCHIVED = sql<{ id: string }>(
+  'set_agent_archived',
+  `UPDATE countersign.agents SET archived_at = $3::timestamptz
+    WHERE tenant_id = $1 AND id = $2 AND (archived_at IS NULL) <> ($3::timestamptz IS NULL) RETURNING id`,
+);
+
+/** Archives an agent at this moment, or restores it (null); false when it was archived, or not, already. */
+export const setAgentArchived = async (tx: Transaction, id: string, at: string | null): Promise<boolean> =>
+  (await tx.run(SET_ARCHIVED, [tx.tenantId, id, at])).length === 1;

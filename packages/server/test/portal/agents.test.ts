@@ -173,3 +173,32 @@ describe('the risk level', () => {
     expect((await check('grave')).reason).toBe('approval_required');
   });
 });
+
+describe('archiving', () => {
+  test('leaves the agent out of the lists and the overview, changes nothing for the gate, and is undone; both are ledgered', async () => {
+    await evaluate('example-agent');
+    const agent = await idOf('example-agent');
+    const set = (body: object) => admin.get('agents.set_archived', { params: { agent }, body });
+    const names = async (query: Record<string, string> = {}) =>
+      (await viewer.get('agents.list', { query: { search: 'example-agent', ...query } })).items.map(({ name }) => name);
+    const total = (await viewer.get('overview.read')).agents_total;
+    expect(await set({ archived: true, rationale: 'only an example' })).toEqual({ archived: true, changed: true });
+    expect(await set({ archived: true })).toEqual({ archived: true, changed: false });
+    expect(await names()).toEqual([]);
+    expect([await names({ archived: 'only' }), await names({ archived: 'included' })]).toEqual([
+      ['example-agent'],
+      ['example-agent'],
+    ]);
+    const overview = await viewer.get('overview.read');
+    expect(overview.agents_total).toBe(total - 1);
+    expect(overview.agents.map(({ name }) => name)).not.toContain('example-agent');
+    expect((await viewer.get('agents.read', { params: { agent } })).archived_at).not.toBeNull();
+    expect((await check('example-agent')).reason).toBe('all_conditions_met');
+
+    expect(await set({ archived: false })).toEqual({ archived: false, changed: true });
+    expect(await names()).toEqual(['example-agent']);
+    const { items } = await viewer.get('ledger.list', { query: { agent_id: agent } });
+    expect(items.map(({ action }) => action)).toEqual(['agent.restored', 'agent.archived']);
+    expect(items[1]).toMatchObject({ actor: `user:${admin.id}`, subject: 'example-agent', rationale: 'only an example' });
+  });
+});

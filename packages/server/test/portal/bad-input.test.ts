@@ -142,6 +142,7 @@ describe('a cursor that was made by hand, in the form of some list', () => {
 const GOOD_BODIES: Partial<Record<RouteName, () => Record<string, unknown>>> = {
   'workspace.rename': () => ({ name: 'other' }),
   'agents.set_risk': () => ({ risk_level: 'low' }),
+  'agents.set_archived': () => ({ archived: true }),
   'approvals.approve': () => ({ rationale: 'r' }),
   'approvals.reject': () => ({ rationale: 'r' }),
   'approvals.withdraw': () => ({ rationale: 'r' }),

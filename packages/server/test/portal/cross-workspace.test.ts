@@ -55,6 +55,7 @@ const named = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, parameter]
 const ANYWHERE = { seq: '1', number: '1', ordinal: '0', log: 'audit' };
 const BODIES: Partial<Record<RouteName, object>> = {
   'agents.set_risk': { risk_level: 'high' },
+  'agents.set_archived': { archived: true },
   'approvals.approve': { rationale: 'r' },
   'approvals.reject': { rationale: 'r' },
   'approvals.withdraw': { rationale: 'r' },

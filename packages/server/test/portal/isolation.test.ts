@@ -62,6 +62,7 @@ const needed: Partial<Record<RouteName, Record<string, string>>> = {
 };
 const bodies: Partial<Record<RouteName, object>> = {
   'agents.set_risk': { risk_level: 'low' },
+  'agents.set_archived': { archived: true },
   'approvals.approve': { rationale: 'r' },
   'approvals.reject': { rationale: 'r' },
   'approvals.withdraw': { rationale: 'r' },

@@ -78,6 +78,7 @@ const ACTS: Partial<Record<RouteName, (at: Furnished) => Given>> = {
   'invitations.withdraw': ({ invitation }) => ({ params: { invitation } }),
   'workspace.rename': ({ workspace }) => ({ body: { name: `renamed ${workspace}` } }),
   'agents.set_risk': ({ agent }) => ({ params: { agent }, body: { risk_level: 'low' } }),
+  'agents.set_archived': ({ agent }) => ({ params: { agent }, body: { archived: true } }),
   'approvals.approve': ({ evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),
   'approvals.reject': ({ evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),
   'approvals.withdraw': ({ approved: evaluation }) => ({ params: { evaluation }, body: { rationale: 'x' } }),

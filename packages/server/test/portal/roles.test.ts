@@ -73,7 +73,7 @@ describe('every route of the portal, asked by everybody', () => {
     ['approver', /^(approvals\.(approve|reject|withdraw)|recertifications\.close)$/],
     [
       'admin',
-      /^(keys\.(?!name$)\w+|key_events\.list|decision_keys\.\w+|members\.(change_role|remove|reset_password)|invitations\.\w+|workspace\.rename|agents\.set_risk|incidents\.open|violations\.record)$/,
+      /^(keys\.(?!name$)\w+|key_events\.list|decision_keys\.\w+|members\.(change_role|remove|reset_password)|invitations\.\w+|workspace\.rename|agents\.set_(risk|archived)|incidents\.open|violations\.record)$/,
     ],
   ])('%s: what is asked by this rule is this, and no more', (access, names) => {
     expect(routes.filter(([, route]) => route.access === access).map(([name]) => name)).toEqual(

@@ -5,6 +5,7 @@ import { useHere } from '../../api/session.ts';
 import { PassRateChart } from '../../charts/pass-rate-chart.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { Badge } from '../../pieces/badge.tsx';
 import { Facts } from '../../pieces/facts.tsx';
 import { count } from '../../pieces/figures.ts';
 import { Identifier } from '../../pieces/identifier.tsx';
@@ -15,6 +16,7 @@ import { ExampleMark, Risk } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 import styles from './agent-page.module.css';
 import { AgentRecord } from './agent-record.tsx';
+import { ArchiveButton } from './archive-button.tsx';
 import { PromotionPreview } from './promotion-preview.tsx';
 import { RiskButton } from './risk-button.tsx';
 
@@ -53,12 +55,22 @@ export function AgentPage() {
           <span className="row">
             <ExampleMark agent={data.name} />
             <Risk level={data.risk_level} />
+            {data.archived_at !== null && (
+              <Badge tone="quiet" dot={false}>
+                archived
+              </Badge>
+            )}
             <span>
               last seen <When at={data.last_seen_at} />
             </span>
           </span>
         }
-        actions={<RiskButton agent={data} />}
+        actions={
+          <>
+            <RiskButton agent={data} />
+            <ArchiveButton agent={data} />
+          </>
+        }
       />
       <div className={styles.columns}>
         <PromotionPreview agent={data} />

@@ -18,7 +18,7 @@ type Agent = Item<'agents.list'>;
 /** Every agent that has reported or was evaluated. */
 export function AgentsPage() {
   const { workspace } = useHere();
-  const filters = useFilters(['search', 'risk_level']);
+  const filters = useFilters(['search', 'risk_level', 'archived']);
   return (
     <>
       <PageHeader
@@ -35,6 +35,16 @@ export function AgentsPage() {
           options={[
             { value: 'high', label: 'High risk' },
             { value: 'low', label: 'Low risk' },
+          ]}
+        />
+        <FilterSelect
+          filters={filters}
+          name="archived"
+          label="Archived"
+          all="Not archived"
+          options={[
+            { value: 'included', label: 'Archived too' },
+            { value: 'only', label: 'Archived only' },
           ]}
         />
       </FilterBar>

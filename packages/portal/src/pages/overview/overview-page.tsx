@@ -68,7 +68,9 @@ export function OverviewPage() {
 }
 
 function Lead({ overview }: { overview: Answer<'overview.read'> }) {
-  const { agents_total: all, promotable, blocked } = overview;
+  const { agents_total: all, promotable, blocked, has } = overview;
+  if (all === 0 && (has.runs || has.evaluations))
+    return 'No agents are listed. Archived agents are on the Agents page, by its filter.';
   if (all === 0) return 'Nothing has been reported to this workspace yet.';
   return (
     <>

@@ -11,6 +11,7 @@ export interface SeenAgent {
   name: string;
   risk_level: RiskLevel;
   created_at: string;
+  archived_at: string | null;
   last_seen_at: string | null;
 }
 
@@ -18,6 +19,7 @@ const lastOf = (table: string, order: string): string =>
   `(SELECT x.received_at FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.agent_id = a.id ORDER BY ${order} LIMIT 1)`;
 
 const SEEN = `a.id, a.name, a.risk_level, ${instantText('a.created_at')} AS created_at,
+  ${instantText('a.archived_at')} AS archived_at,
   ${instantText(`greatest(${lastOf('traces', 'x.id DESC')}, ${lastOf('telemetry_events', 'x.submission DESC, x.ordinal DESC')},
     (SELECT e.recorded_at FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.seq DESC LIMIT 1))`)} AS last_seen_at`;
 
@@ -27,16 +29,17 @@ const LIST = sql<SeenAgent>(
      SELECT * FROM countersign.agents AS a
       WHERE a.tenant_id = $1 AND ($2::text IS NULL OR a.name > $2) AND ($3::text IS NULL OR a.risk_level = $3)
         AND ($4::text IS NULL OR strpos(lower(a.name), lower($4)) > 0)
-      ORDER BY a.name LIMIT $5) AS a ORDER BY a.name`,
+        AND ($5::boolean IS NULL OR (a.archived_at IS NOT NULL) = $5)
+      ORDER BY a.name LIMIT $6) AS a ORDER BY a.name`,
 );
 
-/** Agents by name behind a name, those with a part of it if one is given, upper and lower case alike. */
+/** Agents by name behind a name, those with a part of it if one is given, upper and lower case alike. `archived` null: all. */
 export const listAgentsPage = (
   tx: Transaction,
-  filter: { search: string | null; riskLevel: RiskLevel | null },
+  filter: { search: string | null; riskLevel: RiskLevel | null; archived: boolean | null },
   after: string | null,
   limit: number,
-): Promise<SeenAgent[]> => tx.run(LIST, [tx.tenantId, after, filter.riskLevel, filter.search, limit]);
+): Promise<SeenAgent[]> => tx.run(LIST, [tx.tenantId, after, filter.riskLevel, filter.search, filter.archived, limit]);
 
 const FIND = sql<SeenAgent>(
   'portal_find_agents',
@@ -96,17 +99,17 @@ export const listPassRates = (
 
 const COUNT = sql<{ agents: number }>(
   'portal_count_agents',
-  `SELECT count(*) AS agents FROM countersign.agents WHERE tenant_id = $1`,
+  `SELECT count(*) AS agents FROM countersign.agents WHERE tenant_id = $1 AND archived_at IS NULL`,
 );
 
-/** How many agents the tenant has. */
+/** How many agents the tenant has that are not archived. */
 export const countAgents = async (tx: Transaction): Promise<number> => (await tx.run(COUNT, [tx.tenantId]))[0]!.agents;
 
 const FIRST_IDS = sql<{ id: string; name: string }>(
   'portal_list_agent_ids',
-  `SELECT id, name FROM countersign.agents WHERE tenant_id = $1 ORDER BY name LIMIT $2`,
+  `SELECT id, name FROM countersign.agents WHERE tenant_id = $1 AND archived_at IS NULL ORDER BY name LIMIT $2`,
 );
 
-/** The first agents by name. */
+/** The first agents by name that are not archived. */
 export const listAgentIds = (tx: Transaction, limit: number): Promise<{ id: string; name: string }[]> =>
   tx.run(FIRST_IDS, [tx.tenantId, limit]);
