@@ -7,6 +7,7 @@ agents.name text not null
 agents.risk_level text not null default 'low'::text
 agents.created_at timestamp with time zone not null default clock_timestamp()
 agents.several_series boolean not null default false
+agents.archived_at timestamp with time zone
 approvals.tenant_id uuid not null
 approvals.evaluation_id uuid not null
 approvals.agent_id uuid not null
@@ -555,7 +556,7 @@ traces INSERT, SELECT, UPDATE
 tree_nodes INSERT, SELECT
 
 -- columns that the server's role may change, where not the whole row
-agents risk_level, several_series
+agents archived_at, risk_level, several_series
 decision_keys retired_at
 evaluation_series evaluated_at, evaluation_id, pass_rate, recorded_at, seq, status
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
