@@ -82,7 +82,7 @@ describe('the packed client', () => {
     for (const format of ['esm', 'cjs']) {
       const text = readFileSync(join(installed, `dist/${format}/index.js`), 'utf8');
       expect(text).not.toMatch(/^import |\brequire\(|typebox|\$id/m);
-      expect(text.length).toBeLessThan(150_000);
+      expect(text.length).toBeLessThan(170_000);
     }
   });
 
@@ -179,11 +179,16 @@ const event: TelemetryEvent = { trace_id: 'a', outcome: 'success', latency_ms: u
 const queued: boolean = countersign.telemetry.emit(event);
 const decision: PromotionDecision = await countersign.governance.checkPromotion({ agent_name: 'bot' }, { signal: AbortSignal.timeout(5) });
 const rate: number | null | undefined = decision.evaluation.pass_rate;
+const name: string | undefined = decision.evaluation.id === undefined ? undefined : decision.evaluation.name;
+// @ts-expect-error there may be no evaluation
+const certain: string = decision.evaluation.name;
+// @ts-expect-error which agent?
+await countersign.governance.checkPromotion({});
 const id: string | undefined = receiptOf(decision)?.requestId;
 const nested: Promise<number> = countersign.traces.run({ agent_name: 'bot' }, async (run) => run.span({ kind: 'llm', name: 'x' }, () => 1));
 // @ts-expect-error the outcome is required
 countersign.telemetry.emit({ trace_id: 'a' });
 // @ts-expect-error no such status
 await countersign.evaluations.record({ name: 'x', status: 'good' });
-export { id, nested, queued, rate };
+export { certain, id, name, nested, queued, rate };
 `;

@@ -60,7 +60,7 @@ async function throughClient({ port, key }: World): Promise<number> {
 const idle = () =>
   new Countersign({
     baseUrl: 'http://127.0.0.1:1',
-    apiKey: 'aa_live_0.x',
+    apiKey: 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
     fetch: () => new Promise<never>(() => undefined),
     telemetry: {
       queueEventsMax: 1_000_000,

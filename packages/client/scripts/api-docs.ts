@@ -10,7 +10,7 @@ const home = fileURLToPath(new URL('../', import.meta.url));
 
 /** Sections of the page, by the files that the exports stand in. What no section claims is an error. */
 const SECTIONS: readonly [title: string, files: RegExp][] = [
-  ['The client', /^(countersign|client-options)\.d\.ts$|^http\/(transport|retry-pace|fetch-like|receipt)\.d\.ts$|^version/],
+  ['The client', /^(countersign|client-options|log)\.d\.ts$|^http\/(transport|retry-pace|fetch-like|receipt)\.d\.ts$|^version/],
   ['Evaluations, audit entries, governance', /^namespaces\//],
   ['Telemetry', /^telemetry\//],
   ['Traces', /^tracing\//],

@@ -53,7 +53,18 @@ const SCHEMAS: readonly [name: string, schema: object, description?: string][] =
 
 /** Members whose JSON Schema cannot say what their static type says. */
 const SAID_OTHERWISE: Record<string, string> = {
-  'PromotionDecision.evaluation': 'DecidedEvaluation | Record<string, never>',
+  'PromotionDecision.evaluation': 'DecidedEvaluation | NoEvaluation',
+};
+
+/** Types whose JSON Schema cannot say that one of two members must be there. */
+const ONE_OF: Record<string, string> = {
+  PromotionCheck: '({ agent_id: string } | { agent_name: string })',
+};
+
+/** What is written after a type. */
+const BESIDE: Record<string, string> = {
+  DecidedEvaluation:
+    '\n/** In place of the evaluation where there is none: `{}`. */\nexport type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };\n',
 };
 
 const names = new Map(SCHEMAS.map(([name, schema]) => [schema, name]));
@@ -77,7 +88,10 @@ function interfaceOf(name: string, schema: Schema, said?: string): string {
     const admitted = isRequired || type === 'unknown' ? type : `${type} | undefined`;
     return comment(of, '  ') + wrapped(`  ${member}${isRequired ? '' : '?'}: ${admitted};\n`);
   });
-  return `${comment({ ...schema, description: schema.description ?? said! }, '')}export interface ${name} {\n${members.join('')}}`;
+  const head = comment({ ...schema, description: schema.description ?? said! }, '');
+  const oneOf = ONE_OF[name];
+  if (oneOf !== undefined) return `${head}export type ${name} = {\n${members.join('')}} & ${oneOf};`;
+  return `${head}export interface ${name} {\n${members.join('')}}${BESIDE[name]?.replace(/\n$/, '').replace(/^\n/, '\n\n') ?? ''}`;
 }
 
 /** As the formatter would have it. */

@@ -3,7 +3,9 @@ import type { FetchLike } from './http/fetch-like.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './http/retry-pace.ts';
 import { readKey, type TransportSettings } from './http/transport.ts';
 import { type OptionNames, refuseUnknown } from './known-options.ts';
+import { Log, type Logger } from './log.ts';
 import { positive } from './positive-option.ts';
+import { environmentVariable } from './runtime/environment.ts';
 import type { TelemetryOptions } from './telemetry/telemetry-options.ts';
 import type { TracingOptions } from './tracing/tracing-options.ts';
 
@@ -11,14 +13,14 @@ import type { TracingOptions } from './tracing/tracing-options.ts';
 export interface ClientOptions {
   /**
    * Address of the service, `https://countersign.example.com`; a path before `/api` is kept. `http:` is taken for this machine alone,
-   * unless `insecureHttp` says otherwise.
+   * unless `insecureHttp` says otherwise. The variable `COUNTERSIGN_URL` when left out, on Node, Bun and Deno.
    */
-  baseUrl: string | URL;
+  baseUrl?: string | URL | undefined;
   /**
    * An ingestion key, `aa_live_…`, from a secrets manager or the environment; never in a browser. A function is asked before every
-   * attempt, so that a rotated key needs no restart.
+   * attempt, so that a rotated key needs no restart. The variable `COUNTERSIGN_API_KEY` when left out, on Node, Bun and Deno.
    */
-  apiKey: string | (() => string | Promise<string>);
+  apiKey?: string | (() => string | Promise<string>) | undefined;
   /** Another `fetch` than the platform's: with a proxy or certificates of its own, or one for tests. */
   fetch?: FetchLike;
   /** Milliseconds for one attempt. Default 10,000. */
@@ -29,6 +31,8 @@ export interface ClientOptions {
   retries?: RetryOptions;
   /** Sends the key over plain `http:` to other machines too. For networks that are trusted, and services behind a name in a CI job. */
   insecureHttp?: boolean;
+  /** Where lines for people are written: attempts, what waits, what is lost. They hold no key and no body. Nothing is logged without it. */
+  logger?: Logger;
   /** How emitted telemetry events are batched and kept, and what is heard of them. */
   telemetry?: TelemetryOptions;
   /** How runs are built and sent, and what is heard of those that are not. */
@@ -43,6 +47,7 @@ const NAMES: OptionNames<ClientOptions> = {
   deadlineMs: true,
   retries: true,
   insecureHttp: true,
+  logger: true,
   telemetry: true,
   traces: true,
 };
@@ -55,11 +60,16 @@ const DEADLINE_MS_DEFAULT = 30_000;
 export function readOptions(options: ClientOptions): TransportSettings {
   refuseUnknown('', options, NAMES);
   refuseUnknown('retries.', options.retries ?? {}, RETRY_NAMES);
-  const { apiKey, fetch: given = globalThis.fetch, retries = {} } = options;
+  const { fetch: given = globalThis.fetch, retries = {} } = options;
+  const apiKey = options.apiKey ?? environmentVariable('COUNTERSIGN_API_KEY');
+  const baseUrl = options.baseUrl ?? environmentVariable('COUNTERSIGN_URL');
+  if (baseUrl === undefined) throw new ConfigurationError('baseUrl is missing: give it, or set COUNTERSIGN_URL');
+  if (apiKey === undefined)
+    throw new ConfigurationError('apiKey must be given, or COUNTERSIGN_API_KEY set: an ingestion key, aa_live_…');
   if (typeof given !== 'function') throw new ConfigurationError('this runtime has no fetch: give one as the option fetch');
   if (typeof apiKey !== 'function') readKey(apiKey);
   return {
-    baseUrl: readBaseUrl(options.baseUrl, options.insecureHttp === true),
+    baseUrl: readBaseUrl(baseUrl, options.insecureHttp === true),
     apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
     // Called as a plain function: the platform's own refuses another `this`.
     fetch: (url, request) => given(url, request),
@@ -70,6 +80,7 @@ export function readOptions(options: ClientOptions): TransportSettings {
       pauseMs: positive('retries.pauseMs', retries.pauseMs, RETRY_DEFAULTS.pauseMs),
       pauseMsMax: positive('retries.pauseMsMax', retries.pauseMsMax, RETRY_DEFAULTS.pauseMsMax),
     },
+    log: new Log(options.logger),
   };
 }
 

@@ -27,6 +27,7 @@ export type { FetchAnswer, FetchLike, FetchRequest } from './http/fetch-like.ts'
 export { type Receipt, receiptOf } from './http/receipt.ts';
 export type { RetryOptions } from './http/retry-pace.ts';
 export type { CallOptions } from './http/transport.ts';
+export type { Logger } from './log.ts';
 export type { Audit } from './namespaces/audit.ts';
 export type { Evaluations } from './namespaces/evaluations.ts';
 export type { CheckOptions, Governance } from './namespaces/governance.ts';
@@ -36,9 +37,10 @@ export type { TelemetryOptions } from './telemetry/telemetry-options.ts';
 export type { Dropped, DropReason, Rejected, TelemetryCallbacks, Unsent } from './telemetry/telemetry-reports.ts';
 export type { MessageLike, RunSpan, SpanDetails, SpanStart } from './tracing/run-span.ts';
 export { type TokenUsage, tokenUsage } from './tracing/token-usage.ts';
+export type { DroppedRun, RejectedRun, TraceCallbacks } from './tracing/trace-reports.ts';
 export type { RunDetails, RunStart, TraceRun } from './tracing/trace-run.ts';
 export type { Traces } from './tracing/traces.ts';
-export type { TracingOptions, UnsentRun } from './tracing/tracing-options.ts';
+export type { TracingOptions } from './tracing/tracing-options.ts';
 export { type AttestationVerdict, type PublicKeys, verifyAttestation } from './verification/verify-attestation.ts';
 export {
   type DecisionKey,

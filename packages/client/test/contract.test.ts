@@ -17,10 +17,16 @@ type Sendable<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
 test("the client's types are those of the contract: whatever it lets through the service takes, and what the service answers it knows", () => {
   expectTypeOf<Sendable<Required<wire.Evaluation>>>().toExtend<Required<evaluation.Evaluation>>();
   expectTypeOf<Sendable<Required<wire.AuditEntry>>>().toExtend<Required<audit.AuditEntry>>();
-  expectTypeOf<Sendable<Required<wire.PromotionCheck>>>().toExtend<Required<promotion.PromotionCheck>>();
+  expectTypeOf<Sendable<wire.PromotionCheck>>().toExtend<promotion.PromotionCheck>();
+  expectTypeOf<keyof wire.PromotionCheck>().toEqualTypeOf<keyof promotion.PromotionCheck>();
   expectTypeOf<evaluation.Evaluation>().toExtend<wire.Evaluation>();
   expectTypeOf<audit.AuditEntry>().toExtend<wire.AuditEntry>();
-  expectTypeOf<promotion.PromotionCheck>().toExtend<wire.PromotionCheck>();
+  expectTypeOf<promotion.PromotionCheck & { agent_id: string }>().toExtend<wire.PromotionCheck>();
+  expectTypeOf<promotion.PromotionCheck & { agent_name: string }>().toExtend<wire.PromotionCheck>();
+  expectTypeOf<Record<string, never>>().not.toExtend<wire.PromotionCheck>();
+  expectTypeOf<{ min_pass_rate: number }>().not.toExtend<wire.PromotionCheck>();
+  expectTypeOf<wire.PromotionDecision['evaluation']['name']>().toEqualTypeOf<string | undefined>();
+  expectTypeOf<wire.PromotionDecision['evaluation']['evaluated_at']>().toEqualTypeOf<string | undefined>();
   expectTypeOf<telemetry.TelemetryEvent>().toExtend<wire.TelemetryEvent>();
   expectTypeOf<trace.Trace>().toExtend<wire.Trace>();
   expectTypeOf<keyof wire.TelemetryEvent>().toEqualTypeOf<keyof telemetry.TelemetryEvent>();

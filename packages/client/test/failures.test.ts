@@ -26,7 +26,12 @@ beforeAll(async () => {
 });
 
 const clientOf = (options: Partial<ClientOptions> = {}) =>
-  new Countersign({ baseUrl: server.url, apiKey: 'aa_live_0.x', retries: { pauseMs: 4, pauseMsMax: 8 }, ...options });
+  new Countersign({
+    baseUrl: server.url,
+    apiKey: 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
+    retries: { pauseMs: 4, pauseMsMax: 8 },
+    ...options,
+  });
 const record = (options: Partial<ClientOptions> = {}, call = {}) =>
   clientOf(options).evaluations.record({ name: 'nightly' }, call);
 const failure = async (promise: Promise<unknown>) => {
@@ -71,7 +76,7 @@ describe('a request is tried again, under one Idempotency-Key', () => {
   test('when the key could not be had, or not in time', async () => {
     server.plan(treat.good());
     const apiKey = vi
-      .fn(async () => 'aa_live_0.x')
+      .fn(async () => 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')
       .mockRejectedValueOnce(new Error('the vault is sealed'))
       .mockReturnValueOnce(new Promise(() => undefined));
     expect(await record({ apiKey, timeoutMs: 60 })).toMatchObject({ ok: true });

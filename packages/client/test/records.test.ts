@@ -56,21 +56,24 @@ describe('records, against the real server', () => {
   });
 
   test('a key that is not good, or has not the scope, is an AuthenticationError that does not say the key', async () => {
-    const stranger = new Countersign({ baseUrl: server.url, apiKey: 'aa_live_000000000000.secretsecret' });
+    const stranger = new Countersign({ baseUrl: server.url, apiKey: `aa_live_000000000000.secretsecret${'x'.repeat(31)}` });
     const unknown = await stranger.audit.append({ actor: 'a', action: 'b.c' }).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(AuthenticationError);
-    expect(unknown).toMatchObject({ status: 401, code: 'unauthorized' });
+    expect(unknown).toMatchObject({ status: 401, code: 'unauthorized', missingScope: undefined });
+    expect(String(unknown)).toContain('unknown or revoked key');
     expect(JSON.stringify(unknown) + String(unknown)).not.toContain('secretsecret');
     const narrow = new Countersign({ baseUrl: server.url, apiKey: await server.key(await server.workspace(), ['audit']) });
     await expect(narrow.evaluations.record({ name: 'x' })).rejects.toMatchObject({
       status: 401,
       code: 'insufficient_scope',
       issues: [{ code: 'missing_scope' }],
+      missingScope: 'evaluations',
+      message: expect.stringContaining('missing scope evaluations'),
     });
   });
 
   test('a rotated key is taken without a restart: a function is asked before every request', async () => {
-    let current = 'aa_live_000000000000.revoked';
+    let current = `aa_live_000000000000.${'r'.repeat(43)}`;
     const rotating = new Countersign({ baseUrl: server.url, apiKey: async () => current });
     await expect(rotating.audit.append({ actor: 'a', action: 'b.c' })).rejects.toThrow(AuthenticationError);
     current = apiKey;

@@ -17,7 +17,7 @@ function world(telemetry: TelemetryOptions = {}, options = {}) {
   const dropped: Dropped[] = [];
   const client = new Countersign({
     baseUrl: server.url,
-    apiKey: 'aa_live_0.x',
+    apiKey: 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
     retries: { attemptsMax: 2, pauseMs: 2 },
     telemetry: { onUnsent: (each) => unsent.push(each), onDropped: (each) => dropped.push(each), ...telemetry },
     ...options,

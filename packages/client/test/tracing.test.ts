@@ -4,10 +4,11 @@ import { type TestServer, testServer } from '../../server/test/bed/test-server.t
 import {
   type ClientOptions,
   Countersign,
+  type DroppedRun,
+  type RejectedRun,
   type Span,
   type Trace,
   tokenUsage,
-  type UnsentRun,
   ValidationError,
 } from '../src/index.ts';
 import { synchronousStorage } from '../src/tracing/span-context.ts';
@@ -22,15 +23,16 @@ beforeAll(async () => {
 async function world(options: Partial<ClientOptions> = {}) {
   const tenantId = await server.workspace();
   const { fetch, sent } = countingFetch();
-  const unsent: UnsentRun[] = [];
+  const rejected: RejectedRun[] = [];
+  const dropped: DroppedRun[] = [];
   const client = new Countersign({
     baseUrl: server.url,
     apiKey: await server.key(tenantId),
     fetch,
     ...options,
-    traces: { onUnsent: (each) => unsent.push(each), ...options.traces },
+    traces: { onRejected: (each) => rejected.push(each), onDropped: (each) => dropped.push(each), ...options.traces },
   });
-  return { client, sent, unsent };
+  return { client, sent, rejected, dropped };
 }
 
 /** The spans of a sent trace by name, with the name of their parent. */
@@ -225,29 +227,26 @@ describe('a run whose host is careless', () => {
     expect(sent[0]!.body.metadata).toEqual({ countersign_spans_left_out: 2 });
   });
 
-  test('that cannot be sent does not reject: it is heard with the whole run, and whatever hears it may fail', async () => {
-    const { client, unsent } = await world({ retries: { attemptsMax: 1 } });
+  test('that the service refuses does not reject: it is heard with the whole run, and whatever hears it may fail', async () => {
+    const { client, rejected, dropped } = await world();
     const wrong = client.traces.start({ agent_name: 'bot', external_user_id: 'someone@example.com' });
     wrong.span(llm('plan'), () => undefined);
     expect(await wrong.end()).toBeUndefined();
-    expect(unsent).toMatchObject([
-      { error: { name: 'ValidationError' }, trace: { trace_id: wrong.traceId, spans: [{ name: 'plan' }] } },
-    ]);
-    const away = new Countersign({
-      baseUrl: 'http://127.0.0.1:1',
-      apiKey: 'aa_live_0.x',
-      retries: { attemptsMax: 1 },
-      traces: {
-        onUnsent: () => {
-          throw new Error('the host is broken');
-        },
+    expect(rejected).toMatchObject([
+      {
+        issues: [{ path: '/external_user_id' }],
+        requestId: expect.any(String),
+        trace: { trace_id: wrong.traceId, spans: [{ name: 'plan' }] },
       },
-    });
-    expect(await away.traces.start().end()).toBeUndefined();
+    ]);
+    expect([client.traces.stats, dropped]).toEqual([{ queued: 0, sent: 0, rejected: 1, dropped: 0 }, []]);
+    const failing = await world({ traces: { onRejected: () => JSON.parse('{') } });
+    expect(await failing.client.traces.start({ external_user_id: 'someone@example.com' }).end()).toBeUndefined();
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
-    const silent = new Countersign({ baseUrl: 'http://127.0.0.1:1', apiKey: 'aa_live_0.x', retries: { attemptsMax: 1 } });
-    for (let run = 0; run < 3; run += 1) await silent.traces.start().end();
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^countersign: the run .* was not sent/)]]);
+    const silent = await world({ traces: { onRejected: undefined } });
+    for (let run = 0; run < 3; run += 1)
+      await silent.client.traces.start({ trace_id: `${run}`, external_user_id: 'someone@example.com' }).end();
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^countersign: a run was refused: 422 .*traces\.onRejected/)]]);
     warn.mockRestore();
   });
 });

@@ -103,6 +103,23 @@ describe('an attestation', () => {
     expect(verifyAttestation('{', keys)).toMatchObject({ ok: false });
   });
 
+  test('verifies from the header Countersign-Attestation and the decision that it came with, and not from the header alone', async () => {
+    const attested = await client.governance.checkPromotion({ agent_name: 'bot' }, { attestation: true });
+    const { headers, text } = receiptOf(attested)!;
+    const header = headers['countersign-attestation']!;
+    const keys = await json('/.well-known/jwks.json');
+    const genuine = { ok: true, decision: attested, keyId: keys.keys[0].kid };
+    expect(verifyAttestation(header, keys, attested)).toEqual(genuine);
+    expect(client.governance.verifyAttestation(header, keys, text)).toEqual(genuine);
+    expect(verifyAttestation(header, keys)).toEqual({ ok: false, fault: expect.stringContaining('give the decision too') });
+    const envelope = await json(`/api/ledger/decisions/${attested.decision_id}/attestation`);
+    expect(verifyAttestation(envelope, keys, attested)).toEqual(genuine);
+    for (const other of [decision, { ...attested, allowed: false }, null as never, '[]', '{'])
+      for (const attestation of [header, envelope])
+        expect(verifyAttestation(attestation, keys, other)).toMatchObject({ ok: false });
+    expect(verifyAttestation(`${header}, x`, keys, attested)).toMatchObject({ ok: false });
+  });
+
   test('is not believed by a key of another service, even under the same id', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const { keys } = await json('/.well-known/jwks.json');
@@ -131,6 +148,20 @@ describe('the ledger', () => {
     expect(await verifyLedger(pieces(), { tenantId })).toEqual(whole);
     const response = await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${token}` } });
     expect(await verifyLedger(response.body!)).toEqual(whole);
+  });
+
+  test('is not believed without rows: an export that was cut off at its start looks the same', async () => {
+    for (const nothing of ['', [], new Response('').body ?? []])
+      expect(await verifyLedger(nothing)).toEqual({
+        ok: false,
+        entries: 0,
+        seq: undefined,
+        fault: expect.stringContaining('no rows'),
+        misfit: false,
+      });
+    const root = Buffer.from(nodeSha256(Buffer.alloc(0))).toString('base64');
+    const empty = { log: 'decisions' as const, heads: [`decisions;size=0;root=:${root}:`] };
+    expect(await verifyLedger('', empty)).toMatchObject({ ok: true, entries: 0 });
   });
 
   test('names the first bad row: altered, missing, or of another workspace', async () => {

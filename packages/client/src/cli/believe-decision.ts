@@ -106,7 +106,7 @@ function notEnough(decision: PromotionDecision, evaluation: DecidedEvaluation, a
 
 /** The evaluation that a decision rests on; undefined without one. */
 export const evaluationOf = ({ evaluation }: PromotionDecision): DecidedEvaluation | undefined =>
-  'id' in evaluation ? (evaluation as DecidedEvaluation) : undefined;
+  evaluation.id === undefined ? undefined : evaluation;
 
 /** Whether an approval is all that is missing, and nobody has said no. */
 export const onlyApprovalMissing = ({ reason, checks }: PromotionDecision): boolean =>

@@ -112,8 +112,7 @@ async function askOnce(session: Session, client: Countersign, demand: Demand): P
   try {
     const decision = await client.governance.checkPromotion(
       {
-        ...(asked.agentName === undefined ? {} : { agent_name: asked.agentName }),
-        ...(asked.agentId === undefined ? {} : { agent_id: asked.agentId }),
+        ...agentOf(asked),
         ...(asked.harnessId === undefined ? {} : { harness_id: asked.harnessId }),
         min_pass_rate: asked.minPassRate,
         max_age_hours: asked.maxAgeHours,
@@ -128,6 +127,12 @@ async function askOnce(session: Session, client: Countersign, demand: Demand): P
     if (!(error instanceof CountersignError)) throw error;
     return { ...undecided(shortLine(error.message, 1000)), isTransient: isRetryable(error) };
   }
+}
+
+/** The agent as the question names it: by its ID, its name, or both. */
+function agentOf({ agentName, agentId }: Asked): { agent_name: string; agent_id?: string } | { agent_id: string } {
+  if (agentName === undefined) return { agent_id: agentId! };
+  return agentId === undefined ? { agent_name: agentName } : { agent_name: agentName, agent_id: agentId };
 }
 
 function judged(

@@ -46,6 +46,8 @@ export interface Refusal {
   issues: Issue[];
   /** Milliseconds that the service asks to wait (`Retry-After`); undefined when it does not. */
   retryAfterMs: number | undefined;
+  /** The scope that the key lacks, where that is why it was refused. */
+  missingScope?: string | undefined;
 }
 
 /** The service refused. There is a class for each status; one without a class of its own is this one. */
@@ -71,9 +73,16 @@ export class ApiError extends CountersignError implements Refusal {
 export class BadRequestError extends ApiError {
   override name = 'BadRequestError';
 }
-/** 401: the key is missing or not good (`unauthorized`), or has not the scope (`insufficient_scope`). */
+/** 401: the key is unknown, revoked or expired (`unauthorized`), or lacks a scope (`insufficient_scope`). */
 export class AuthenticationError extends ApiError {
   override name = 'AuthenticationError';
+  /** The scope that the key lacks; undefined when the key itself is not good. */
+  readonly missingScope: string | undefined;
+
+  constructor(refusal: Refusal) {
+    super(refusal);
+    this.missingScope = refusal.missingScope;
+  }
 }
 /** 404: there is nothing at this path; the base address is probably not that of the service. */
 export class NotFoundError extends ApiError {
@@ -155,7 +164,18 @@ export function apiError(refusal: Refusal): ApiError {
 /** Issues that a message shows; all of them are in `issues`. */
 const ISSUES_SHOWN = 3;
 
-function sentenceOf({ status, code, requestId, issues }: Refusal): string {
+/** What the person who reads a 401 has to do. */
+function keyFault({ code, missingScope }: Refusal): string | undefined {
+  if (code === 'unauthorized')
+    return 'unknown or revoked key: mint a new one under Administration, Ingestion keys, and check that it is of this service';
+  if (code !== 'insufficient_scope' || missingScope === undefined) return undefined;
+  return `missing scope ${missingScope}: the key is good but lacks it; change its scopes under Administration, Ingestion keys`;
+}
+
+function sentenceOf(refusal: Refusal): string {
+  const { status, code, requestId, issues } = refusal;
+  const fault = status === 401 ? keyFault(refusal) : undefined;
+  if (fault !== undefined) return `401 ${code}: ${fault}${requestId === undefined ? '' : ` (request ${requestId})`}`;
   const shown = issues.slice(0, ISSUES_SHOWN).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
   if (issues.length > ISSUES_SHOWN) shown.push(`and ${issues.length - ISSUES_SHOWN} more`);
   const what = code ?? 'answered by something that is not the service';

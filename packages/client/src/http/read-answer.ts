@@ -44,6 +44,7 @@ function refusalOf({ status, headers }: FetchAnswer, type: string, text: string)
     requestId: headers.get('x-request-id') ?? undefined,
     issues: Array.isArray(issues) ? issues.filter(isIssue) : [],
     retryAfterMs: retryAfterMs(headers.get('retry-after'), Date.now()),
+    missingScope: /\bscope="([a-z]{1,32})"/.exec(headers.get('www-authenticate') ?? '')?.[1],
   });
 }
 

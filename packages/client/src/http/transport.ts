@@ -1,6 +1,8 @@
+import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
+import type { Log } from '../log.ts';
 import { VERSION } from '../version.ts';
 import { type Endpoint, isAnswerOf } from './endpoints.ts';
-import { ConfigurationError, ConnectionError, CountersignError } from './errors.ts';
+import { ApiError, ConfigurationError, ConnectionError, CountersignError } from './errors.ts';
 import type { FetchAnswer, FetchLike } from './fetch-like.ts';
 import { notOfTheService, readAnswer } from './read-answer.ts';
 import { keepReceipt } from './receipt.ts';
@@ -20,7 +22,7 @@ export interface CallOptions {
 }
 
 /** What a call may be sent with besides what its caller says. */
-interface SendOptions extends CallOptions {
+export interface SendOptions extends CallOptions {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Most attempts, where they are fewer than the client's own. */
   attemptsMax?: number | undefined;
@@ -35,6 +37,7 @@ export interface TransportSettings {
   timeoutMs: number;
   deadlineMs: number;
   retries: Required<RetryOptions>;
+  log: Log;
 }
 
 /** Sends requests: each with its key and Idempotency-Key, tried again within its deadline while that is safe and may help. */
@@ -51,7 +54,7 @@ export class Transport {
    */
   async post<Answer extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Answer> {
     const body = bodyOf();
-    const { retries, deadlineMs: usual } = this.#settings;
+    const { retries, deadlineMs: usual, log } = this.#settings;
     const deadlineMs = options.deadlineMs ?? usual;
     const endsAt = performance.now() + deadlineMs;
     const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID();
@@ -62,9 +65,12 @@ export class Transport {
         return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, left })) as Answer;
       } catch (error) {
         if (error instanceof CountersignError) error.attempts = attempt;
+        if (log.has('debug')) log.write('debug', `POST ${endpoint.path}: ${logged(error)}`);
         if (!isRetryable(error) || attempt >= attemptsMax) throw error;
         const pauseMs = pauseAfter(attempt, error, endsAt - performance.now(), retries);
         if (pauseMs === undefined) throw error;
+        if (log.has('warn'))
+          log.write('warn', `attempt ${attempt} failed, the next follows in ${Math.round(pauseMs)} ms: ${logged(error)}`);
         await pause(pauseMs, options.signal);
       }
     }
@@ -84,6 +90,11 @@ export class Transport {
       const { value, text } = await reached(url, () => readAnswer(answer, url));
       if (!isAnswerOf(endpoint, value)) throw notOfTheService(url, answer.status, `it says nothing of ${endpoint.says}`);
       keepReceipt(value, { ...receiptHeaders(answer), idempotencyKey, attempts: attempt, text });
+      if (this.#settings.log.has('debug'))
+        this.#settings.log.write(
+          'debug',
+          `POST ${endpoint.path}: 200 (request ${answer.headers.get('x-request-id') ?? 'without an id'})`,
+        );
       return value;
     });
   }
@@ -123,14 +134,26 @@ async function reached<T>(url: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A key as it may stand in a header. The key itself is never in a message. */
+/** A key that the service can know. The key itself is never in a message. */
 export function readKey(key: unknown): string {
-  if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
+  const read = typeof key === 'string' ? parseIngestionKey(key) : undefined;
+  if (read === undefined)
     throw new ConfigurationError(
-      'apiKey must be an ingestion key: aa_live_<12 hex digits>.<secret>, without spaces or line ends',
+      'apiKey must be an ingestion key: aa_live_<12 hex digits>.<43 characters>, without spaces or line ends',
     );
-  return key;
+  if (read.kind === 'read')
+    throw new ConfigurationError(
+      'apiKey must be an ingestion key (aa_live_); a read token (aa_read_) records nothing and decides nothing',
+    );
+  return key as string;
 }
+
+/** An error in a line of the log. The texts of issues are left out: they may quote what was sent. */
+const logged = (error: unknown): string => {
+  if (error instanceof ApiError)
+    return `${error.status} ${error.code ?? 'of something else'} (request ${error.requestId ?? 'without an id'})`;
+  return error instanceof CountersignError ? `${error.name}: ${error.message}` : 'ended by its signal';
+};
 
 function receiptHeaders({ headers: answered }: FetchAnswer) {
   const headers: Record<string, string> = {};

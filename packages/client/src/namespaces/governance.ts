@@ -40,7 +40,7 @@ export class Governance {
   }
 
   /** Whether a decision's attestation is one of the service: see `verifyAttestation`, which needs no client. Sends nothing. */
-  verifyAttestation(envelope: object | string, publicKeys: PublicKeys): AttestationVerdict {
-    return verifyAttestation(envelope, publicKeys);
+  verifyAttestation(attestation: object | string, publicKeys: PublicKeys, decision?: object | string): AttestationVerdict {
+    return verifyAttestation(attestation, publicKeys, decision);
   }
 }

@@ -15,16 +15,23 @@ export interface Aftermath {
 }
 
 /** How often a batch may be refused for reasons that the answer does not say (500) before it is given up: it must not block all behind it. */
-const REFUSALS_MAX = 3;
+export const REFUSALS_MAX = 3;
 
 /** Refusals that say nothing about the batch: the key, the address, the load. They end when somebody mends that. */
 const ABOUT_THE_CALLER: ReadonlySet<number> = new Set([401, 403, 404, 405, 407, 408, 429, 502, 503, 504]);
+
+/** Whether the service refuses what was sent for what it is, now and ever after. */
+export const isPermanent = (error: unknown): error is ValidationError | PayloadTooLargeError =>
+  error instanceof ValidationError || error instanceof PayloadTooLargeError;
+
+/** Whether the service refuses for reasons that the answer does not say, which may lie in what was sent. */
+export const isRefusedByFault = (error: unknown): boolean => error instanceof ApiError && !ABOUT_THE_CALLER.has(error.status);
 
 /** Decides what becomes of a batch. */
 export function afterFailure(batch: Batch, error: unknown): Aftermath {
   if (error instanceof ValidationError) return withoutWrongEvents(batch, error);
   if (error instanceof PayloadTooLargeError) return inHalves(batch, error);
-  if (!(error instanceof ApiError) || ABOUT_THE_CALLER.has(error.status)) return later(batch);
+  if (!isRefusedByFault(error)) return later(batch);
   const refusals = batch.refusals + 1;
   if (refusals < REFUSALS_MAX) return later({ ...batch, refusals });
   return { rejected: [], again: [], dropped: batch.texts.length, mustWait: true };

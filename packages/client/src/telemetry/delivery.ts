@@ -30,7 +30,8 @@ export class Delivery {
   #stopTimer: (() => void) | undefined;
   #leaveExit: (() => void) | undefined;
   #waiters: { target: number; resolve: () => void }[] = [];
-  #cut = new AbortController();
+  /** One controller for each request: a signal with a listener for each would warn of a leak. */
+  readonly #underWay = new Set<AbortController>();
 
   constructor(transport: Transport, settings: TelemetrySettings, reports: TelemetryReports) {
     this.#transport = transport;
@@ -72,10 +73,11 @@ export class Delivery {
   /** Sends what is queued, for as long as is given, and gives up what is left. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const { accepted } = this.counts;
-    const timer = setTimeout(() => this.#cut.abort(), deadlineMs);
+    const timer = setTimeout(() => {
+      for (const controller of this.#underWay) controller.abort();
+    }, deadlineMs);
     await this.flush();
     clearTimeout(timer);
-    this.#cut = new AbortController();
     if (this.counts.settled >= accepted) return;
     const left = this.#made.reduce((count, { texts }) => count + texts.length, 0) + this.#queue.clear();
     this.#made = [];
@@ -118,7 +120,9 @@ export class Delivery {
   }
 
   async #deliver(batch: Batch): Promise<void> {
-    const options = { idempotencyKey: batch.key, signal: this.#cut.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
+    const controller = new AbortController();
+    this.#underWay.add(controller);
+    const options = { idempotencyKey: batch.key, signal: controller.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
     try {
       await this.#transport.post<TelemetryAccepted>(ENDPOINTS.telemetry, () => batchBody(batch), options);
       this.counts.sent += batch.texts.length;
@@ -126,6 +130,7 @@ export class Delivery {
     } catch (error) {
       this.#failed(batch, error);
     }
+    this.#underWay.delete(controller);
     this.#tellWaiters();
   }
 

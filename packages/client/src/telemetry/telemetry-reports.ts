@@ -1,4 +1,5 @@
-import type { CountersignError } from '../http/errors.ts';
+import { ApiError, type CountersignError } from '../http/errors.ts';
+import type { Log } from '../log.ts';
 import type { Issue } from '../wire/contract.ts';
 
 /** Why events were lost. */
@@ -37,7 +38,7 @@ export interface Unsent {
   queued: number;
 }
 
-/** What the host hears of telemetry. Whatever a callback throws is ignored. Without one, the first of its kind is a `console.warn`. */
+/** What the host hears of telemetry. Whatever a callback throws is ignored. Without one and without a `logger`, the first of its kind is a `console.warn`. */
 export interface TelemetryCallbacks {
   onDropped?: ((dropped: Dropped) => void) | undefined;
   onRejected?: ((rejected: Rejected) => void) | undefined;
@@ -47,11 +48,13 @@ export interface TelemetryCallbacks {
 /** Tells the host, and never lets it be hurt by it. */
 export class TelemetryReports {
   readonly #callbacks: TelemetryCallbacks;
+  readonly #log: Log;
   readonly #drops = new Map<DropReason, number>();
   readonly #warned = new Set<string>();
 
-  constructor(callbacks: TelemetryCallbacks) {
+  constructor(callbacks: TelemetryCallbacks, log: Log) {
     this.#callbacks = callbacks;
+    this.#log = log;
   }
 
   /** Events were lost. Those of one turn are said at once: a host that emits in a loop does not hear each of them. */
@@ -63,22 +66,35 @@ export class TelemetryReports {
 
   rejected(rejected: Rejected): void {
     const [issue] = rejected.issues;
-    this.#tell('onRejected', rejected, () => `a telemetry event was set aside: ${issue?.path ?? ''} ${issue?.message ?? ''}`);
+    if (this.#log.has('error'))
+      this.#log.write('error', `a telemetry event was refused at ${issue?.path ?? ''}: ${issue?.code ?? ''}`);
+    this.#tell(
+      'onRejected',
+      'error',
+      rejected,
+      () => `a telemetry event was set aside: ${issue?.path ?? ''} ${issue?.message ?? ''}`,
+    );
   }
 
   unsent(unsent: Unsent): void {
-    this.#tell('onUnsent', unsent, () => `${unsent.queued} telemetry events wait: ${unsent.error.message}`);
+    const { queued, error } = unsent;
+    const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
+    if (this.#log.has('warn')) this.#log.write('warn', `${queued} telemetry events wait: ${why}`);
+    this.#tell('onUnsent', 'warn', unsent, () => `${queued} telemetry events wait: ${error.message}`);
   }
 
   #sayDrops(): void {
     const drops = [...this.#drops];
     this.#drops.clear();
-    for (const [reason, count] of drops)
-      this.#tell('onDropped', { count, reason }, () => `${count} telemetry events were dropped: ${reason}`);
+    for (const [reason, count] of drops) {
+      if (this.#log.has('error')) this.#log.write('error', `${count} telemetry events were dropped: ${reason}`);
+      this.#tell('onDropped', 'error', { count, reason }, () => `${count} telemetry events were dropped: ${reason}`);
+    }
   }
 
   #tell<Name extends keyof TelemetryCallbacks>(
     name: Name,
+    level: 'warn' | 'error',
     what: Parameters<NonNullable<TelemetryCallbacks[Name]>>[0],
     sentence: () => string,
   ): void {
@@ -86,7 +102,7 @@ export class TelemetryReports {
     try {
       // An async callback that rejects would end the host's process.
       if (callback !== undefined) void Promise.resolve(callback(what)).catch(() => undefined);
-      else if (!this.#warned.has(name))
+      else if (!this.#warned.has(name) && !this.#log.has(level))
         console.warn(`countersign: ${sentence()} (said once; set telemetry.${name} to hear of all)`);
     } catch {
       // The host's own code failed: nothing that emitting an event may fail with.

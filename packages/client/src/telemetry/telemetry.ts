@@ -1,5 +1,6 @@
 import { ENDPOINTS } from '../http/endpoints.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
+import type { Log } from '../log.ts';
 import type { TelemetryAccepted, TelemetryEvent } from '../wire/contract.ts';
 import { jsonBody } from '../wire/json-body.ts';
 import { Delivery } from './delivery.ts';
@@ -16,9 +17,9 @@ export class Telemetry {
   #closing: Promise<void> | undefined;
 
   /** @internal */
-  constructor(transport: Transport, settings: TelemetrySettings) {
+  constructor(transport: Transport, settings: TelemetrySettings, log: Log) {
     this.#transport = transport;
-    this.#reports = new TelemetryReports(settings.callbacks);
+    this.#reports = new TelemetryReports(settings.callbacks, log);
     this.#delivery = new Delivery(transport, settings, this.#reports);
     this.#closeDeadlineMs = settings.exitDeadlineMs;
   }

@@ -72,9 +72,9 @@ export class TraceRun {
   }
 
   /**
-   * Ends the run and sends it. What is still open is sent as unfinished. Never rejects, so it need not be awaited: what cannot be
-   * sent is heard by the option `traces.onUnsent`. Ending it again changes nothing.
-   * @returns the service's answer; undefined when the run could not be sent.
+   * Ends the run and queues it; it is sent at once where the service can be reached. What is still open is sent as unfinished. Never
+   * rejects, so it need not be awaited: what becomes of it is heard by the callbacks of the option `traces`. Ending it again changes nothing.
+   * @returns the service's answer; undefined when the run was lost, or not sent within the client's `deadlineMs`: it then stays queued.
    */
   end(details: RunDetails = {}): Promise<TraceAccepted | undefined> {
     this.#ended ??= this.#owner.send(this, () => this.set(details).#documents());

@@ -1,4 +1,4 @@
-import { type AttestationKey, openAttestation, publicJwk } from '@countersign/core/domain/attestation';
+import { type AttestationKey, envelopeOfHeader, openAttestation, publicJwk } from '@countersign/core/domain/attestation';
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { decisionDigest } from '@countersign/core/domain/decision-signature';
 import { fromBase64 } from '@countersign/core/domain/signed-note';
@@ -17,16 +17,28 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
 /**
  * Whether a decision's attestation (`/api/ledger/decisions/ID/attestation`: an in-toto statement in a DSSE envelope) is signed by one of
  * the service's public keys, and about the decision it carries. For third parties: who can check it cannot forge it.
- * @param envelope the envelope, or its JSON text.
+ * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`, which needs the decision.
+ * @param decision the decision that the header came with, or its JSON text. Given with an envelope, it must be the one that it attests.
  * @throws ConfigurationError when no Ed25519 key is among the keys.
  */
-export function verifyAttestation(envelope: object | string, publicKeys: PublicKeys): AttestationVerdict {
+export function verifyAttestation(
+  attestation: object | string,
+  publicKeys: PublicKeys,
+  decision?: object | string,
+): AttestationVerdict {
   const keys = publicKeys.keys.flatMap(readJwk);
   if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
   try {
-    const read: unknown = typeof envelope === 'string' ? JSON.parse(envelope) : envelope;
-    const opened = openAttestation(read, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
+    const given = typeof decision === 'string' ? JSON.parse(decision) : decision;
+    if (given !== undefined && (typeof given !== 'object' || given === null)) return { ok: false, fault: 'it is no decision' };
+    if (isHeader(attestation) && given === undefined)
+      return { ok: false, fault: 'this is the header Countersign-Attestation, which holds no decision: give the decision too' };
+    const envelope = isHeader(attestation) ? envelopeOfHeader(given, attestation) : readEnvelope(attestation);
+    if (envelope === undefined) return { ok: false, fault: 'it has not the form of the header Countersign-Attestation' };
+    const opened = openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
     if ('fault' in opened) return { ok: false, fault: opened.fault };
+    if (given !== undefined && decisionDigest(given, digests) !== opened.decision.response_sha256)
+      return { ok: false, fault: 'the attestation is about another decision, or the decision was altered' };
     return { ok: true, decision: opened.decision as unknown as PromotionDecision, keyId: opened.keyid };
   } catch (error) {
     if (error instanceof SyntaxError) return { ok: false, fault: `it is not JSON: ${error.message}` };
@@ -35,6 +47,12 @@ export function verifyAttestation(envelope: object | string, publicKeys: PublicK
     throw error;
   }
 }
+
+/** Text of the header (`"KEYID";sig=:…:`), which no JSON text of an envelope begins like. */
+const isHeader = (attestation: object | string): attestation is string =>
+  typeof attestation === 'string' && /^\s*"/.test(attestation);
+
+const readEnvelope = (envelope: object | string): unknown => (typeof envelope === 'string' ? JSON.parse(envelope) : envelope);
 
 /** A key of the set; its id is computed, not taken. None for keys of other kinds, which a later version may add. */
 function readJwk(jwk: object): AttestationKey[] {

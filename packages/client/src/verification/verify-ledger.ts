@@ -28,7 +28,7 @@ export interface LedgerTrust {
 export type LedgerVerdict =
   | {
       ok: true;
-      /** Whose ledger it is; undefined for an empty one, and for an export of decisions, which does not say. */
+      /** Whose ledger it is; undefined for one that a kept head says is empty, and for an export of decisions, which does not say. */
       tenantId: string | undefined;
       /** Rows, all of them whole. */
       entries: number;
@@ -80,8 +80,12 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   if (contradiction !== undefined) return bad(`${contradiction.source}: ${contradiction.reason}`, {});
   if (trust.tenantId !== undefined && tenantId !== undefined && tenantId !== trust.tenantId)
     return bad(`it is the ledger of ${tenantId}, not of ${trust.tenantId}`, {});
+  if (entries === 0 && heads.length === 0) return bad(NO_ROWS, {});
   return { ok: true, tenantId, entries, head, headsMet: heads.length, timesChecked: log === 'audit' || audit !== undefined };
 }
+
+/** An export that was cut off at its start looks the same, so nothing is shown by it alone. */
+const NO_ROWS = 'the export has no rows, which shows nothing: give a checkpoint or head that says that the log is empty';
 
 async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();

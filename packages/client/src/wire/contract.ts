@@ -318,7 +318,7 @@ export interface AuditEntryAppended {
 }
 
 /** May this agent be promoted? agent_id or agent_name must be given. */
-export interface PromotionCheck {
+export type PromotionCheck = {
   /** The agent; this or agent_name must be given. */
   agent_id?: string | null | undefined;
   /** The agent; this or agent_id must be given. */
@@ -329,7 +329,7 @@ export interface PromotionCheck {
   min_pass_rate?: number | null | undefined;
   /** How old the evaluation may be, in hours. Default: 72. */
   max_age_hours?: number | null | undefined;
-}
+} & ({ agent_id: string } | { agent_name: string });
 
 /** One of the four conditions of a decision, as evaluated. */
 export interface ConditionCheck {
@@ -375,6 +375,9 @@ export interface DecidedEvaluation {
   agent_name: string;
 }
 
+/** In place of the evaluation where there is none: `{}`. */
+export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
+
 /** The signed decision. A blocked one is status 200 too. */
 export interface PromotionDecision {
   /** Whether the agent may be promoted. Test this member. */
@@ -407,7 +410,7 @@ export interface PromotionDecision {
   /** Age of the evaluation in hours, rounded up to 4 decimals: from the earlier of its evaluated_at and the moment of recording. */
   evaluation_age: number | null;
   /** The evaluation used, as it was at that moment; {} without one. */
-  evaluation: DecidedEvaluation | Record<string, never>;
+  evaluation: DecidedEvaluation | NoEvaluation;
   /** All four conditions. */
   checks: ConditionCheck[];
   /** Identifier of the decision, kept as signed. */

@@ -101,6 +101,9 @@ export const DecidedEvaluation = Type.Object({
 });
 export type DecidedEvaluation = Static<typeof DecidedEvaluation>;
 
+/** In place of the evaluation where there is none: `{}`. */
+export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
+
 /** The signed answer (specification 2.8). */
 export const PromotionDecision = Type.Object(
   {
@@ -122,7 +125,7 @@ export const PromotionDecision = Type.Object(
           'Age of the evaluation in hours, rounded up to 4 decimals: from the earlier of its evaluated_at and the moment of recording.',
       }),
     ),
-    evaluation: Type.Unsafe<DecidedEvaluation | Record<string, never>>({
+    evaluation: Type.Unsafe<DecidedEvaluation | NoEvaluation>({
       type: 'object',
       properties: DecidedEvaluation.properties,
       description: 'The evaluation used, as it was at that moment; {} without one.',

@@ -1,0 +1,21 @@
+/** The environments of the runtimes that have one. */
+interface Runtime {
+  process?: { versions?: Record<string, string | undefined>; env?: Record<string, string | undefined> };
+  Deno?: { env?: { get(name: string): string | undefined } };
+  Bun?: unknown;
+}
+
+/**
+ * A variable of the environment on Node, Bun and Deno; undefined on other runtimes, when it is empty, and when it may not be read
+ * (Deno without --allow-env).
+ */
+export function environmentVariable(name: string, runtime: Runtime = globalThis as Runtime): string | undefined {
+  const { process, Deno, Bun } = runtime;
+  try {
+    const isServer = process?.versions?.node !== undefined || Bun !== undefined;
+    const value = Deno?.env !== undefined ? Deno.env.get(name) : isServer ? process?.env?.[name] : undefined;
+    return value?.trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,182 @@
+import { ApiError, CountersignError } from '../http/errors.ts';
+import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
+import type { SendOptions } from '../http/transport.ts';
+import { beforeExit } from '../runtime/process-exit.ts';
+import { backgroundTimer } from '../runtime/timers.ts';
+import { isPermanent, isRefusedByFault, REFUSALS_MAX } from '../telemetry/after-failure.ts';
+import { Backoff } from '../telemetry/backoff.ts';
+import { DeliveryCounts } from '../telemetry/delivery-counts.ts';
+import type { TraceAccepted } from '../wire/contract.ts';
+import { answerWithin, bytesOf, type RunDocuments } from './run-documents.ts';
+import type { TraceReports } from './trace-reports.ts';
+
+/** A run that waits, or is on its way. */
+interface QueuedRun {
+  documents: RunDocuments;
+  bytes: number;
+  /** The same for every round: its outcome may not be known. */
+  idempotencyKey: string;
+  refusals: number;
+  settle(answer: TraceAccepted | undefined): void;
+}
+
+/** How runs are queued. */
+export interface RunQueueSettings {
+  bytesMax: number;
+  requestsMax: number;
+  /** Longest time that the end of a run is waited for. The run stays queued. */
+  deadlineMs: number;
+  exitDeadlineMs: number;
+}
+
+/** Sends the documents of a run. */
+export type PostRun = (documents: RunDocuments, options: SendOptions) => Promise<TraceAccepted>;
+
+/** Carries ended runs to the service. While it is away they wait, up to a bound in bytes, and are tried again after growing pauses. */
+export class RunQueue {
+  readonly counts = new DeliveryCounts();
+  readonly #post: PostRun;
+  readonly #settings: RunQueueSettings;
+  readonly #reports: TraceReports;
+  readonly #backoff = new Backoff();
+  readonly #underWay = new Set<AbortController>();
+  #waiting: QueuedRun[] = [];
+  #bytes = 0;
+  #waiters: { target: number; resolve: () => void }[] = [];
+  #stopTimer: (() => void) | undefined;
+  #leaveExit: (() => void) | undefined;
+
+  constructor(post: PostRun, settings: RunQueueSettings, reports: TraceReports) {
+    this.#post = post;
+    this.#settings = settings;
+    this.#reports = reports;
+  }
+
+  /** Whether so much more has room. What comes alone always has: it is in memory already. */
+  hasRoom(bytes: number): boolean {
+    return this.#bytes === 0 || this.#bytes + bytes <= this.#settings.bytesMax;
+  }
+
+  /** Counts memory that is held beside the queue, by a trace on its way. Returns how to give it back. */
+  hold(bytes: number): () => void {
+    this.#bytes += bytes;
+    return () => {
+      this.#bytes -= bytes;
+    };
+  }
+
+  /** Takes a run in. Resolves with the answer, or undefined when it is lost or not sent within the deadline. Never rejects. */
+  offer(documents: RunDocuments): Promise<TraceAccepted | undefined> {
+    const bytes = bytesOf(documents);
+    if (!this.hasRoom(bytes)) return this.turnAway(documents, 'queue_full');
+    this.counts.accepted += 1;
+    const release = this.hold(bytes);
+    const sent = new Promise<TraceAccepted | undefined>((resolve) => {
+      const settle = (answer: TraceAccepted | undefined) => {
+        release();
+        resolve(answer);
+      };
+      this.#waiting.push({ documents, bytes, idempotencyKey: crypto.randomUUID(), refusals: 0, settle });
+    });
+    this.#leaveExit ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
+    this.#run();
+    return answerWithin(sent, this.#settings.deadlineMs);
+  }
+
+  /** Loses a run that is not taken in, and says so. */
+  turnAway(documents: RunDocuments, reason: 'queue_full' | 'closed'): Promise<undefined> {
+    this.counts.turnedAway += 1;
+    this.#reports.dropped(documents, reason);
+    return Promise.resolve(undefined);
+  }
+
+  /** Sends what is queued now. Resolves when all of it is settled, or the service takes nothing now. Never rejects. */
+  flush(): Promise<void> {
+    const { accepted, settled } = this.counts;
+    if (settled >= accepted) return Promise.resolve();
+    this.#backoff.resume();
+    const done = new Promise<void>((resolve) => this.#waiters.push({ target: accepted, resolve }));
+    this.#run();
+    return done;
+  }
+
+  /** Sends what is queued, for as long as is given, and gives up what is left. Never rejects. */
+  async end(deadlineMs: number): Promise<void> {
+    const timer = setTimeout(() => {
+      for (const controller of this.#underWay) controller.abort();
+    }, deadlineMs);
+    await this.flush();
+    clearTimeout(timer);
+    const left = this.#waiting;
+    this.#waiting = [];
+    for (const run of left) this.#drop(run, 'unsent');
+    this.#rest();
+  }
+
+  #run(): void {
+    const lanesMax = this.#backoff.isWell ? this.#settings.requestsMax : 1;
+    while (this.#underWay.size < lanesMax && this.#waiting.length > 0 && this.#backoff.msLeft === 0)
+      void this.#deliver(this.#waiting.shift()!);
+    if (this.#underWay.size === 0) this.#rest();
+  }
+
+  async #deliver(run: QueuedRun): Promise<void> {
+    const controller = new AbortController();
+    this.#underWay.add(controller);
+    const { idempotencyKey } = run;
+    try {
+      const options = { idempotencyKey, signal: controller.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
+      const answer = await this.#post(run.documents, options);
+      this.counts.sent += 1;
+      this.#backoff.succeeded();
+      run.settle(answer);
+    } catch (error) {
+      this.#failed(run, error);
+    }
+    this.#underWay.delete(controller);
+    this.#tellWaiters();
+    this.#run();
+  }
+
+  #failed(run: QueuedRun, error: unknown): void {
+    if (isPermanent(error)) {
+      this.counts.rejected += 1;
+      run.settle(undefined);
+      this.#reports.rejected(run.documents, error);
+      return;
+    }
+    this.#backoff.failed(error instanceof ApiError ? error.retryAfterMs : undefined);
+    if (isRefusedByFault(error)) run.refusals += 1;
+    if (run.refusals >= REFUSALS_MAX) {
+      this.#drop(run, 'refused');
+      return;
+    }
+    this.#waiting.unshift(run);
+    if (error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
+  }
+
+  #drop(run: QueuedRun, reason: 'unsent' | 'refused'): void {
+    this.counts.givenUp += 1;
+    run.settle(undefined);
+    this.#reports.dropped(run.documents, reason);
+  }
+
+  #tellWaiters(all = false): void {
+    const { settled } = this.counts;
+    const reached = this.#waiters.filter(({ target }) => all || target <= settled);
+    this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
+    for (const { resolve } of reached) resolve();
+  }
+
+  /** Nothing is under way: what is left waits for the end of the pause, or of the process. */
+  #rest(): void {
+    this.#tellWaiters(true);
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    if (this.#waiting.length > 0) this.#stopTimer = backgroundTimer(() => this.#run(), this.#backoff.msLeft + 1);
+    else {
+      this.#leaveExit?.();
+      this.#leaveExit = undefined;
+    }
+  }
+}
