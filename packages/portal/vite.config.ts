@@ -55,6 +55,8 @@ export default defineConfig({
     target: 'es2024',
     // The policy of the pages allows no data: URLs but for pictures; a small font or worker must stay a file.
     assetsInlineLimit: 0,
+    // One style sheet, loaded at the start: that of a page that failed to load would not be asked for again.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
   },

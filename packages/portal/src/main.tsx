@@ -13,6 +13,7 @@ import { sessionQuery } from './api/session.ts';
 import { whenAnotherTabSigns } from './api/signed-in-tabs.ts';
 import { holdsTyped } from './forms/typed-forms.ts';
 import { router } from './router.tsx';
+import { preloadPages } from './shell/lazy-page.tsx';
 import { colorSchemeManager, theme } from './theme/theme.ts';
 import { toast } from './toasts/toasts.tsx';
 
@@ -23,6 +24,13 @@ whenSignedOut((problem) => {
   const { pathname, href } = router.state.location;
   if (pathname === '/sign-in' || pathname === '/link') return;
   void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { to: href }, replace: true });
+});
+
+/** After the first page, and when the browser has nothing else to do. */
+const whenIdle = (act: () => void) => ('requestIdleCallback' in window ? requestIdleCallback(act) : setTimeout(act, 1_000));
+const stopWaiting = router.subscribe('onRendered', () => {
+  stopWaiting();
+  whenIdle(() => void preloadPages());
 });
 
 whoIsShown(() => queryClient.getQueryData(sessionQuery.queryKey)?.person.id);

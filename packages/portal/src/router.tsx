@@ -1,8 +1,9 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router';
 import { Arriving } from './shell/arriving.tsx';
 import { ComingPage } from './shell/coming-page.tsx';
 import { PageFault } from './shell/error-boundary.tsx';
 import { HintLayer } from './shell/hint-layer.tsx';
+import { lazyPage } from './shell/lazy-page.tsx';
 import { LostConnection } from './shell/lost-connection.tsx';
 import { PersonFrame, WorkspaceFrame } from './shell/workspace-frame.tsx';
 import { Toasts } from './toasts/toasts.tsx';
@@ -20,120 +21,120 @@ const root = createRootRoute({
       <HintLayer />
     </>
   ),
-  notFoundComponent: lazyRouteComponent(() => import('./pages/not-found-page.tsx'), 'NotFoundPage'),
+  notFoundComponent: lazyPage(() => import('./pages/not-found-page.tsx'), 'NotFoundPage'),
   errorComponent: PageFault,
 });
 
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/home-page.tsx'), 'HomePage'),
+  component: lazyPage(() => import('./pages/home-page.tsx'), 'HomePage'),
 });
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
   validateSearch: texts,
-  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
+  component: lazyPage(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 const link = createRoute({
   getParentRoute: () => root,
   path: '/link',
-  component: lazyRouteComponent(() => import('./pages/sign-in/link-page.tsx'), 'LinkPage'),
+  component: lazyPage(() => import('./pages/sign-in/link-page.tsx'), 'LinkPage'),
 });
 const personal = createRoute({ getParentRoute: () => root, id: 'personal', component: PersonFrame });
 const account = createRoute({
   getParentRoute: () => personal,
   path: '/account',
   pendingComponent: ComingPage,
-  component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
+  component: lazyPage(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 });
 
 const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: WorkspaceFrame });
 
-/** A page of a workspace; its code is loaded when somebody goes there. */
-const page = <const P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
+/** A page of a workspace; its code is loaded when somebody goes there, or ahead of that. */
+const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
   createRoute({ getParentRoute: () => workspace, path, validateSearch: texts, component, pendingComponent: ComingPage });
 
 const pages = [
   page(
     '/',
-    lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
+    lazyPage(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
   ),
   page(
     'agents',
-    lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
+    lazyPage(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
   ),
   page(
     'agents/$agent',
-    lazyRouteComponent(() => import('./pages/agents/agent-page.tsx'), 'AgentPage'),
+    lazyPage(() => import('./pages/agents/agent-page.tsx'), 'AgentPage'),
   ),
   page(
     'runs',
-    lazyRouteComponent(() => import('./pages/runs/runs-page.tsx'), 'RunsPage'),
+    lazyPage(() => import('./pages/runs/runs-page.tsx'), 'RunsPage'),
   ),
   page(
     'runs/traces/$trace',
-    lazyRouteComponent(() => import('./pages/runs/trace-page.tsx'), 'TracePage'),
+    lazyPage(() => import('./pages/runs/trace-page.tsx'), 'TracePage'),
   ),
   page(
     'runs/events/$submission/$ordinal',
-    lazyRouteComponent(() => import('./pages/runs/event-page.tsx'), 'EventPage'),
+    lazyPage(() => import('./pages/runs/event-page.tsx'), 'EventPage'),
   ),
   page(
     'evaluations',
-    lazyRouteComponent(() => import('./pages/evaluations/evaluations-page.tsx'), 'EvaluationsPage'),
+    lazyPage(() => import('./pages/evaluations/evaluations-page.tsx'), 'EvaluationsPage'),
   ),
   page(
     'evaluations/$evaluation',
-    lazyRouteComponent(() => import('./pages/evaluations/evaluation-page.tsx'), 'EvaluationPage'),
+    lazyPage(() => import('./pages/evaluations/evaluation-page.tsx'), 'EvaluationPage'),
   ),
   page(
     'decisions',
-    lazyRouteComponent(() => import('./pages/decisions/decisions-page.tsx'), 'DecisionsPage'),
+    lazyPage(() => import('./pages/decisions/decisions-page.tsx'), 'DecisionsPage'),
   ),
   page(
     'decisions/$decision',
-    lazyRouteComponent(() => import('./pages/decisions/decision-page.tsx'), 'DecisionPage'),
+    lazyPage(() => import('./pages/decisions/decision-page.tsx'), 'DecisionPage'),
   ),
   page(
     'ledger',
-    lazyRouteComponent(() => import('./pages/ledger/ledger-page.tsx'), 'LedgerPage'),
+    lazyPage(() => import('./pages/ledger/ledger-page.tsx'), 'LedgerPage'),
   ),
   page(
     'ledger/$seq',
-    lazyRouteComponent(() => import('./pages/ledger/entry-page.tsx'), 'EntryPage'),
+    lazyPage(() => import('./pages/ledger/entry-page.tsx'), 'EntryPage'),
   ),
   page(
     'approvals',
-    lazyRouteComponent(() => import('./pages/approvals/approvals-page.tsx'), 'ApprovalsPage'),
+    lazyPage(() => import('./pages/approvals/approvals-page.tsx'), 'ApprovalsPage'),
   ),
   page(
     'approvals/$evaluation',
-    lazyRouteComponent(() => import('./pages/approvals/approval-page.tsx'), 'ApprovalPage'),
+    lazyPage(() => import('./pages/approvals/approval-page.tsx'), 'ApprovalPage'),
   ),
   page(
     'incidents',
-    lazyRouteComponent(() => import('./pages/incidents/incidents-page.tsx'), 'IncidentsPage'),
+    lazyPage(() => import('./pages/incidents/incidents-page.tsx'), 'IncidentsPage'),
   ),
   page(
     'incidents/$incident',
-    lazyRouteComponent(() => import('./pages/incidents/incident-page.tsx'), 'IncidentPage'),
+    lazyPage(() => import('./pages/incidents/incident-page.tsx'), 'IncidentPage'),
   ),
   page(
     'keys',
-    lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+    lazyPage(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
   ),
   page(
     'members',
-    lazyRouteComponent(() => import('./pages/members/members-page.tsx'), 'MembersPage'),
+    lazyPage(() => import('./pages/members/members-page.tsx'), 'MembersPage'),
   ),
   page(
     'signing',
-    lazyRouteComponent(() => import('./pages/signing/signing-page.tsx'), 'SigningPage'),
+    lazyPage(() => import('./pages/signing/signing-page.tsx'), 'SigningPage'),
   ),
   page(
     'settings',
-    lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+    lazyPage(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
   ),
 ] as const;
 

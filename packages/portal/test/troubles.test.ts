@@ -60,6 +60,8 @@ test('what is on its way is seen to be: the pages themselves, and one that a lin
   };
 
   const releasePage = await hold('**/assets/agents-page-*.js');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.getByRole('link', { name: 'Agents', exact: true }).click();
   await page.getByRole('main').getByRole('status', { name: 'Loading' }).first().waitFor();
   expect(await page.getByRole('heading', { name: 'Overview' }).count()).toBe(0);

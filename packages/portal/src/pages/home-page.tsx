@@ -1,4 +1,4 @@
-import { Navigate } from '@tanstack/react-router';
+import { Link, Navigate } from '@tanstack/react-router';
 import { asProblem } from '../api/problem.ts';
 import { useSession } from '../api/session.ts';
 import { Notice } from '../pieces/notice.tsx';
@@ -27,7 +27,7 @@ export function HomePage() {
       <Notice kind="quiet">
         <p>You belong to no workspace. Ask an admin of one to invite {session.data.person.email}.</p>
       </Notice>
-      <a href="/account">Your account</a>
+      <Link to="/account">Your account</Link>
     </EntrancePage>
   );
 }

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { EntrancePage } from './sign-in/entrance-page.tsx';
 
 /** An address that leads nowhere. */
@@ -5,7 +6,7 @@ export function NotFoundPage() {
   return (
     <EntrancePage title="There is no such page">
       <p className="soft">The address may be cut off, or from an older version.</p>
-      <a href="/">To your workspaces</a>
+      <Link to="/">To your workspaces</Link>
     </EntrancePage>
   );
 }

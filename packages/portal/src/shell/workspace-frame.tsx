@@ -1,4 +1,4 @@
-import { useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { asProblem } from '../api/problem.ts';
 import { HereContext, useSession } from '../api/session.ts';
@@ -48,7 +48,7 @@ export function WorkspaceFrame() {
 const NotYours = () => (
   <>
     <PageHeader title="Not your workspace" lead="You do not belong to this workspace, or it does not exist." />
-    <a href="/">To your workspaces</a>
+    <Link to="/">To your workspaces</Link>
   </>
 );
 

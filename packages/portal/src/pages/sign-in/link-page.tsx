@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
 import { type Answer, call } from '../../api/call.ts';
 import { queryClient } from '../../api/query-client.ts';
@@ -75,7 +75,7 @@ export function LinkPage() {
       ) : (
         <BlockSkeleton />
       )}
-      <a href="/sign-in">To the sign-in</a>
+      <Link to="/sign-in">To the sign-in</Link>
     </EntrancePage>
   );
 }
