@@ -3,17 +3,18 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** One check of the whole tree: its name, and the command of node_modules/.bin that makes it. */
+/** One check of the whole tree: its name, and the program in node_modules that makes it. */
 const CHECKS: [name: string, command: string, ...args: string[]][] = [
-  ['types', 'tsc', '--noEmit', '-p', '.'],
-  ['types of the pages', 'tsc', '--noEmit', '-p', 'packages/portal'],
-  ['lint and format', 'biome', 'check', '--error-on-warnings', '.'],
+  // Not .bin/tsc: two versions of the compiler are installed.
+  ['types', 'typescript/bin/tsc', '--noEmit', '-p', '.'],
+  ['types of the pages', 'typescript/bin/tsc', '--noEmit', '-p', 'packages/portal'],
+  ['lint and format', '.bin/biome', 'check', '--error-on-warnings', '.'],
 ];
 
 /** Runs the checks and returns the names of those that failed; what they say goes to stderr. */
 export function runChecks(): { passed: string[]; failed: string[] } {
   const failed = CHECKS.filter(([name, command, ...args]) => {
-    const { status, stdout, stderr } = spawnSync(`${root}node_modules/.bin/${command}`, args, { cwd: root, encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(`${root}node_modules/${command}`, args, { cwd: root, encoding: 'utf8' });
     if (status !== 0) process.stderr.write(`\n${name}:\n${stdout}${stderr}\n`);
     return status !== 0;
   }).map(([name]) => name);

@@ -153,8 +153,26 @@ describe('the packed client', () => {
         paths: Object.fromEntries(Object.keys(FAKES).map((fake) => [fake, [`./fakes/${fake}/index.mts`]])),
       };
       const project = write(`tsconfig.${name}.json`, JSON.stringify({ compilerOptions, files }));
-      const { stdout } = await run(join(root, 'node_modules/.bin/tsc'), ['-p', project]).catch((error) => error);
+      const { stdout } = await run(join(root, 'node_modules/typescript/bin/tsc'), ['-p', project]).catch((error) => error);
       expect(`${name}: ${stdout}`).toBe(`${name}: `);
+    }
+  }, 60_000);
+
+  test('has types that the oldest TypeScript compiles which README and package.json state, with all libraries checked', async () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'node_modules/typescript-5-2/package.json'), 'utf8'));
+    const [oldest] = /^\d+\.\d+/.exec(version)!;
+    expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).engines.typescript).toBe(`>=${oldest}`);
+    expect(readFileSync(join(installed, 'README.md'), 'utf8')).toContain(`TypeScript ${oldest} or later`);
+    const plain = write('plain-5-2.mts', PLAIN_HOST);
+    for (const library of ['dom', 'webworker']) {
+      const compilerOptions = {
+        ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', library], types: [], noEmit: true },
+        ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
+      };
+      const project = write(`tsconfig.5-2-${library}.json`, JSON.stringify({ compilerOptions, files: [plain] }));
+      const compiler = join(root, 'node_modules/typescript-5-2/bin/tsc');
+      const { stdout } = await run(process.execPath, [compiler, '-p', project]).catch((error) => error);
+      expect(`${library}: ${stdout}`).toBe(`${library}: `);
     }
   }, 60_000);
 
