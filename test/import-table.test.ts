@@ -70,14 +70,14 @@ const TABLE: { room: string; never: (RegExp | string)[] }[] = [
   },
   {
     room: 'packages/client/src/importers',
-    never: ['packages/client/src/cli', 'packages/server', /^(?!(@rgrove\/parse-xml|node:zlib|node:crypto)$)/],
+    never: ['packages/client/src/cli', 'packages/server', /^(?!(@rgrove\/parse-xml|fzstd|node:zlib|node:crypto)$)/],
   },
   { room: 'packages/client/src/cli', never: ['packages/server', 'packages/core/src/portal', /^(?!node:)/] },
   { room: 'packages/server/src/http', never: ['packages/server/src/cli', 'packages/server/src/config.ts'] },
   { room: 'packages/portal/src', never: ['packages/server', /^(node:|typebox$)/] },
   {
     room: 'packages/client/src',
-    never: ['packages/server', 'packages/core/src/portal', /^(?!@noble\/|@rgrove\/parse-xml$|node:)/],
+    never: ['packages/server', 'packages/core/src/portal', /^(?!@noble\/|@rgrove\/parse-xml$|fzstd$|node:)/],
   },
 ];
 

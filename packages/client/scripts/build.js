@@ -1,6 +1,6 @@
 // Builds dist/: JavaScript as ES modules and CommonJS, declarations for both, and the command. Called by `npm pack` (prepack).
 // Everything is bundled in; what is packed has no dependencies.
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -8,8 +8,8 @@ import { declarations } from './declarations.js';
 
 const home = fileURLToPath(new URL('../', import.meta.url));
 
-/** Packages whose code is bundled in, by a file at their root: their licence asks to be passed on. */
-const BUNDLED = { '@noble/ed25519': 'index.js', '@noble/hashes': 'utils.js', '@rgrove/parse-xml': 'package.json' };
+/** A file of each package whose code is bundled in: their licences ask to be passed on. */
+const BUNDLED = ['@noble/ed25519', '@noble/hashes/utils.js', '@rgrove/parse-xml', 'fzstd'];
 
 rmSync(`${home}dist`, { recursive: true, force: true });
 const usual = { absWorkingDir: home, bundle: true, target: 'es2022', logLevel: 'warning' };
@@ -30,8 +30,18 @@ for (const [path, text] of declarations(home)) {
 }
 
 copyFileSync(`${home}../../LICENSE`, `${home}LICENSE`);
-const licences = Object.entries(BUNDLED).map(([name, file]) => {
-  const folder = dirname(fileURLToPath(import.meta.resolve(`${name}/${file}`)));
-  return `${name} ${JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')).version}\n\n${readFileSync(`${folder}/LICENSE`, 'utf8')}`;
+const licences = BUNDLED.map((file) => {
+  const folder = packageFolderOf(fileURLToPath(import.meta.resolve(file)));
+  const { name, version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+  return `${name} ${version}\n\n${readFileSync(`${folder}/LICENSE`, 'utf8')}`;
 });
 writeFileSync(`${home}THIRD-PARTY-LICENSES`, licences.join('\n'));
+
+/** The folder of the package that a file belongs to: the nearest one whose package.json has a version. */
+function packageFolderOf(path) {
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    const manifest = `${folder}/package.json`;
+    if (existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version !== undefined) return folder;
+  }
+  throw new Error(`${path} belongs to no package`);
+}

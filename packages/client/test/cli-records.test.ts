@@ -85,7 +85,7 @@ describe('evaluate record', () => {
     const more = ['--name', 'release', '--category', 'smoke', '--harness', 'nightly-rig', '--notes', 'run by hand', '--json'];
     const { out, err } = await record('--junit', results('junit.xml'), ...more);
     const { id, notes } = JSON.parse(out);
-    expect([err, notes]).toEqual(['', 'run by hand\nJUnit: 3 of 5 cases passed (2 failed).']);
+    expect([err, notes]).toEqual(['', 'run by hand\nJUnit: 3 of 5 cases passed (1 failed, 1 in error).']);
     expect(await stored(id)).toMatchObject({
       name: 'release',
       category: 'smoke',

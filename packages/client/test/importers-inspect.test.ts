@@ -1,6 +1,7 @@
 import { deflateRawSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { importInspect } from '../src/importers/inspect.ts';
+import { zstdDecompressed } from '../src/importers/zstandard.ts';
 import { changed as changedFile, faultOf, resultsFile } from './fixtures/results/import.ts';
 import { zipOf } from './fixtures/zip-of.ts';
 
@@ -17,7 +18,10 @@ describe('Inspect AI', () => {
       status: 'passing',
       pass_rate: 75,
       notes: 'Inspect AI: match/accuracy 0.75 over 4 of 4 samples. Model anthropic/claude-opus.',
-      counts: { total: 4, passed: 3 },
+      cases: { total: 4, errored: 0, skipped: 0 },
+      evaluated_at: '2026-11-20T09:20:12.000Z',
+      completeness: 'complete',
+      suite: { name: 'orders/refund_limits', version: '1' },
     });
   });
 
@@ -26,7 +30,7 @@ describe('Inspect AI', () => {
       results.completed_samples = 2;
       results.scores[0].metrics.accuracy.value = 1;
     });
-    expect(importInspect(cut)).toMatchObject({ pass_rate: 50, counts: { total: 4, passed: 2 } });
+    expect(importInspect(cut)).toMatchObject({ pass_rate: 50, cases: { total: 4, errored: 2 } });
   });
 
   test('samples that the scorer did not score count as not passed', () => {
@@ -62,7 +66,7 @@ describe('Inspect AI', () => {
       });
     });
     expect(faultOf(() => importInspect(graded))).toBe('ambiguous');
-    expect(() => importInspect(graded)).toThrow('match/accuracy, match/stderr, judge/accuracy, judge/mean');
+    expect(() => importInspect(graded)).toThrow('match/accuracy, judge/accuracy, judge/mean');
     expect(importInspect(graded, { metric: 'judge/accuracy' })).toMatchObject({ pass_rate: 50 });
     expect(importInspect(graded, { metric: 'mean' })).toMatchObject({ pass_rate: 29 });
     expect(faultOf(() => importInspect(graded, { metric: 'recall' }))).toBe('ambiguous');
@@ -106,6 +110,15 @@ describe('the .eval archive of Inspect AI', () => {
   test('without a header the run has not come to its end', () => {
     const archive = zipOf([{ name: '_journal/start.json', method: 0, data: Buffer.from('{}') }]);
     expect(() => importInspect(archive)).toThrow('the run has not come to its end');
+  });
+
+  test('Zstandard is read without the decompressor of newer versions of Node too', () => {
+    const compressed = zstdCompressSync(Buffer.from(header));
+    const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => zstdDecompressed(data, bytesMax, null);
+    expect(Buffer.from(inJavaScript(compressed)).equals(Buffer.from(header))).toBe(true);
+    for (let end = 0; end < compressed.length; end += 7) expect(() => inJavaScript(compressed.subarray(0, end))).toThrow();
+    expect(() => inJavaScript(compressed, header.length - 1)).toThrow();
+    expect(() => inJavaScript(zstdCompressSync(Buffer.alloc(2_000_000)))).toThrow('more memory');
   });
 
   test('cut off, damaged or compressed beyond all measure, it is refused', () => {

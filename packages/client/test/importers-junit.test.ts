@@ -11,8 +11,11 @@ describe('JUnit XML', () => {
       name: 'agent evals',
       status: 'passing',
       pass_rate: 60,
-      notes: 'JUnit: 3 of 5 cases passed (2 failed).',
-      counts: { total: 5, passed: 3 },
+      notes: 'JUnit: 3 of 5 cases passed (1 failed, 1 in error).',
+      cases: { total: 5, passed: 3, failed: 1, errored: 1, skipped: 0 },
+      evaluated_at: '2026-11-20T09:30:00.000Z',
+      completeness: 'unknown',
+      suite: { name: 'agent evals' },
     });
   });
 
@@ -23,7 +26,7 @@ describe('JUnit XML', () => {
     });
     const nested =
       '<testsuites><testsuite name="outer" tests="3"><testsuite name="inner" tests="2"><testcase name="a"/><testcase name="b"/></testsuite><testcase name="c"/></testsuite></testsuites>';
-    expect(of(nested)).toMatchObject({ name: 'outer', counts: { total: 3, passed: 3 } });
+    expect(of(nested)).toMatchObject({ name: 'outer', cases: { total: 3, passed: 3 } });
   });
 
   test('a report without a name is named after its only suite, and plainly after the tool when it has several', () => {
@@ -39,11 +42,11 @@ describe('JUnit XML', () => {
       '<testsuite tests="4" skipped="2"><testcase/><testcase/><testcase><skipped/></testcase><testcase status="notrun"/></testsuite>';
     expect(of(skipping)).toMatchObject({
       pass_rate: 50,
-      notes: 'JUnit: 2 of 4 cases passed (2 skipped, which count as not passed).',
+      notes: expect.stringContaining('JUnit: 2 of 4 cases passed (2 skipped, which count as not passed).'),
     });
     expect(importJUnit(Buffer.from(skipping), { ignoreSkipped: true })).toMatchObject({
       pass_rate: 100,
-      counts: { total: 2, passed: 2 },
+      cases: { total: 4, passed: 2, skipped: 2 },
     });
     expect(() =>
       importJUnit(Buffer.from('<testsuite><testcase><skipped/></testcase></testsuite>'), { ignoreSkipped: true }),
@@ -53,7 +56,7 @@ describe('JUnit XML', () => {
   test('cases that the totals count and the report does not hold did not pass', () => {
     expect(of('<testsuite tests="10"><testcase/><testcase/></testsuite>')).toMatchObject({
       pass_rate: 20,
-      counts: { total: 10, passed: 2 },
+      cases: { total: 10, passed: 2 },
     });
     expect(of('<testsuites tests="4"><testsuite tests="2"><testcase/><testcase/></testsuite></testsuites>')).toMatchObject({
       pass_rate: 50,
@@ -63,7 +66,7 @@ describe('JUnit XML', () => {
   test('a suite that says it failed is believed, although its cases look well', () => {
     expect(of('<testsuite tests="2" errors="1"><testcase/><testcase/></testsuite>')).toMatchObject({
       pass_rate: 50,
-      counts: { total: 2, passed: 1 },
+      cases: { total: 2, passed: 1 },
     });
   });
 

@@ -14,7 +14,10 @@ describe('promptfoo', () => {
       pass_rate: 60,
       notes:
         'promptfoo: 3 of 5 cases passed (1 failed, 1 in error). eval eval-k7Q-2026-11-20T09:14:02, run at 2026-11-20T09:14:02.118Z, by version 0.120.4.',
-      counts: { total: 5, passed: 3 },
+      cases: { total: 5, passed: 3, failed: 1, errored: 1, skipped: 0 },
+      evaluated_at: '2026-11-20T09:14:02.118Z',
+      completeness: 'unknown',
+      suite: { name: 'Order questions, nightly' },
     });
   });
 
@@ -26,15 +29,20 @@ describe('promptfoo', () => {
     expect(importPromptfoo(none)).toMatchObject({ status: 'failing', pass_rate: 0 });
   });
 
-  test('statistics that the cases contradict are refused: a file that was filtered would show only what passed', () => {
+  test('statistics that the cases contradict: the worse of both counts, so that a filtered file shows no more', () => {
     const filtered = changed('promptfoo.json', ({ results }) => {
       results.results = results.results.filter(({ success }: { success: boolean }) => success);
     });
-    expect(faultOf(() => importPromptfoo(filtered))).toBe('contradictory');
+    expect(importPromptfoo(filtered)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
     const better = changed('promptfoo.json', ({ results }) => {
       results.stats = { successes: 5, failures: 0, errors: 0 };
     });
-    expect(faultOf(() => importPromptfoo(better))).toBe('contradictory');
+    expect(importPromptfoo(better)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
+  });
+
+  test('statistics of cases of which none is listed are refused', () => {
+    const empty = changed('promptfoo.json', ({ results }) => (results.results = []));
+    expect(faultOf(() => importPromptfoo(empty))).toBe('contradictory');
   });
 
   test.each([
@@ -79,8 +87,10 @@ describe('DeepEval', () => {
       status: 'passing',
       pass_rate: 66.6666,
       notes:
-        'DeepEval: 2 of 3 cases passed (1 failed). Metrics: Answer Relevancy 1 passed, 1 failed, 0 in error; Role Adherence 1 passed, 0 failed, 0 in error.',
-      counts: { total: 3, passed: 2 },
+        'DeepEval: 2 of 3 cases passed (1 failed). Metrics: Answer Relevancy 1 passed, 1 failed, 0 in error; Role Adherence 1 passed, 0 failed, 0 in error. The file does not say when it was run.',
+      cases: { total: 3, passed: 2, failed: 1, errored: 0, skipped: 0 },
+      completeness: 'unknown',
+      suite: { name: 'test_orders.py' },
     });
   });
 
@@ -89,8 +99,15 @@ describe('DeepEval', () => {
       delete run.testCases[0].success;
       run.testPassed = 1;
     });
-    expect(importDeepEval(open)).toMatchObject({ pass_rate: 33.3333, counts: { total: 3, passed: 1 } });
+    expect(importDeepEval(open)).toMatchObject({ pass_rate: 33.3333, cases: { total: 3, passed: 1, errored: 1 } });
     expect(importDeepEval(open).notes).toContain('1 without a verdict');
+  });
+
+  test('totals that the cases contradict: the worse of both counts', () => {
+    const better = changed('deepeval.json', (run) => (run.testPassed = 3));
+    expect(importDeepEval(better).cases).toEqual({ total: 4, passed: 2, failed: 1, errored: 1, skipped: 0 });
+    const worse = changed('deepeval.json', (run) => Object.assign(run, { testPassed: 0, testFailed: 3 }));
+    expect(importDeepEval(worse).cases).toMatchObject({ total: 3, passed: 0 });
   });
 
   test('the latest run of the hidden folder is the same run, wrapped', () => {
@@ -109,7 +126,7 @@ describe('DeepEval', () => {
   });
 
   test.each([
-    ['totals that the cases contradict', changed('deepeval.json', (run) => (run.testPassed = 3)), 'contradictory'],
+    ['totals of cases of which none is listed', Buffer.from('{"testCases":[],"testPassed":3}'), 'contradictory'],
     ['no cases', Buffer.from('{"testCases":[],"conversationalTestCases":[]}'), 'no_cases'],
     ["another tool's file", resultsFile('promptfoo.json'), 'not_this_format'],
     ['a file of no bytes', Buffer.from(''), 'empty'],

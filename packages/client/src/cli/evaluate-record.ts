@@ -1,18 +1,14 @@
-import { importDeepEval } from '../importers/deepeval.ts';
 import { harnessIdOf } from '../importers/harness-id.ts';
-import { ImportError, type ImportedEvaluation } from '../importers/imported-evaluation.ts';
-import { importInspect } from '../importers/inspect.ts';
-import { importJUnit } from '../importers/junit.ts';
-import { importPromptfoo } from '../importers/promptfoo.ts';
-import type { DetailedEvaluation, Evaluation } from '../index.ts';
+import { type CallOptions, type Countersign, type DetailedEvaluation, type Evaluation, NotFoundError } from '../index.ts';
 import { command } from './command.ts';
-import { wrongUse } from './exit-codes.ts';
-import { readFile } from './files.ts';
+import { CommandError, wrongUse } from './exit-codes.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readLabel, readMoment, readOneOf, readPercentage, readUuid } from './readings.ts';
-
-const FILES = ['promptfoo', 'inspect', 'deepeval', 'junit'] as const;
+import { type ResultsFile, readResultsFile, refusal } from './results-file.ts';
+import { ciRunUrl } from './run-url.ts';
+import { isSendersFault } from './senders-fault.ts';
+import type { Session } from './session.ts';
 
 const OPTIONS = {
   agent: { type: 'string', value: 'NAME', help: 'name of the agent that was evaluated; an unknown one is registered' },
@@ -42,6 +38,10 @@ const OPTIONS = {
   artifact: { type: 'string', value: 'DIGEST', help: 'digest of what was evaluated: sha256:…, sha512:… or gitCommit:…' },
   'run-url': { type: 'string', value: 'URL', help: 'where the run can be looked at' },
   partial: { type: 'boolean', help: 'not all cases of the suite were run' },
+  'allow-partial': {
+    type: 'boolean',
+    help: 'with a file that proves that not all cases were run: record it, as partial, instead of refusing it',
+  },
   'idempotency-key': {
     type: 'string',
     value: 'KEY',
@@ -64,52 +64,90 @@ export const evaluateRecord = command({
     'countersign evaluate record --agent support-bot --junit report.xml',
     'countersign evaluate record --agent support-bot --name nightly --pass-rate 92.5 --evaluated-at 2026-11-20T09:30:00Z',
   ],
-  notes: `What of a file is unknown counts as not passed: cases in error, skipped or without a verdict. A file that is empty, holds no cases or
-contradicts itself is refused (2), and nothing is recorded.`,
+  notes: `What of a file is unknown counts as not passed: cases in error, skipped or without a verdict. Where totals and cases contradict each other,
+the worse reading counts. A file that is empty, holds no cases, or is of a partial run is refused (2): nothing is recorded, and the
+evaluation before it still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
   async run(session, values) {
-    const evaluation = evaluationOf(values as Given);
-    const details = detailsOf(values as Given);
+    const given = values as Given;
+    const file = readResultsFile(given as Parameters<typeof readResultsFile>[0]);
+    const evaluation = evaluationOf(given, file);
+    const details = { ...detailsOfFile(session, file), ...detailsOf(given) };
     const client = await session.client(values);
     const idempotencyKey = values['idempotency-key'];
-    const options = idempotencyKey === undefined ? {} : { idempotencyKey };
-    // Without details the public endpoint is enough, which servers of every version have.
-    const { id } = await (Object.keys(details).length === 0
-      ? client.evaluations.record(evaluation, options)
-      : client.evaluations.recordDetailed({ ...evaluation, ...details }, options));
-    const rate = evaluation.pass_rate == null ? 'no pass rate' : `${evaluation.pass_rate} %`;
-    session.answer({ id, ...evaluation, ...details }, [id]);
+    const recorded = await sent(client, evaluation, details, idempotencyKey === undefined ? {} : { idempotencyKey }).catch(
+      (error: unknown) => {
+        throw explained(given, file, error);
+      },
+    );
+    const rate = recorded.pass_rate == null ? 'no pass rate' : `${recorded.pass_rate} %`;
+    session.answer({ ...evaluation, ...details, ...recorded }, [recorded.id]);
     session.say(
-      `recorded: ${shortLine(evaluation.name, 100)}, ${evaluation.status}, ${rate}. ${shortLine(evaluation.notes ?? '', 300)}`.trim(),
+      `recorded: ${shortLine(evaluation.name, 100)}, ${evaluation.status}, ${rate}. ${shortLine(evaluation.notes ?? '', 800)}`.trim(),
     );
     return 'ok';
   },
 });
 
-function evaluationOf(given: Given): Evaluation {
+/** Records it. Without details the public endpoint is enough, which servers of every version have. */
+async function sent(client: Countersign, evaluation: Evaluation, details: Partial<DetailedEvaluation>, options: CallOptions) {
+  const isDetailed = Object.keys(details).length > 0;
+  const answer = isDetailed
+    ? await client.evaluations.recordDetailed({ ...evaluation, ...details }, options)
+    : { ...(await client.evaluations.record(evaluation, options)), pass_rate: evaluation.pass_rate };
+  const { id, pass_rate } = answer;
+  return { id, ...(pass_rate === undefined ? {} : { pass_rate }) };
+}
+
+/** A refusal of the service in words that say what counts now. */
+function explained(given: Given, file: ResultsFile | undefined, error: unknown): unknown {
+  if (error instanceof NotFoundError)
+    return new CommandError(
+      'undecided',
+      'this server does not have POST /api/v1/evaluations yet, so nothing was recorded: update it, or record without a file and without details, with --name and --pass-rate',
+      { cause: error },
+    );
+  if (file === undefined || !(error instanceof Error) || !isSendersFault(error)) return error;
+  return refusal(given as Parameters<typeof refusal>[0], error.message, error);
+}
+
+function evaluationOf(given: Given, file: ResultsFile | undefined): Evaluation {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
-  const imported = importedFrom(given);
   const [agent, agentId, category, harness] = [
     text('agent'),
     text('agent-id'),
-    text('category') ?? imported?.category,
-    text('harness') ?? imported?.tool,
+    text('category') ?? file?.category,
+    text('harness') ?? file?.tool,
   ];
   if (agent === undefined && agentId === undefined)
     throw wrongUse('which agent? Give --agent NAME or --agent-id UUID: without it the evaluation counts for none');
   return {
     ...(agent === undefined ? {} : { agent_name: readLabel('--agent', agent) }),
     ...(agentId === undefined ? {} : { agent_id: readUuid('--agent-id', agentId) }),
-    ...(imported === undefined
-      ? fromFlags(given)
-      : { name: imported.name, status: imported.status, pass_rate: imported.pass_rate }),
+    ...(file === undefined ? fromFlags(given) : { name: file.name, status: file.status, pass_rate: file.pass_rate }),
     ...(text('name') === undefined ? {} : { name: readLabel('--name', text('name')!) }),
     ...(harness === undefined ? {} : { harness_id: harnessIdOf(readLabel('--harness', harness)) }),
     ...(category === undefined ? {} : { category: readLabel('--category', category) }),
-    ...notesOf(imported, text('notes')),
+    ...notesOf(file, text('notes')),
   } as Evaluation;
 }
 
-/** What only POST /api/v1/evaluations takes. */
+/** What a results file and the CI system say beyond the public endpoint. */
+function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial<DetailedEvaluation> {
+  if (file === undefined) return {};
+  const { cases, skipped_excluded, evaluated_at, completeness, suite, sha256 } = file;
+  const runUrl = ciRunUrl(session);
+  return {
+    ...(cases === undefined ? {} : { cases }),
+    ...(skipped_excluded === undefined ? {} : { skipped_excluded }),
+    ...(evaluated_at === undefined ? {} : { evaluated_at }),
+    completeness,
+    ...(suite === undefined ? {} : { suite }),
+    results_sha256: sha256,
+    ...(runUrl === undefined ? {} : { run_url: runUrl }),
+  };
+}
+
+/** What options say beyond the public endpoint. It counts before what a file says. */
 function detailsOf(given: Given): Partial<DetailedEvaluation> {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
   const [at, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];
@@ -118,38 +156,8 @@ function detailsOf(given: Given): Partial<DetailedEvaluation> {
     ...(suite === undefined ? {} : { suite: { name: readLabel('--suite', suite) } }),
     ...(artifact === undefined ? {} : { artifact }),
     ...(runUrl === undefined ? {} : { run_url: runUrl }),
-    ...(given.partial === true ? { partial: true } : {}),
+    ...(given.partial === true ? { completeness: 'partial' } : {}),
   };
-}
-
-/** The result of the one file given; undefined when none is. */
-function importedFrom(given: Given): ImportedEvaluation | undefined {
-  const files = FILES.filter((name) => given[name] !== undefined);
-  const [kind] = files;
-  if (kind === undefined) return undefined;
-  if (files.length > 1) throw wrongUse(`give one results file, not --${files.join(' and --')}`);
-  for (const name of ['pass-rate', 'status'] as const)
-    if (given[name] !== undefined) throw wrongUse(`--${name} and --${kind} contradict each other: the file says it`);
-  const path = given[kind] as string;
-  try {
-    return importFile(kind, readFile(path), given);
-  } catch (error) {
-    if (error instanceof ImportError) throw wrongUse(`${JSON.stringify(path)}: ${error.message}`, error);
-    throw error;
-  }
-}
-
-function importFile(kind: (typeof FILES)[number], bytes: Uint8Array, given: Given): ImportedEvaluation {
-  switch (kind) {
-    case 'promptfoo':
-      return importPromptfoo(bytes);
-    case 'inspect':
-      return importInspect(bytes, { metric: given.metric as string | undefined });
-    case 'deepeval':
-      return importDeepEval(bytes);
-    case 'junit':
-      return importJUnit(bytes, { ignoreSkipped: given['ignore-skipped'] === true });
-  }
 }
 
 function fromFlags({ name, status = 'passing', 'pass-rate': passRate }: Given): Pick<Evaluation, 'status' | 'pass_rate'> {
@@ -160,7 +168,7 @@ function fromFlags({ name, status = 'passing', 'pass-rate': passRate }: Given): 
   return { status: read, ...(passRate === undefined ? {} : { pass_rate: readPercentage('--pass-rate', passRate as string) }) };
 }
 
-function notesOf(imported: ImportedEvaluation | undefined, given: string | undefined): { notes?: string } {
+function notesOf(imported: ResultsFile | undefined, given: string | undefined): { notes?: string } {
   const notes = [given, imported?.notes].filter((each) => each !== undefined).join('\n');
   return notes === '' ? {} : { notes };
 }

@@ -1,11 +1,20 @@
-import { checkedCounts, ImportError, type ImportedEvaluation, labelOf, passRateOf, sentenceOf } from './imported-evaluation.ts';
+import {
+  checkCounts,
+  ImportError,
+  type ImportedEvaluation,
+  isCount,
+  labelOf,
+  passRateOf,
+  sentenceOf,
+} from './imported-evaluation.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 
 /**
  * Reads a test run of DeepEval (https://deepeval.com/docs/evaluation-flags-and-configs#saving-test-runs-locally): `test_run_*.json` of a
  * results folder, `.deepeval/.latest_run_full.json`, or `.deepeval/.latest_test_run.json`, which wraps it. A case without a verdict
- * (its metrics failed to run, or all of them are flaky) is one that did not pass.
- * @throws ImportError when it is no such file, holds no cases, or its totals and its cases say different things.
+ * (its metrics failed to run, or all of them are flaky) is one that did not pass. The file does not say when it was run, nor whether
+ * all cases were.
+ * @throws ImportError when it is no such file, or holds no cases.
  */
 export function importDeepEval(bytes: Uint8Array): ImportedEvaluation {
   const file = objectOf('deepeval', bytes);
@@ -13,17 +22,19 @@ export function importDeepEval(bytes: Uint8Array): ImportedEvaluation {
   const cases = [...casesOf(run, 'testCases'), ...casesOf(run, 'conversationalTestCases')];
   if (!Array.isArray(run.testCases) && !Array.isArray(run.conversationalTestCases))
     throw notThisFormat('deepeval', 'it has neither testCases nor conversationalTestCases');
-  const withVerdict = (verdict: unknown) => cases.filter((each) => memberOf(each, 'success') === verdict).length;
-  const [passed, failed] = [withVerdict(true), withVerdict(false)];
-  const counts = checkedCounts('deepeval', { total: cases.length, passed });
-  holdAgainst(run, passed, failed);
+  const { total, passed, failed, undecided } = worseOf(run, cases);
+  checkCounts('deepeval', total, passed);
+  const suite = labelOf(run.datasetAlias, run.testFile);
+  const version = labelOf(run.datasetVersion);
   return {
     tool: 'deepeval',
     name: labelOf(run.identifier, run.datasetAlias, run.testFile) ?? 'deepeval',
     status: passed > 0 ? 'passing' : 'failing',
-    pass_rate: passRateOf(counts),
-    notes: `DeepEval: ${sentenceOf(counts, { failed, 'without a verdict': counts.total - passed - failed })}.${metricsOf(run)}`,
-    counts,
+    pass_rate: passRateOf({ passed, total }),
+    notes: `DeepEval: ${sentenceOf(passed, total, { failed, 'without a verdict': undecided })}.${metricsOf(run)} The file does not say when it was run.`,
+    cases: { total, passed, failed, errored: undecided, skipped: 0 },
+    completeness: 'unknown',
+    ...(suite === undefined ? {} : { suite: { name: suite, ...(version === undefined ? {} : { version }) } }),
   };
 }
 
@@ -32,14 +43,30 @@ function casesOf(run: Members, member: string): unknown[] {
   return Array.isArray(cases) ? cases : [];
 }
 
-function holdAgainst({ testPassed = null, testFailed = null }: Members, passed: number, failed: number): void {
-  const agrees = (said: unknown, counted: number) => said === null || said === counted;
-  if (agrees(testPassed, passed) && agrees(testFailed, failed)) return;
-  throw new ImportError(
-    'contradictory',
-    `the file says ${testPassed} passed and ${testFailed} failed, but its cases are ${passed} passed and ${failed} failed`,
-  );
+/**
+ * The worse of two readings, the totals and the cases: the larger number of cases, and of it the smaller number of passed ones. A case
+ * passed when DeepEval says so and each of its metrics that decides has passed.
+ */
+function worseOf({ testPassed, testFailed }: Members, cases: readonly unknown[]) {
+  if (cases.length === 0 && (isPositive(testPassed) || isPositive(testFailed)))
+    throw new ImportError('contradictory', 'the file counts test cases and lists none: it was filtered or cut off');
+  const listed = cases.filter((each) => memberOf(each, 'success') === true && areDecided(memberOf(each, 'metricsData'))).length;
+  const failed = cases.filter((each) => memberOf(each, 'success') === false).length;
+  const [saidPassed, saidFailed] = [isCount(testPassed) ? testPassed : listed, isCount(testFailed) ? testFailed : failed];
+  const total = Math.max(cases.length, saidPassed + saidFailed);
+  const passed = Math.min(saidPassed, listed, total - saidFailed);
+  return { total, passed, failed, undecided: total - passed - failed };
 }
+
+const isPositive = (value: unknown): boolean => isCount(value) && value > 0;
+
+/** Whether no metric that decides has failed or is without a verdict. Flaky metrics decide nothing. */
+const areDecided = (metrics: unknown): boolean =>
+  !Array.isArray(metrics) ||
+  metrics.every((each) => {
+    const success = memberOf(each, 'success') ?? memberOf(each, 'error') === undefined;
+    return memberOf(each, 'flaky') === true || success === true;
+  });
 
 /** Which metrics judged, with how many passes: what a reader of the record asks first. */
 function metricsOf({ metricsScores }: Members): string {

@@ -3,13 +3,16 @@ import { type Members, memberOf } from './parse-results.ts';
 
 /** Which metric of a log is its pass rate. */
 export interface MetricChoice {
-  /** `METRIC` or `SCORER/METRIC`; `accuracy` when left out. Its value must be from 0 to 1. */
+  /**
+   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. When left out, the log's only metric is taken, if it is `accuracy`. Its value
+   * must be from 0 to 1.
+   */
   metric?: string | undefined;
 }
 
 /** The metric that counts. */
 export interface ChosenMetric {
-  /** `SCORER/METRIC`. */
+  /** `SCORER/METRIC`, or `SCORER@REDUCER/METRIC`. */
   name: string;
   /** 0 to 1. */
   value: number;
@@ -17,46 +20,58 @@ export interface ChosenMetric {
   scoredShare: number;
 }
 
-interface Found extends ChosenMetric {
+interface Candidate extends ChosenMetric {
+  scorer: string;
   metric: string;
 }
 
+/** Metrics that say how far scores are spread: none of them is a pass rate. */
+const SPREADS: ReadonlySet<string> = new Set(['stderr', 'bootstrap_stderr', 'std', 'var']);
+
+/** Most metrics that a message lists. */
+const LISTED_MAX = 12;
+
 /**
- * The metric of `results.scores` that counts as the pass rate. Nothing is guessed: none or more than one that fits is an error that
- * lists those there are.
+ * The metric of `results.scores` that counts as the pass rate. Nothing is guessed: where there is more than one scorer or metric, one
+ * must be named, and a metric other than `accuracy` must be named too.
  */
-export function chosenMetric(results: Members, { metric: asked = 'accuracy' }: MetricChoice): ChosenMetric {
-  const all = metricsOf(results);
-  const fitting = all.filter(({ name, metric }) => name === asked || metric === asked);
+export function chosenMetric(results: Members, { metric: asked }: MetricChoice): ChosenMetric {
+  const all = candidatesOf(results);
+  const names = all.map(({ name }) => name);
+  const listed = all.length === 0 ? 'the log has none' : `the log has ${names.slice(0, LISTED_MAX).join(', ')}`;
+  const fitting = all.filter(({ name, scorer, metric }) =>
+    asked === undefined ? true : [name, `${scorer}/${metric}`, metric].includes(asked),
+  );
   const [found] = fitting;
-  const listed = all.length === 0 ? 'the log has none' : `the log has ${all.map(({ name }) => name).join(', ')}`;
   if (found === undefined)
-    throw new ImportError('ambiguous', `no metric ${JSON.stringify(asked)}: ${listed}; name one with --metric`);
+    throw ambiguous(`no metric ${asked === undefined ? 'that could be a pass rate' : JSON.stringify(asked)}: ${listed}`);
   if (fitting.length > 1)
-    throw new ImportError(
-      'ambiguous',
-      `more than one metric ${JSON.stringify(asked)}: ${listed}; name one with --metric SCORER/METRIC`,
+    throw ambiguous(
+      `more than one metric${asked === undefined ? '' : ` ${JSON.stringify(asked)}`}: ${listed}; name one, such as --metric ${found.name}`,
     );
+  if (asked === undefined && found.metric !== 'accuracy')
+    throw ambiguous(`${found.name} may be no share of passed samples; if it is, say --metric ${found.name}`);
   if (!(found.value >= 0 && found.value <= 1))
-    throw new ImportError(
-      'ambiguous',
-      `${found.name} is ${found.value}, which is no share from 0 to 1; name another metric with --metric`,
-    );
+    throw ambiguous(`${found.name} is ${found.value}, which is no share from 0 to 1; name another metric with --metric`);
   return found;
 }
 
-function metricsOf({ scores }: Members): Found[] {
+const ambiguous = (message: string): ImportError => new ImportError('ambiguous', message);
+
+function candidatesOf({ scores }: Members): Candidate[] {
   if (!Array.isArray(scores)) return [];
   return scores.flatMap((score) => {
     const scorer = labelOf(memberOf(score, 'name'), memberOf(score, 'scorer')) ?? 'scorer';
+    const reducer = labelOf(memberOf(score, 'reducer'));
     const metrics = memberOf(score, 'metrics');
-    return Object.keys(metrics ?? {}).flatMap((key): Found[] => {
-      const value = memberOf(memberOf(metrics, key), 'value');
-      // A metric that could not be computed (NaN) is kept, so that it is not passed over for another one.
+    return Object.keys(metrics ?? {}).flatMap((metric): Candidate[] => {
+      const found = memberOf(metrics, metric);
+      if (isSpread(metric) || isSpread(memberOf(found, 'name'))) return [];
+      const value = memberOf(found, 'value');
       return [
         {
-          name: `${scorer}/${key}`,
-          metric: key,
+          ...{ scorer, metric, name: `${scorer}${reducer === undefined ? '' : `@${reducer}`}/${metric}` },
+          // A metric that could not be computed (NaN) is kept, so that it is not passed over for another one.
           value: typeof value === 'number' ? value : Number.NaN,
           scoredShare: scoredShare(score),
         },
@@ -64,6 +79,9 @@ function metricsOf({ scores }: Members): Found[] {
     });
   });
 }
+
+/** A metric may be named with its package before it. */
+const isSpread = (name: unknown): boolean => typeof name === 'string' && SPREADS.has(name.slice(name.lastIndexOf('/') + 1));
 
 /** Older logs do not say how many samples a scorer has scored; there, `completed_samples` alone counts. */
 function scoredShare(score: unknown): number {

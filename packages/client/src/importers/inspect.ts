@@ -1,5 +1,14 @@
-import { type CaseCounts, checkedCounts, ImportError, type ImportedEvaluation, isCount, labelOf } from './imported-evaluation.ts';
+import {
+  checkCounts,
+  type ImportChoice,
+  ImportError,
+  type ImportedEvaluation,
+  labelOf,
+  requireWhole,
+} from './imported-evaluation.ts';
+import { inspectCompleteness } from './inspect-completeness.ts';
 import { chosenMetric, type MetricChoice } from './inspect-metric.ts';
+import { momentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
 
@@ -8,19 +17,26 @@ const HEADER_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Reads a log of Inspect AI (https://inspect.aisi.org.uk/eval-logs.html): the JSON form, or the `.eval` archive, of which the header is
- * read and no sample. The pass rate is the metric `accuracy`, or the one that `metric` names. Samples that ended in an error or were
- * not scored count as not passed, although Inspect leaves them out of its metrics.
- * @throws ImportError when it is no such log, holds no samples, or it is not clear which metric counts.
+ * read and no sample. The pass rate is the metric `accuracy` where it is the only one, or the one that `metric` names. Samples that
+ * ended in an error or were not scored count as not passed, although Inspect leaves them out of its metrics.
+ * @throws ImportError when it is no such log, holds no samples, is partial, or it is not clear which metric counts.
  */
-export function importInspect(bytes: Uint8Array, choice: MetricChoice = {}): ImportedEvaluation {
+export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportChoice = {}): ImportedEvaluation {
   const log = objectOf('inspect_ai', isArchive(bytes) ? headerOf(bytes) : bytes);
   const { status, eval: spec, results } = log;
   if (!isObject(spec) || typeof spec.task !== 'string' || !STATUSES.has(status))
     throw notThisFormat('inspect_ai', 'it has no eval.task, or no status');
-  const of = { tool: 'inspect_ai' as const, name: labelOf(spec.task) ?? 'inspect_ai', ...categoryOf(log, spec) };
-  if (status !== 'success') return { ...of, ...unfinished(status as string, results) };
+  const at = momentOf(memberOf(log.stats, 'started_at')) ?? momentOf(spec.created);
+  const of = {
+    tool: 'inspect_ai' as const,
+    name: labelOf(spec.task) ?? 'inspect_ai',
+    ...categoryOf(log, spec),
+    ...(at === undefined ? {} : { evaluated_at: at }),
+    ...suiteOfTask(spec),
+  };
+  if (status !== 'success') return { ...of, ...unfinished(status as string) };
   if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" and holds no results');
-  return { ...of, ...finished(log, results, choice) };
+  return { ...of, ...finished(log, spec, results, choice) };
 }
 
 const STATUSES: ReadonlySet<unknown> = new Set(['started', 'success', 'cancelled', 'error']);
@@ -36,38 +52,38 @@ function headerOf(archive: Uint8Array): Uint8Array {
   );
 }
 
-type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'counts'>;
+type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'cases' | 'completeness'>;
 
 /** A run that did not come to its end is recorded as that, without a pass rate: part of a result is no result. */
-function unfinished(status: string, results: unknown): Outcome {
-  const [total, passed] = [memberOf(results, 'total_samples'), 0];
+function unfinished(status: string): Outcome {
   return {
     status: status === 'started' ? 'running' : 'failing',
     notes: `Inspect AI: the run has not come to its end (status ${status}).`,
-    counts: { total: isCount(total) ? total : 0, passed },
+    completeness: 'partial',
   };
 }
 
-function finished(log: Members, results: Members, choice: MetricChoice): Outcome {
-  const { total_samples: total, completed_samples: completed } = results;
-  if (!isCount(total) || !isCount(completed))
-    throw notThisFormat('inspect_ai', 'results has no total_samples and completed_samples');
-  checkedCounts('inspect_ai', { total, passed: completed });
+function finished(log: Members, spec: Members, results: Members, choice: MetricChoice & ImportChoice): Outcome {
+  const [total, completed] = [results.total_samples, results.completed_samples] as [number, number];
+  checkCounts('inspect_ai', total, completed);
+  const { completeness, why } = inspectCompleteness(spec, results);
+  requireWhole(completeness, why, choice);
   const metric = chosenMetric(results, choice);
   const counted = Math.min(completed / total, metric.scoredShare);
   // toFixed takes the dust off binary fractions (0.29 * 100 is 28.999999999999996) before it is rounded down.
   const passRate = Math.floor(Number((metric.value * counted * 1_000_000).toFixed(3))) / 10_000;
-  const counts: CaseCounts = { total, passed: Math.floor(Number((metric.value * counted * total).toFixed(6))) };
   const invalidated = log.invalidated === true;
   const said = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
   if (completed < total) said.push('the others count as not passed');
   if (metric.scoredShare < 1) said.push('samples that were not scored count as not passed');
   if (invalidated) said.push('samples were invalidated');
+  if (completeness === 'partial') said.push(`partial: ${why}`);
   return {
     status: invalidated || passRate === 0 ? 'failing' : 'passing',
     pass_rate: passRate,
-    notes: `Inspect AI: ${said.join('; ')}. Model ${labelOf(memberOf(log.eval, 'model')) ?? 'not named'}.`,
-    counts,
+    notes: `Inspect AI: ${said.join('; ')}. Model ${labelOf(spec.model) ?? 'not named'}.`,
+    cases: { total, errored: total - Math.ceil(Number((counted * total).toFixed(6))), skipped: 0 },
+    completeness,
   };
 }
 
@@ -79,4 +95,10 @@ function categoryOf(log: Members, spec: Members): { category?: string } {
     memberOf(spec.task_attribs, 'category'),
   );
   return category === undefined ? {} : { category };
+}
+
+function suiteOfTask({ task, task_version: version }: Members): Pick<ImportedEvaluation, 'suite'> {
+  const name = labelOf(task);
+  const said = labelOf(typeof version === 'number' ? String(version) : version);
+  return name === undefined ? {} : { suite: { name, ...(said === undefined ? {} : { version: said }) } };
 }

@@ -1,4 +1,4 @@
-import { parseXml, XmlElement, XmlNode } from '@rgrove/parse-xml';
+import { parseXml, XmlComment, XmlElement, XmlNode } from '@rgrove/parse-xml';
 
 /** An element of a document, as far as reports need it. */
 export interface Element {
@@ -6,6 +6,8 @@ export interface Element {
   attributes: Readonly<Record<string, string>>;
   /** The elements in it; text is left out. */
   elements: Element[];
+  /** The comments directly in it: node:test writes its totals there. */
+  comments: string[];
 }
 
 /**
@@ -22,7 +24,7 @@ export function rootOf(text: string): Element {
 
 function parsed(text: string) {
   try {
-    return parseXml(text, { preserveDocumentType: true });
+    return parseXml(text, { preserveDocumentType: true, preserveComments: true });
   } catch (error) {
     // The parser descends by calls: a file of nothing but opening tags ends here.
     if (error instanceof RangeError) throw new Error('its elements are nested too deeply', { cause: error });
@@ -34,4 +36,5 @@ const elementOf = ({ name, attributes, children }: XmlElement): Element => ({
   name,
   attributes,
   elements: children.filter((child) => child instanceof XmlElement).map(elementOf),
+  comments: children.filter((child) => child instanceof XmlComment).map(({ content }) => content),
 });

@@ -1,55 +1,81 @@
 import {
-  checkedCounts,
+  checkCounts,
+  type ImportChoice,
   ImportError,
   type ImportedEvaluation,
   isCount,
   labelOf,
   passRateOf,
+  requireWhole,
   sentenceOf,
+  suiteOf,
 } from './imported-evaluation.ts';
+import { momentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
+import { promptfooCompleteness } from './promptfoo-completeness.ts';
 
 /**
  * Reads the JSON output of promptfoo (https://www.promptfoo.dev/docs/configuration/outputs, `OutputFile` with a summary of version 2
  * or 3). Each combination of test, prompt and provider is a case. A case in error is one that did not pass.
- * @throws ImportError when it is no such file, holds no cases, or its statistics and its cases say different things.
+ * @throws ImportError when it is no such file, holds no cases, lists none of those it counts, or is partial.
  */
-export function importPromptfoo(bytes: Uint8Array): ImportedEvaluation {
+export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): ImportedEvaluation {
   const file = objectOf('promptfoo', bytes);
   const { results, config } = file;
   const stats = memberOf(results, 'stats');
   if (!isObject(results) || !isObject(stats)) throw notThisFormat('promptfoo', 'it has no results.stats');
   const said = statistics(stats);
-  const counts = checkedCounts('promptfoo', { total: said.successes + said.failures + said.errors, passed: said.successes });
-  if (Array.isArray(results.results)) holdAgainst(results.results, counts.total, counts.passed);
+  checkCounts('promptfoo', said.passed + said.failed + said.errored, said.passed);
+  const { total, passed, failed, errored, doubtful } = worseOf(said, results.results);
+  const { completeness, why } = promptfooCompleteness(file, total);
+  requireWhole(completeness, why, choice);
+  const at = momentOf(results.timestamp) ?? momentOf(memberOf(file.metadata, 'evaluationCreatedAt'));
   const category = labelOf(
     memberOf(memberOf(config, 'tags'), 'category'),
     isObject(memberOf(config, 'redteam')) ? 'red team' : undefined,
   );
+  const others = { failed, 'in error': errored - doubtful, 'that the statistics and the results count differently': doubtful };
   return {
     tool: 'promptfoo',
     name: labelOf(memberOf(config, 'description'), file.evalId) ?? 'promptfoo',
     ...(category === undefined ? {} : { category }),
-    status: counts.passed > 0 ? 'passing' : 'failing',
-    pass_rate: passRateOf(counts),
-    notes: `promptfoo: ${sentenceOf(counts, { failed: said.failures, 'in error': said.errors })}.${provenance(file, results)}`,
-    counts,
+    status: passed > 0 ? 'passing' : 'failing',
+    pass_rate: passRateOf({ passed, total }),
+    notes: `promptfoo: ${sentenceOf(passed, total, others)}.${completeness === 'partial' ? ` Partial: ${why}.` : ''}${provenance(file, results)}`,
+    cases: { total, passed, failed, errored, skipped: 0 },
+    ...(at === undefined ? {} : { evaluated_at: at }),
+    completeness,
+    ...suiteOf(labelOf(memberOf(config, 'description'))),
   };
 }
 
+/** What a file says of its cases: its statistics, or its list of results. */
+interface Reading {
+  passed: number;
+  failed: number;
+  errored: number;
+}
+
 /** Older versions did not count errors apart: there they are failures. */
-function statistics({ successes, failures, errors = 0 }: Members): { successes: number; failures: number; errors: number } {
-  if (isCount(successes) && isCount(failures) && isCount(errors)) return { successes, failures, errors };
+function statistics({ successes, failures, errors = 0 }: Members): Reading {
+  if (isCount(successes) && isCount(failures) && isCount(errors)) return { passed: successes, failed: failures, errored: errors };
   throw notThisFormat('promptfoo', 'results.stats has no counts of successes and failures');
 }
 
-function holdAgainst(cases: readonly unknown[], total: number, passed: number): void {
+/** The worse of the two readings: the larger total, and of it the smaller number of passed cases. `doubtful` ones count as errored. */
+function worseOf(said: Reading, cases: unknown): Reading & { total: number; doubtful: number } {
+  const total = said.passed + said.failed + said.errored;
+  if (!Array.isArray(cases)) return { ...said, total, doubtful: 0 };
+  if (cases.length === 0)
+    throw new ImportError(
+      'contradictory',
+      `results.stats counts ${total} cases and results.results lists none: the file was filtered or cut off`,
+    );
   const listed = cases.filter((each) => memberOf(each, 'success') === true).length;
-  if (cases.length === total && listed === passed) return;
-  throw new ImportError(
-    'contradictory',
-    `results.stats counts ${passed} of ${total} cases as passed, but results.results lists ${listed} of ${cases.length}: the file was filtered or cut off`,
-  );
+  const all = Math.max(total, cases.length);
+  const passed = Math.min(said.passed, listed);
+  const doubtful = all - passed - said.failed - said.errored;
+  return { total: all, passed, failed: said.failed, errored: said.errored + doubtful, doubtful };
 }
 
 function provenance(file: Members, results: Members): string {

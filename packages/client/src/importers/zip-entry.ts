@@ -1,5 +1,6 @@
 import * as zlib from 'node:zlib';
 import { ImportError } from './imported-evaluation.ts';
+import { zstdDecompressed } from './zstandard.ts';
 
 /** Signatures of the records of an archive (PKWARE APPNOTE, sections 4.3.7, 4.3.12 and 4.3.16). */
 const LOCAL = 0x04034b50;
@@ -68,13 +69,7 @@ function decompressed(data: Uint8Array, method: number, bytesMax: number): Uint8
   if (method === DEFLATED) return zlib.inflateRawSync(data, { maxOutputLength: bytesMax });
   if (method !== ZSTANDARD)
     throw new ImportError('not_this_format', `the archive is compressed by a method that is not known (${method})`);
-  // Node knows Zstandard from 22.15 on; the command runs on 20 too.
-  if (typeof zlib.zstdDecompressSync !== 'function')
-    throw new ImportError(
-      'not_this_format',
-      'this .eval archive takes Node 22.15 or later; or give the JSON that `inspect log dump` prints',
-    );
-  return zlib.zstdDecompressSync(data, { maxOutputLength: bytesMax });
+  return zstdDecompressed(data, bytesMax);
 }
 
 const damaged = (cause?: unknown): ImportError =>

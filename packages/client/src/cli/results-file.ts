@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { importDeepEval } from '../importers/deepeval.ts';
+import { ImportError, type ImportedEvaluation } from '../importers/imported-evaluation.ts';
+import { importInspect } from '../importers/inspect.ts';
+import { importJUnit } from '../importers/junit.ts';
+import { importPromptfoo } from '../importers/promptfoo.ts';
+import { CommandError, wrongUse } from './exit-codes.ts';
+import { readFile } from './files.ts';
+import { shortLine } from './plain-text.ts';
+
+/** The options that name a results file. */
+export const RESULTS_FILES = ['promptfoo', 'inspect', 'deepeval', 'junit'] as const;
+type Kind = (typeof RESULTS_FILES)[number];
+
+/** What the command line says about a results file. */
+export interface ResultsOptions extends Partial<Record<Kind, string | undefined>> {
+  agent?: string | undefined;
+  'agent-id'?: string | undefined;
+  'pass-rate'?: string | undefined;
+  status?: string | undefined;
+  'evaluated-at'?: string | undefined;
+  metric?: string | undefined;
+  'ignore-skipped'?: boolean | undefined;
+  'allow-partial'?: boolean | undefined;
+  partial?: boolean | undefined;
+}
+
+/** A results file that was read. */
+export interface ResultsFile extends ImportedEvaluation {
+  /** SHA-256 of the file's bytes, in hex. */
+  sha256: string;
+}
+
+/**
+ * The result in the one file given; undefined when none is given.
+ * @throws CommandError when the file cannot be taken: it says that nothing was recorded, and how to record a failure.
+ */
+export function readResultsFile(given: ResultsOptions): ResultsFile | undefined {
+  const [kind, ...more] = RESULTS_FILES.filter((name) => given[name] !== undefined);
+  if (kind === undefined) return undefined;
+  if (more.length > 0) throw wrongUse(`give one results file, not --${[kind, ...more].join(' and --')}`);
+  for (const name of ['pass-rate', 'status'] as const)
+    if (given[name] !== undefined) throw wrongUse(`--${name} and --${kind} contradict each other: the file says it`);
+  const path = given[kind]!;
+  try {
+    const bytes = readFile(path);
+    const imported = importFile(kind, bytes, given);
+    requireOlder(imported, given['evaluated-at']);
+    return { ...imported, sha256: createHash('sha256').update(bytes).digest('hex') };
+  } catch (error) {
+    if (error instanceof ImportError) throw refusal(given, `${JSON.stringify(path)}: ${error.message}`, error);
+    if (error instanceof CommandError) throw refusal(given, error.message, error);
+    throw error;
+  }
+}
+
+/** A refusal that says what counts now, and how to record a failure. */
+export function refusal(given: ResultsOptions, message: string, cause?: unknown): CommandError {
+  const agent = given.agent === undefined ? `--agent-id ${given['agent-id'] ?? 'UUID'}` : `--agent ${quoted(given.agent)}`;
+  return wrongUse(
+    `${shortLine(message, 600).replace(/[.;]$/, '')}. Nothing was recorded, so the evaluation before this one still counts. ` +
+      `To record a failed one: countersign evaluate record ${agent} --name NAME --status failing`,
+    cause,
+  );
+}
+
+/** A word of a shell's command line. */
+const quoted = (text: string): string =>
+  /^[\w./:@+-]+$/.test(text) ? text : `'${shortLine(text, 120).replaceAll("'", String.raw`'\''`)}'`;
+
+function importFile(kind: Kind, bytes: Uint8Array, given: ResultsOptions): ImportedEvaluation {
+  const choice = { allowPartial: given['allow-partial'] === true || given.partial === true };
+  switch (kind) {
+    case 'promptfoo':
+      return importPromptfoo(bytes, choice);
+    case 'inspect':
+      return importInspect(bytes, { ...choice, metric: given.metric });
+    case 'deepeval':
+      return importDeepEval(bytes);
+    case 'junit':
+      return importJUnit(bytes, { ignoreSkipped: given['ignore-skipped'] === true });
+  }
+}
+
+/** A run must not become younger than its file says; an earlier moment by hand is taken. */
+function requireOlder({ evaluated_at: said }: ImportedEvaluation, byHand: string | undefined): void {
+  if (said === undefined || byHand === undefined || !(Date.parse(byHand) > Date.parse(said))) return;
+  throw new ImportError('contradictory', `it was run at ${said} as the file says, which is before --evaluated-at ${byHand}`);
+}

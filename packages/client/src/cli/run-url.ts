@@ -1,0 +1,24 @@
+import type { Session } from './session.ts';
+
+/** Longest address that the service takes. */
+const LENGTH_MAX = 2048;
+
+/**
+ * The page of this CI run, by the variables of GitHub Actions and GitLab CI; undefined elsewhere, or when they hold no web address.
+ * https://docs.github.com/en/actions/reference/workflows-and-actions/variables, https://docs.gitlab.com/ci/variables/predefined_variables/
+ */
+export function ciRunUrl(session: Session): string | undefined {
+  const [server, repository, run] = ['GITHUB_SERVER_URL', 'GITHUB_REPOSITORY', 'GITHUB_RUN_ID'].map((name) =>
+    session.variable(name),
+  );
+  const isComplete = server !== undefined && repository !== undefined && run !== undefined;
+  const url = isComplete
+    ? `${server.replace(/\/+$/, '')}/${repository}/actions/runs/${run}`
+    : (session.variable('CI_JOB_URL') ?? session.variable('CI_PIPELINE_URL'));
+  return url !== undefined && isWebAddress(url) ? url : undefined;
+}
+
+function isWebAddress(text: string): boolean {
+  if (text.length > LENGTH_MAX || /[\s@]/.test(text) || !URL.canParse(text)) return false;
+  return ['http:', 'https:'].includes(new URL(text).protocol);
+}

@@ -1,0 +1,27 @@
+import { type Completeness, isCount } from './imported-evaluation.ts';
+import { type Members, memberOf } from './parse-results.ts';
+
+/**
+ * Whether a finished run took all samples of its dataset. `total_samples` counts each sample once an epoch; `dataset.samples` counts
+ * those that the dataset has, before `--limit` and `--sample-id`.
+ */
+export function inspectCompleteness(spec: Members, results: Members): { completeness: Completeness; why: string } {
+  const [total, logged] = [results.total_samples as number, results.logged_samples];
+  const samples = memberOf(spec.dataset, 'samples');
+  const said = memberOf(spec.config, 'epochs');
+  const epochs = isCount(said) && said > 0 ? said : 1;
+  if (isCount(logged) && logged < total) return partial(`${logged} of ${total} planned samples were run`);
+  if (results.early_stopping != null) return partial('it was stopped early');
+  if (!isCount(samples) || samples === 0) return { completeness: 'unknown', why: '' };
+  if (total >= samples * epochs) return { completeness: 'complete', why: '' };
+  return partial(
+    `it ran ${total} of the ${samples * epochs} samples of its dataset${epochs === 1 ? '' : ` in ${epochs} epochs`}${limitOf(spec)}`,
+  );
+}
+
+const partial = (why: string) => ({ completeness: 'partial' as const, why });
+
+function limitOf({ config }: Members): string {
+  if (memberOf(config, 'limit') != null) return ' (--limit)';
+  return memberOf(config, 'sample_id') == null ? '' : ' (--sample-id)';
+}

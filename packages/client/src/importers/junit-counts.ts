@@ -1,0 +1,107 @@
+import { type BinaryCounts, ImportError, labelOf } from './imported-evaluation.ts';
+import type { Element } from './parse-xml.ts';
+
+/** Counts of a suite and of all suites within it. */
+export interface JUnitCounts extends BinaryCounts {
+  /** Cases that totals count and that are not listed. They are counted as errored. */
+  missing: number;
+  /** Cases listed without a failure that the totals do not count as passed. They are counted as errored. */
+  doubtful: number;
+  /** Suites whose totals contradict their cases, in words. */
+  contradictions: readonly string[];
+}
+
+/**
+ * The worse of two readings of each suite: the cases it lists, and its totals. At most as many cases passed as the totals say; cases
+ * beyond the totals, and counted cases that are not listed, did not pass.
+ * @throws ImportError when totals are no numbers, so that no bound is known.
+ */
+export function countsOf(report: Element): JUnitCounts {
+  const nodeTest = nodeTestTotals(report);
+  if (nodeTest === undefined) return suiteCounts(report, false);
+  return bounded(suiteCounts(report, true), 'the report', nodeTest.tests, nodeTest.pass);
+}
+
+export const isSuite = ({ name }: Element): boolean => name === 'testsuite';
+
+function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
+  const parts = suite.elements.flatMap((each) =>
+    each.name === 'testcase' ? [caseCounts(each)] : isSuite(each) ? [suiteCounts(each, byNodeTest)] : [],
+  );
+  const sum = parts.reduce(added, NONE);
+  const { tests = sum.total, failures = 0, errors = 0, skipped = 0 } = totalsOf(suite);
+  // node:test counts a suite within a suite as one test. Its own totals, at the end of the report, count every case.
+  if (byNodeTest && tests === parts.length) return sum;
+  return bounded(sum, nameOf(suite), tests, tests - failures - errors - skipped);
+}
+
+/** Counts lowered to what totals say: `tests` cases, of which at most `passedMax` passed. */
+function bounded(listed: JUnitCounts, where: string, tests: number, passedMax: number): JUnitCounts {
+  const total = Math.max(listed.total, tests);
+  const passed = Math.max(0, Math.min(listed.passed, passedMax));
+  const [missing, doubtful] = [total - listed.total, listed.passed - passed];
+  if (missing === 0 && doubtful === 0) return listed;
+  const said = `${where} counts ${tests} cases with ${Math.max(0, passedMax)} passed, and lists ${listed.total} with ${listed.passed} passed`;
+  return {
+    ...listed,
+    ...{ total, passed, errored: listed.errored + missing + doubtful },
+    ...{ missing: listed.missing + missing, doubtful: listed.doubtful + doubtful },
+    contradictions: [...listed.contradictions, said],
+  };
+}
+
+const NONE: JUnitCounts = { total: 0, passed: 0, failed: 0, errored: 0, skipped: 0, missing: 0, doubtful: 0, contradictions: [] };
+
+const added = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
+  total: left.total + right.total,
+  passed: left.passed + right.passed,
+  failed: left.failed + right.failed,
+  errored: left.errored + right.errored,
+  skipped: left.skipped + right.skipped,
+  missing: left.missing + right.missing,
+  doubtful: left.doubtful + right.doubtful,
+  contradictions: [...left.contradictions, ...right.contradictions],
+});
+
+/** GoogleTest says `notrun` of cases that were disabled. */
+function caseCounts({ attributes, elements }: Element): JUnitCounts {
+  const has = (...names: string[]) => elements.some(({ name }) => names.includes(name));
+  if (has('error')) return { ...NONE, total: 1, errored: 1 };
+  if (has('failure')) return { ...NONE, total: 1, failed: 1 };
+  if (has('skipped', 'disabled') || attributes.status === 'notrun') return { ...NONE, total: 1, skipped: 1 };
+  return { ...NONE, total: 1, passed: 1 };
+}
+
+type Totals = Partial<Record<(typeof TOTALS)[number], number>>;
+
+const TOTALS = ['tests', 'failures', 'errors', 'skipped'] as const;
+
+function totalsOf(suite: Element): Totals {
+  const totals: Totals = {};
+  for (const name of TOTALS) {
+    const text = Object.hasOwn(suite.attributes, name) ? suite.attributes[name]!.trim() : '';
+    if (text === '') continue;
+    if (!/^\d{1,9}$/.test(text))
+      throw new ImportError(
+        'contradictory',
+        `${nameOf(suite)} has ${name}="${labelOf(text.slice(0, 40)) ?? ''}", which is no count: how many cases passed is unknown`,
+      );
+    totals[name] = Number(text);
+  }
+  return totals;
+}
+
+const nameOf = ({ name, attributes }: Element): string =>
+  `${name === 'testsuites' ? 'the report' : 'suite'} ${JSON.stringify((labelOf(attributes.name) ?? '').slice(0, 60))}`;
+
+/** The totals that the reporter of node:test writes as comments behind the last suite; undefined in reports of other writers. */
+function nodeTestTotals(report: Element): { tests: number; pass: number } | undefined {
+  const totals = new Map(
+    report.comments.flatMap((comment) => {
+      const [, name, count] = /^ ?(tests|suites|pass|fail|cancelled|skipped|todo) (\d{1,9}) ?$/.exec(comment) ?? [];
+      return name === undefined ? [] : [[name, Number(count)] as const];
+    }),
+  );
+  const [tests, pass] = [totals.get('tests'), totals.get('pass')];
+  return totals.size === 7 && tests !== undefined && pass !== undefined ? { tests, pass } : undefined;
+}

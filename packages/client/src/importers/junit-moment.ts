@@ -1,0 +1,34 @@
+import { earliestOf, momentOf } from './moments.ts';
+import type { Element } from './parse-xml.ts';
+
+/** When a report's suites began, as far as their time stamps say so beyond doubt. */
+export interface JUnitMoment {
+  /** The earliest, in UTC. */
+  at?: string;
+  /** Set when there are time stamps without a time zone whose writer is not known to write UTC. */
+  withoutZone: boolean;
+}
+
+/** The earliest moment that the time stamps of a report name. */
+export function jUnitMoment(report: Element): JUnitMoment {
+  const [moments, stamped]: [string[], Element[]] = [[], []];
+  const pending = [report];
+  for (let element = pending.pop(); element !== undefined; element = pending.pop()) {
+    if (element.attributes.timestamp !== undefined && element.attributes.timestamp !== '') stamped.push(element);
+    for (const each of element.elements) if (each.name === 'testsuite') pending.push(each);
+  }
+  for (const element of stamped) {
+    const moment = momentOf(element.attributes.timestamp, { writesUtc: writesUtc(element) });
+    if (moment !== undefined) moments.push(moment);
+  }
+  const at = earliestOf(moments);
+  return { ...(at === undefined ? {} : { at }), withoutZone: moments.length < stamped.length };
+}
+
+/**
+ * The attributes of a suite in the order in which jest-junit writes them. It takes its time stamp from toISOString and cuts off the
+ * fraction with the Z. No other writer is known that writes these in this order.
+ */
+const JEST_JUNIT = 'name errors failures skipped timestamp time tests';
+
+const writesUtc = ({ attributes }: Element): boolean => Object.keys(attributes).join(' ') === JEST_JUNIT;

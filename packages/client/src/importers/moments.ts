@@ -1,0 +1,20 @@
+/** A moment with its time zone, as RFC 3339 writes it. */
+const WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
+
+/** The same without a time zone. */
+const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
+
+/**
+ * The moment that a time stamp of a results file names, in UTC to the millisecond; undefined when it is none, or has no time zone and
+ * its writer is not known to write UTC. Fractions are cut off, which makes it earlier and never later.
+ */
+export function momentOf(stamp: unknown, { writesUtc = false } = {}): string | undefined {
+  if (typeof stamp !== 'string') return undefined;
+  const zoned = WITH_ZONE.test(stamp) ? stamp : writesUtc && WITHOUT_ZONE.test(stamp) ? `${stamp}Z` : undefined;
+  if (zoned === undefined) return undefined;
+  const ms = Date.parse(zoned.replace(' ', 'T').replace(/(\.\d{3})\d+/, '$1'));
+  return ms >= 0 ? new Date(ms).toISOString() : undefined;
+}
+
+/** The earliest of moments in UTC; undefined when there are none. */
+export const earliestOf = (moments: readonly string[]): string | undefined => [...moments].sort()[0];
