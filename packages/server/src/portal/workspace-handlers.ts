@@ -17,6 +17,8 @@ import { evidenceOn, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
 const AGENTS_SHOWN = 100;
+/** So many agents that could be promoted are shown, however many could not. */
+const PROMOTABLE_SHOWN_MIN = 20;
 const WAITING_SHOWN = 5;
 const DECISIONS_SHOWN = 10;
 const DAYS_DEFAULT = 14;
@@ -76,7 +78,8 @@ async function agentsStanding(tx: Transaction) {
   const standings = (await evidenceOn(tx, ids)).map((evidence) => ({ evidence, promotable: standingOf(evidence).promotable }));
   const blocked = standings.filter(({ promotable }) => !promotable);
   const promotable = standings.filter((each) => each.promotable);
-  const shown = [...blocked, ...promotable].slice(0, AGENTS_SHOWN);
+  const blockedShown = AGENTS_SHOWN - Math.min(promotable.length, PROMOTABLE_SHOWN_MIN);
+  const shown = [...blocked.slice(0, blockedShown), ...promotable].slice(0, AGENTS_SHOWN);
   const seen = new Map(
     (
       await findSeenAgents(

@@ -7,10 +7,11 @@ import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
 import { FilterBar, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
+import { StandingCell } from '../../pieces/failure-list.tsx';
 import { percent } from '../../pieces/figures.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
-import { EvaluationState, ExampleMark, REASON_WORDS, Risk, Verdict } from '../../pieces/states.tsx';
+import { EvaluationState, ExampleMark, Risk } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 
 type Agent = Item<'agents.list'>;
@@ -94,12 +95,7 @@ const columnsOf = (workspace: string): Column<Agent>[] => [
   {
     title: 'Promotable now',
     line: true,
-    cell: ({ standing }) => (
-      <span className="nowrap">
-        <Verdict allowed={standing.promotable} words={['yes', 'no']} />{' '}
-        {!standing.promotable && <span className="soft">{REASON_WORDS[standing.reason]}</span>}
-      </span>
-    ),
+    cell: (agent) => <StandingCell agent={agent} />,
   },
   { title: 'Risk', cell: ({ risk_level }) => <Risk level={risk_level} /> },
   {

@@ -7,7 +7,7 @@ import { asProblem } from '../../api/problem.ts';
 import { useHere } from '../../api/session.ts';
 import { issueAt } from '../../forms/field-issues.ts';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { ConditionList } from '../../pieces/condition-list.tsx';
+import { ConditionList, withName } from '../../pieces/condition-list.tsx';
 import { Notice } from '../../pieces/notice.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
@@ -67,9 +67,9 @@ export function PromotionPreview({ agent }: { agent: Answer<'agents.read'> }) {
             kind={preview.data.promotable ? 'good' : 'problem'}
             title={preview.data.promotable ? 'Yes, it would be promoted' : 'No, it would be blocked'}
           >
-            <p>{preview.data.message}</p>
+            <p>{withName(preview.data.message, preview.data.evaluation)}</p>
           </Notice>
-          <ConditionList checks={preview.data.checks} />
+          <ConditionList checks={preview.data.checks} agent={agent.id} evaluation={preview.data.evaluation} />
         </div>
       )}
     </Panel>

@@ -75,7 +75,11 @@ export function ApprovalPage() {
         <div className={styles.columns}>
           <EvaluationPanel detail={data} />
           <Panel title="Would the agent be promoted now?" note="By the default rule.">
-            <ConditionList checks={data.standing.checks} />
+            <ConditionList
+              checks={data.standing.checks}
+              agent={data.agent.id}
+              evaluation={data.is_latest ? data.evaluation : null}
+            />
           </Panel>
         </div>
         <Changes detail={data} />

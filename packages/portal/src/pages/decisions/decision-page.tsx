@@ -5,8 +5,9 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type Answer, addressOf, call } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { ConditionList } from '../../pieces/condition-list.tsx';
+import { ConditionList, withName } from '../../pieces/condition-list.tsx';
 import { Facts } from '../../pieces/facts.tsx';
+import type { CheckedEvaluation } from '../../pieces/failed-conditions.ts';
 import { percent } from '../../pieces/figures.ts';
 import { Identifier } from '../../pieces/identifier.tsx';
 import { Notice } from '../../pieces/notice.tsx';
@@ -44,6 +45,7 @@ export function DecisionPage() {
     );
   }
   const { data } = read;
+  const evaluation = 'id' in data.decision.evaluation ? (data.decision.evaluation as CheckedEvaluation) : null;
   const params = { workspace: workspace.id, decision: id };
   const name = data.agent?.name ?? 'an unknown agent';
   return (
@@ -73,9 +75,9 @@ export function DecisionPage() {
           <Panel title="Conditions">
             <div className="stack">
               <Notice kind={data.allowed ? 'good' : 'problem'}>
-                <p>{data.decision.message}</p>
+                <p>{withName(data.decision.message, evaluation)}</p>
               </Notice>
-              <ConditionList checks={data.decision.checks} />
+              <ConditionList checks={data.decision.checks} agent={data.agent?.id ?? null} evaluation={evaluation} />
             </div>
           </Panel>
           <Evidence decision={data} />

@@ -2,8 +2,9 @@ import { Link } from '@tanstack/react-router';
 import type { Item } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
 import { DataTable, rowLink } from '../../lists/data-table.tsx';
+import { StandingCell } from '../../pieces/failure-list.tsx';
 import { percent } from '../../pieces/figures.ts';
-import { ExampleMark, REASON_WORDS, Risk, Verdict } from '../../pieces/states.tsx';
+import { ExampleMark, Risk } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 
 type Agent = Item<'agents.list'>;
@@ -33,12 +34,7 @@ export function AgentStandings({ agents }: { agents: readonly Agent[] }) {
         {
           title: 'Promotable',
           line: true,
-          cell: ({ standing }) => (
-            <span className="nowrap">
-              <Verdict allowed={standing.promotable} words={['yes', 'no']} />{' '}
-              {!standing.promotable && <span className="soft">{REASON_WORDS[standing.reason]}</span>}
-            </span>
-          ),
+          cell: (agent) => <StandingCell agent={agent} />,
         },
         { title: 'Pass rate', numeric: true, cell: ({ latest_evaluation }) => percent(latest_evaluation?.pass_rate) },
         { title: 'Evaluated', cell: ({ latest_evaluation }) => <When at={latest_evaluation?.recorded_at ?? null} /> },

@@ -14,6 +14,10 @@ import styles from './overview-page.module.css';
 import { UsageCharts } from './usage-charts.tsx';
 import { WaitingList } from './waiting-list.tsx';
 
+const AGENTS_SHOWN = 8;
+/** So many agents that could be promoted are shown, however many could not. */
+const PROMOTABLE_SHOWN_MIN = 3;
+
 /** How often the page looks whether another of the first steps is done. */
 const FIRST_STEPS_MS = 3_000;
 
@@ -38,6 +42,7 @@ export function OverviewPage() {
     );
   }
   const { data } = overview;
+  const chosen = choose(data.agents);
   return (
     <>
       <PageHeader title="Overview" lead={<Lead overview={data} />} />
@@ -55,7 +60,14 @@ export function OverviewPage() {
               }
               flush
             >
-              <AgentStandings agents={data.agents.slice(0, 8)} />
+              <AgentStandings agents={chosen} />
+              {data.agents_total > chosen.length && (
+                <p className={styles.more}>
+                  <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
+                    {data.agents_total - chosen.length} more
+                  </Link>
+                </p>
+              )}
             </Panel>
             <WaitingList overview={data} />
           </div>
@@ -65,6 +77,14 @@ export function OverviewPage() {
       </div>
     </>
   );
+}
+
+/** Agents that could not be promoted and agents that could, in the order they have; neither kind leaves the other out. */
+function choose(agents: Answer<'overview.read'>['agents']) {
+  const promotable = agents.filter(({ standing }) => standing.promotable).length;
+  const blockedShown = AGENTS_SHOWN - Math.min(promotable, PROMOTABLE_SHOWN_MIN);
+  const blocked = agents.filter(({ standing }) => !standing.promotable).slice(0, blockedShown);
+  return [...blocked, ...agents.filter(({ standing }) => standing.promotable).slice(0, AGENTS_SHOWN - blocked.length)];
 }
 
 function Lead({ overview }: { overview: Answer<'overview.read'> }) {

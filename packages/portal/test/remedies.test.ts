@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { newWorkspace, paths } from './bed.ts';
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}/;
+
+test('each failed condition links by name to what mends it, on the overview, the agent and the decision; two reasons are both shown', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly-safety', agent_name: 'grave', status: 'failing', pass_rate: 40 });
+  for (const name of ['later', 'sooner'])
+    await workspace.send(paths.evaluations, {
+      name: `run-of-${name}`,
+      agent_name: name,
+      status: name === 'later' ? 'scheduled' : 'running',
+    });
+  const { page, browser, faults } = await workspace.visit('admin');
+  const api = `/workspaces/${workspace.id}`;
+  const agent: string = (await browser.call('GET', `${api}/agents?search=grave`)).body.items[0].id;
+  await browser.call('PATCH', `${api}/agents/${agent}`, { risk_level: 'high' });
+  const incident = { agent_id: agent, severity: 'high', description: 'Promised a refund.', recertify: true };
+  await browser.call('POST', `${api}/incidents`, incident);
+  const decision = await workspace.send(paths.promotionCheck, { agent_name: 'grave' });
+
+  await page.reload();
+  const row = page.getByRole('table', { name: 'Agents and whether they could be promoted' }).locator('tr', { hasText: 'grave' });
+  const reasons = ['Evaluation failing: nightly-safety', 'Pass rate below threshold: nightly-safety'];
+  for (const text of [...reasons, 'Approval required: Approval of nightly-safety', 'Incident: Promised a refund.'])
+    await row.getByText(text).waitFor();
+  await page.getByText('Evaluation scheduled: run-of-later').waitFor();
+  await page.getByText('Evaluation running: run-of-sooner').waitFor();
+  await row.getByRole('link', { name: 'Incident: Promised a refund.' }).click();
+  await page.getByRole('heading', { name: 'Incident with grave' }).waitFor();
+
+  for (const path of [`agents/${agent}`, `decisions/${decision.decision_id}`]) {
+    await page.goto(`/w/${workspace.id}/${path}`);
+    const conditions = page.getByRole('main').locator('ol').filter({ hasText: 'Recent passing evaluation' });
+    await conditions.getByRole('link', { name: 'Incident: Promised a refund.' }).waitFor();
+    expect(await conditions.getByRole('link').allInnerTexts()).toEqual([
+      'nightly-safety',
+      'nightly-safety',
+      'Approval of nightly-safety',
+      'Incident: Promised a refund.',
+    ]);
+    expect(await conditions.innerText()).not.toMatch(UUID);
+    await conditions.getByRole('link', { name: 'Approval of nightly-safety' }).click();
+    await page.getByRole('heading', { name: 'grave: nightly-safety' }).waitFor();
+  }
+  expect(faults).toEqual([]);
+});
+
+test('the overview says how many agents it leaves out, shows some that could be promoted, and times are no tab stops', async () => {
+  const workspace = await newWorkspace();
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
+    await workspace.send(paths.evaluations, { name: 'n', agent_name: `agent-${name}`, status: 'failing', pass_rate: 40 });
+  await workspace.send(paths.evaluations, { name: 'n', agent_name: 'fit', status: 'passing', pass_rate: 99 });
+  const { page } = await workspace.visit('viewer');
+  const standings = page.getByRole('table', { name: 'Agents and whether they could be promoted' });
+  await standings.getByRole('link', { name: 'fit' }).waitFor();
+  expect(await page.locator('time[tabindex]').count()).toBe(0);
+  await page.getByRole('link', { name: '2 more' }).click();
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+});
