@@ -20,7 +20,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   throw new Error(`${target} is not reached by the Tab key`);
 }
 
-test('by keyboard alone: sign in, skip to the page, open the queue, approve, and look at the exact time', async () => {
+test('by keyboard alone: sign in, skip to the page, open the queue, approve; times are no tab stops', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -55,10 +55,11 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve, and
   await page.getByText('Approved. The next promotion check may rest on it.').waitFor();
 
   const moment = page.getByRole('main').locator('time').first();
-  await moment.focus();
   const exact = (await moment.getAttribute('data-hint')) ?? '';
   expect(exact).toMatch(/\d{4}.*\d\d:\d\d:\d\d/);
-  await page.locator(`[aria-hidden=true]:text-is("${exact}")`).waitFor();
+  // Times are no tab stops; the exact one is in the text, for screen readers.
+  expect(await moment.getAttribute('tabindex')).toBeNull();
+  expect(await moment.textContent()).toContain(exact);
   expect(faults).toEqual([]);
 });
 
