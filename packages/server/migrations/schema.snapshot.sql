@@ -8,6 +8,8 @@ agents.risk_level text not null default 'low'::text
 agents.created_at timestamp with time zone not null default clock_timestamp()
 agents.several_series boolean not null default false
 agents.archived_at timestamp with time zone
+agents.name_skeleton bytea
+agents.name_skeleton_caseless bytea
 approvals.tenant_id uuid not null
 approvals.evaluation_id uuid not null
 approvals.agent_id uuid not null
@@ -264,6 +266,8 @@ tree_nodes.hash bytea not null
 
 -- constraints
 countersign.agents agents_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
+countersign.agents agents_name_skeleton_caseless_check CHECK ((octet_length(name_skeleton_caseless) = 32))
+countersign.agents agents_name_skeleton_check CHECK ((octet_length(name_skeleton) = 32))
 countersign.agents agents_pkey PRIMARY KEY (tenant_id, id)
 countersign.agents agents_risk_level_check CHECK ((risk_level = ANY (ARRAY['low'::text, 'high'::text])))
 countersign.agents agents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
@@ -395,6 +399,9 @@ countersign.tree_nodes tree_nodes_pkey PRIMARY KEY (tenant_id, log, level, index
 countersign.tree_nodes tree_nodes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 
 -- indexes
+CREATE INDEX agents_name_skeleton ON countersign.agents USING btree (tenant_id, name_skeleton)
+CREATE INDEX agents_name_skeleton_caseless ON countersign.agents USING btree (tenant_id, name_skeleton_caseless)
+CREATE INDEX agents_without_skeleton ON countersign.agents USING btree (tenant_id, id) WHERE (name_skeleton IS NULL)
 CREATE INDEX approvals_decided ON countersign.approvals USING btree (tenant_id, status, decided_seq, evaluation_id) WHERE (status <> 'pending'::text)
 CREATE INDEX approvals_of_agent ON countersign.approvals USING btree (tenant_id, agent_id, decided_seq)
 CREATE INDEX approvals_queue ON countersign.approvals USING btree (tenant_id, requested_seq, evaluation_id) WHERE (status = 'pending'::text)
@@ -557,6 +564,7 @@ tree_nodes INSERT, SELECT
 
 -- columns that the server's role may change, where not the whole row
 agents archived_at, risk_level, several_series
+agents name_skeleton, name_skeleton_caseless, risk_level, several_series
 decision_keys retired_at
 evaluation_series evaluated_at, evaluation_id, pass_rate, recorded_at, seq, status
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256

@@ -6,13 +6,15 @@ import { deleteExpiredAnswers } from './storage/idempotency.ts';
 import { deleteExpiredLinks } from './storage/one-time-links.ts';
 import { deleteExpiredSessions } from './storage/sessions.ts';
 import { deletePastAttempts } from './storage/sign-in-attempts.ts';
+import { fillSkeletons } from './storage/similar-agents.ts';
 import { listTenants } from './storage/tenants.ts';
 
 const PAUSE_MS = 10 * 60_000;
 
 /**
  * Forgets what is over, every ten minutes: sessions, links and tries, and answers older than 24 hours, tenant by tenant. What fails waits
- * for the next time, and keeps nothing else waiting. While the clocks are unsafe nothing is deleted.
+ * for the next time, and keeps nothing else waiting. While the clocks are unsafe nothing is deleted. At the start and every ten minutes it
+ * makes the skeletons of agent names that have none.
  */
 export function keepHouse({ ledgerPool, clock }: Pick<OpenDatabase, 'ledgerPool' | 'clock'>, log: Logger): { stop(): void } {
   const forget = (what: string, forgetting: Promise<unknown>) =>
@@ -20,15 +22,30 @@ export function keepHouse({ ledgerPool, clock }: Pick<OpenDatabase, 'ledgerPool'
   const forgetAnswers = async () => {
     for (const { id } of await listTenants(ledgerPool)) await forget(`answers of ${id}`, forgetAnswersOf(ledgerPool, id));
   };
+  let stopped = false;
+  const fill = async () => {
+    for (const { id } of await listTenants(ledgerPool))
+      while (!stopped && (await inTenantTransaction(ledgerPool, id, fillSkeletons)) > 0);
+  };
+  const fillNow = () =>
+    fill().catch((error: Error) => {
+      if (!stopped) log.warn({ reason: error.message }, 'not all agent names have their skeleton yet');
+    });
   const sweep = async () => {
+    await fillNow();
     if (clock.fault() !== undefined) return;
     await forget('sessions', deleteExpiredSessions(ledgerPool));
     await forget('links', deleteExpiredLinks(ledgerPool));
     await forget('tries to sign in', deletePastAttempts(ledgerPool));
     await forget('answers', forgetAnswers());
   };
+  void fillNow();
   const timer = setInterval(() => void sweep(), PAUSE_MS).unref();
-  return { stop: () => clearInterval(timer) };
+  const stop = () => {
+    stopped = true;
+    clearInterval(timer);
+  };
+  return { stop };
 }
 
 async function forgetAnswersOf(pool: Pool, tenantId: string): Promise<void> {

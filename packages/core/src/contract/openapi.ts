@@ -9,6 +9,14 @@ import { TelemetryEvent } from './telemetry.ts';
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
+/** Endpoints whose records register agents by their name. */
+const REGISTERING: ReadonlySet<OperationId> = new Set([
+  'ingestTrace',
+  'ingestTelemetry',
+  'recordEvaluation',
+  'recordDetailedEvaluation',
+]);
+
 /** Errors that each endpoint can answer, in the order of the checks. */
 const ANSWERED: readonly ErrorCode[] = [
   'bad_request',
@@ -109,6 +117,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
           'RateLimit-Policy',
           ...(id === 'appendAuditEntry' ? (['Countersign-Ledger-Seq'] as const) : []),
           ...(operation.replayable ? (['Idempotent-Replayed'] as const) : []),
+          ...(REGISTERING.has(id) ? (['Countersign-Warning'] as const) : []),
           ...(id === 'checkPromotion' ? DECISION_HEADERS : []),
         ]),
         content: { 'application/json': { schema: referTo(operation.answer, components), examples: Object.fromEntries(answers) } },

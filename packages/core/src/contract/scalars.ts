@@ -34,6 +34,14 @@ export const label = (notes: FieldNotes) =>
     ...notes,
   });
 
+/** The name of an agent where an unknown one is registered. What a new name must be besides is checked when it is registered. */
+export const registeringName = () =>
+  label({
+    description:
+      'Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters.',
+    examples: ['support-bot'],
+  });
+
 /** A label that is one of a closed list. */
 export const oneOf = <const T extends readonly string[]>(values: T, notes: FieldNotes) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: values, ...notes });

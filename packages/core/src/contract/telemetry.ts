@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { messages } from './message.ts';
-import { anything, count, flag, freeObject, label, opaqueUserId, optional, sentDateTime, text, uuid } from './scalars.ts';
+import { anything, count, flag, freeObject, label, opaqueUserId, optional, registeringName, sentDateTime, text, uuid } from './scalars.ts';
 import { usageFields } from './usage-fields.ts';
 
 /** Most events in one batch (specification 8). */
@@ -16,7 +16,7 @@ export const TelemetryEvent = Type.Object(
     tool_count: optional(count({ description: 'How many tool calls the run made.' })),
     detail: optional(text({ description: 'What the run was about.' })),
     agent_id: optional(uuid({ description: 'A registered agent.' })),
-    agent_name: optional(label({ description: 'Name of the agent; an unknown one is registered.', examples: ['support-bot'] })),
+    agent_name: optional(registeringName()),
     model: optional(label({ description: 'Model identifier.' })),
     provider: optional(label({ description: 'Model provider identifier.' })),
     ...usageFields('the run'),

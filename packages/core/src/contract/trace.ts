@@ -66,7 +66,7 @@ export const Trace = Type.Object(
       }),
     ),
     agent_id: optional(uuid({ description: 'A registered agent.' })),
-    agent_name: optional(label({ description: 'Name of the agent; an unknown one is registered.', examples: ['support-bot'] })),
+    agent_name: optional(registeringName()),
     session_id: optional(label({ description: 'The session that the run belongs to.' })),
     external_user_id: optional(opaqueUserId({ description: "The caller's own user identifier. Never personal data." })),
     latency_ms: optional(count({ description: 'Duration of the run in milliseconds.' })),

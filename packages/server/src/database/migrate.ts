@@ -87,7 +87,7 @@ const CHANGEABLE: Record<string, string> = {
   signing_keys: 'UPDATE (retired_at, signs_since)',
   idempotency_keys: 'DELETE',
   tenants: 'UPDATE (name)',
-  agents: 'UPDATE (risk_level, several_series, archived_at)',
+  agents: 'UPDATE (risk_level, several_series, archived_at, name_skeleton, name_skeleton_caseless)',
   evaluation_series: 'UPDATE (seq, evaluation_id, status, pass_rate, recorded_at, evaluated_at)',
   traces: 'UPDATE',
   merged_spans: 'UPDATE',

@@ -1,7 +1,9 @@
 import type { Issue } from '@countersign/core/contract/issue';
-import { jsonPointer } from '@countersign/core/contract/json-pointer';
+import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
+import { acceptableName, agentNameProblems } from '@countersign/core/domain/agent-name';
 import { newId } from '../new-id.ts';
 import type { Agent } from '../storage/agents.ts';
+import type { NewAgent } from './register-agents.ts';
 
 /** How a record names its agent. Ids are in lower case. */
 export interface AgentClaim {
@@ -27,7 +29,7 @@ export const agentClaim = (
  */
 export class AgentBook {
   /** Agents to be registered with the batch. */
-  readonly registered: { id: string; name: string }[] = [];
+  readonly registered: NewAgent[] = [];
   readonly #byId = new Map<string, { id: string; name: string }>();
   readonly #byName = new Map<string, { id: string; name: string }>();
   readonly #remedy: string;
@@ -39,27 +41,32 @@ export class AgentBook {
   }
 
   /**
-   * Resolves the claims of one record, all or none.
+   * Resolves the claims of one record, all or none, and names the agents that this record registers.
    * @param alsoWrong what else is wrong with the record once its agents are known.
    */
   resolve(
     claims: readonly AgentClaim[],
     alsoWrong: (agentIds: (string | null)[]) => Issue[] = () => [],
-  ): { agentIds: (string | null)[] } | { issues: Issue[] } {
-    const staged: { id: string; name: string }[] = [];
-    const results = claims.map((claim) => this.#resolveOne(claim, staged));
-    const agentIds = results.map((result) => (typeof result === 'object' ? null : (result ?? null)));
-    const issues = results.filter((result): result is Issue => typeof result === 'object' && result !== null);
+  ): { agentIds: (string | null)[]; registered: readonly NewAgent[] } | { issues: Issue[] } {
+    const staged: NewAgent[] = [];
+    const agentIds: (string | null)[] = [];
+    const issues: Issue[] = [];
+    for (const claim of claims) {
+      if (issues.length >= ISSUES_MAX) break; // a batch of nothing but bad names must stay cheap
+      const resolved = this.#resolveOne(claim, staged);
+      if (Array.isArray(resolved)) issues.push(...resolved);
+      agentIds.push(Array.isArray(resolved) ? null : resolved);
+    }
     if (issues.length === 0) issues.push(...alsoWrong(agentIds));
     if (issues.length > 0) {
       for (const { id, name } of staged) {
         this.#byId.delete(id);
         this.#byName.delete(name);
       }
-      return { issues };
+      return { issues: issues.slice(0, ISSUES_MAX) };
     }
-    this.registered.push(...staged);
-    return { agentIds };
+    for (const agent of staged) this.registered.push(agent);
+    return { agentIds, registered: staged };
   }
 
   #note(agent: { id: string; name: string }): void {
@@ -67,16 +74,20 @@ export class AgentBook {
     this.#byName.set(agent.name, agent);
   }
 
-  #resolveOne({ id, name, at }: AgentClaim, staged: { id: string; name: string }[]): string | Issue | undefined {
-    if (id === null && name === null) return undefined;
+  /** The agent's id, null for a claim of none, or what is wrong. */
+  #resolveOne({ id, name, at }: AgentClaim, staged: NewAgent[]): string | null | Issue[] {
+    if (id === null && name === null) return null;
     const byId = id === null ? undefined : this.#byId.get(id);
     const byName = name === null ? undefined : this.#byName.get(name);
-    if (name === null) return byId?.id ?? unknownAgent(at, this.#remedy);
+    if (name === null) return byId?.id ?? [unknownAgent(at, this.#remedy)];
     if (byId !== undefined && byId.name !== name)
-      return mismatch(at, 'agent_name', `agent_id belongs to ${JSON.stringify(byId.name)}`);
+      return [mismatch(at, 'agent_name', `agent_id belongs to ${JSON.stringify(byId.name)}`)];
     if (byName !== undefined && id !== null && byName.id !== id)
-      return mismatch(at, 'agent_id', 'agent_name belongs to an agent with another id');
+      return [mismatch(at, 'agent_id', 'agent_name belongs to an agent with another id')];
     if (byName !== undefined) return byName.id;
+    // The form is asked of new names only: agents that were registered before the rule stay addressable.
+    const badForm = nameIssues(name, at);
+    if (badForm.length > 0) return badForm;
     const agent = { id: id ?? newId(), name };
     staged.push(agent);
     this.#note(agent);
@@ -89,6 +100,23 @@ const unknownAgent = (at: readonly (string | number)[], remedy: string): Issue =
   code: 'unknown_agent',
   message: `agent_id is not registered in this workspace; ${remedy}`,
 });
+
+function nameIssues(name: string, at: readonly (string | number)[]): Issue[] {
+  return agentNameProblems(name).map(({ code, message }) => ({
+    path: jsonPointer([...at, 'agent_name']),
+    code,
+    message: `agent_name ${message}; ${nameRemedy(name)}`,
+  }));
+}
+
+/** Longest name that a message repeats. */
+const REPEATED_LENGTH_MAX = 100;
+
+function nameRemedy(name: string): string {
+  const accepted = acceptableName(name);
+  if (accepted === '') return 'send a name that can be seen';
+  return accepted.length > REPEATED_LENGTH_MAX ? 'leave that out, and send it in NFC' : `send ${JSON.stringify(accepted)}`;
+}
 
 const mismatch = (at: readonly (string | number)[], member: string, why: string): Issue => ({
   path: jsonPointer([...at, member]),

@@ -5,11 +5,12 @@ import { operations } from '@countersign/core/contract/operations';
 import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
-import { findAgents, insertAgents } from '../storage/agents.ts';
+import { findAgents } from '../storage/agents.ts';
 import { readClock } from '../storage/clock.ts';
 import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
 import { answered } from './endpoint.ts';
+import { type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
 
 /** An evaluation ready to be written, but for its agent. */
@@ -35,15 +36,22 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   const microsNow = BigInt(Date.parse(now)) * 1000n;
   const book = new AgentBook(agents);
   const rows: EvaluationRow[] = [];
-  const outcomes = items.map(({ claim, row, answerOf }): Outcome => {
+  const registered: (readonly NewAgent[])[] = [];
+  const outcomes = items.map(({ claim, row, answerOf }, index): Outcome => {
     const resolved = book.resolve([claim], () => futureIssues(row, microsNow));
     if ('issues' in resolved) return validationFailed(...resolved.issues);
     const id = newId();
+    registered[index] = resolved.registered;
     rows.push({ ...row, id, agentId: resolved.agentIds[0] ?? null });
     return answered(answerOf(id));
   });
   if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
-  return { outcomes, sent: Promise.all([insertAgents(tx, book.registered), insertEvaluations(tx, rows)]) };
+  const registering = registerAgents(tx, book.registered);
+  const registration = registering instanceof Promise ? await registering : registering;
+  return {
+    outcomes: outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? [])),
+    sent: Promise.all([registration.sent, insertEvaluations(tx, rows)]),
+  };
 }
 
 /** An evaluation that was run in the future would stay fresh for too long. By the database's clock, as ages are. */

@@ -2,10 +2,11 @@ import { operations } from '@countersign/core/contract/operations';
 import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
-import { findAgents, insertAgents } from '../storage/agents.ts';
+import { findAgents } from '../storage/agents.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
 import { answered } from './endpoint.ts';
+import { type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
 
 /** A telemetry request ready to be written: its events as rows, its bytes as they came. */
@@ -24,21 +25,21 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
   const book = new AgentBook(await findAgents(tx, ...claimed(items.flatMap(({ claims }) => claims))));
   const submissions: { id: string; recordedBy: string; document: Buffer }[] = [];
   const rows: { submission: string; agentId: string | null; event: TelemetryRow }[] = [];
-  const outcomes = items.map((item): Outcome => {
+  const registered: (readonly NewAgent[])[] = [];
+  const outcomes = items.map((item, index): Outcome => {
     const resolved = book.resolve(item.claims);
     if ('issues' in resolved) return validationFailed(...resolved.issues);
     const id = newId();
+    registered[index] = resolved.registered;
     submissions.push({ id, recordedBy: item.recordedBy, document: item.document });
-    item.events.forEach((event, index) => {
-      rows.push({ submission: id, agentId: resolved.agentIds[index] ?? null, event });
+    item.events.forEach((event, place) => {
+      rows.push({ submission: id, agentId: resolved.agentIds[place] ?? null, event });
     });
     return answered({ ok: true, ingested: item.events.length });
   });
   if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
-  const sent = Promise.all([
-    insertAgents(tx, book.registered),
-    insertTelemetrySubmissions(tx, submissions),
-    insertTelemetryEvents(tx, rows),
-  ]);
-  return { outcomes, sent };
+  const registering = registerAgents(tx, book.registered);
+  const registration = registering instanceof Promise ? await registering : registering;
+  const sent = Promise.all([registration.sent, insertTelemetrySubmissions(tx, submissions), insertTelemetryEvents(tx, rows)]);
+  return { outcomes: outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? [])), sent };
 }

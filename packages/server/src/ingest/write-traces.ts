@@ -4,7 +4,7 @@ import { ApiError, validationFailed } from '../api-error.ts';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
-import { findAgents, insertAgents } from '../storage/agents.ts';
+import { findAgents } from '../storage/agents.ts';
 import { carryMergedSpans, mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
 import {
   insertTraceSubmissions,
@@ -16,6 +16,7 @@ import {
 } from '../storage/traces.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
 import { answered } from './endpoint.ts';
+import { type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
 import { sumTooLarge } from './sum-too-large.ts';
 
@@ -39,6 +40,8 @@ interface Placed {
   item: PreparedTrace;
   id: string;
   agentId: string | null;
+  /** The agent that it registers, if any. */
+  registered: readonly NewAgent[];
   known: KnownTrace | undefined;
   /** Of a new trace; those of a known one are merged. */
   totals: Usage | undefined;
@@ -60,8 +63,10 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
   const fresh = accepted.filter(({ known }) => known === undefined);
   const known = accepted.filter(({ known }) => known !== undefined);
 
+  const registering = registerAgents(tx, book.registered);
+  const registration = registering instanceof Promise ? await registering : registering;
   const sent: Promise<unknown>[] = [
-    underWay(insertAgents(tx, book.registered)),
+    underWay(registration.sent),
     underWay(
       insertTraces(
         tx,
@@ -81,7 +86,8 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
   if (accepted.length > 0) sent.push(underWay(insertTraceSubmissions(tx, accepted.map(submission))));
   const merged = await merge(tx, known, sent);
   const outcomes = placed.map(
-    (each): Outcome => (each instanceof Error ? each : accept(each, merged.get(each.id) ?? each.totals!)),
+    (each): Outcome =>
+      each instanceof Error ? each : registration.warn(accept(each, merged.get(each.id) ?? each.totals!), each.registered),
   );
   return { outcomes, sent: Promise.all(sent) };
 }
@@ -102,7 +108,8 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
     ];
   });
   if ('issues' in resolved) return validationFailed(...resolved.issues);
-  return { item, id: known?.id ?? newId(), agentId: resolved.agentIds[0] ?? null, known, totals };
+  const { agentIds, registered } = resolved;
+  return { item, id: known?.id ?? newId(), agentId: agentIds[0] ?? null, registered, known, totals };
 }
 
 /** Merges into known traces the spans of this request, whose submission is on its way already, and their totals. */

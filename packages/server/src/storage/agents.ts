@@ -1,6 +1,7 @@
-import { textArray, uuidArray } from '../database/binary-array.ts';
+import { digestArray, textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { instantText } from './instant-text.ts';
+import type { SkeletonDigests } from './similar-agents.ts';
 
 /** An agent of a tenant. */
 export interface Agent {
@@ -27,13 +28,24 @@ export function findAgents(tx: Transaction, ids: readonly string[], names: reado
 
 const INSERT = sql(
   'insert_agents',
-  `INSERT INTO countersign.agents (tenant_id, id, name) SELECT $1, id, name FROM unnest($2::uuid[], $3::text[]) AS new (id, name) ORDER BY name`,
+  `INSERT INTO countersign.agents (tenant_id, id, name, name_skeleton, name_skeleton_caseless)
+   SELECT $1, id, name, as_written, caseless
+     FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[]) AS new (id, name, as_written, caseless) ORDER BY name`,
 );
 
 /** Registers agents. A unique violation means that another batch was first, and knows them now. */
-export async function insertAgents(tx: Transaction, agents: readonly { id: string; name: string }[]): Promise<void> {
+export async function insertAgents(
+  tx: Transaction,
+  agents: readonly { id: string; name: string; skeletons: SkeletonDigests | null }[],
+): Promise<void> {
   if (agents.length === 0) return;
-  await tx.run(INSERT, [tx.tenantId, uuidArray(agents.map(({ id }) => id)), textArray(agents.map(({ name }) => name))]);
+  await tx.run(INSERT, [
+    tx.tenantId,
+    uuidArray(agents.map(({ id }) => id)),
+    textArray(agents.map(({ name }) => name)),
+    digestArray(agents.map(({ skeletons }) => skeletons?.asWritten ?? null)),
+    digestArray(agents.map(({ skeletons }) => skeletons?.caseless ?? null)),
+  ]);
 }
 
 /** An agent as its workspace sees it. */

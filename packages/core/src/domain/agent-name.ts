@@ -1,0 +1,105 @@
+import type { IssueCode } from '../contract/issue.ts';
+
+/** What is wrong with the form of a name. */
+export interface NameProblem {
+  code: Extract<IssueCode, 'not_normalized' | 'white_space_at_end' | 'invisible_character'>;
+  /** Completes a sentence that begins with the name's member: what is wrong, and where. */
+  message: string;
+}
+
+/**
+ * What is wrong with a name of an agent: it must be in Unicode NFC, without white space at its ends, without invisible characters.
+ * Two names that are different then also look different, but for look-alike letters (name-skeleton.ts).
+ */
+export function agentNameProblems(name: string): NameProblem[] {
+  if (PLAIN.test(name)) return [];
+  return [...invisible(name), ...whiteSpaceAtEnds(name), ...notNormalized(name)];
+}
+
+/** The nearest name that the rule accepts; empty when there is none. */
+export function acceptableName(name: string): string {
+  const visible = invisibleCharacters(name).reduceRight((text, { at, character }) => {
+    return text.slice(0, at) + text.slice(at + character.length);
+  }, name);
+  const accepted = visible.normalize('NFC').replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
+  return accepted === name || agentNameProblems(accepted).length === 0 ? accepted : acceptableName(accepted);
+}
+
+/** Printable ASCII with no space at its ends: nothing can be wrong. */
+const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
+
+// Format characters and separators are invisible; the blank Braille pattern and the null notehead are drawn as nothing. The format
+// characters taken out are drawn: marks of Arabic, Syriac and Kaithi numbers and text.
+const INVISIBLE =
+  /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800\u{1D159}]--[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]/gv;
+// What joins emoji or chooses their form is seen in the sequences that Unicode recommends, and only there.
+const EMOJI = /\p{RGI_Emoji}/gv;
+
+function invisibleCharacters(name: string): { at: number; character: string }[] {
+  if (name.search(INVISIBLE) === -1) return [];
+  const text = name.replace(EMOJI, (sequence) => 'x'.repeat(sequence.length));
+  return [...text.matchAll(INVISIBLE)].map(({ index, 0: character }) => ({ at: index, character }));
+}
+
+/** How many places a message names. */
+const PLACES_MAX = 5;
+
+function invisible(name: string): NameProblem[] {
+  const found = invisibleCharacters(name);
+  if (found.length === 0) return [];
+  const places = found.slice(0, PLACES_MAX).map(({ at, character }) => placeOf(name, at, character));
+  const more = found.length > PLACES_MAX ? ` and ${found.length - PLACES_MAX} more` : '';
+  return [{ code: 'invisible_character', message: `holds invisible characters: ${places.join(', ')}${more}` }];
+}
+
+function whiteSpaceAtEnds(name: string): NameProblem[] {
+  const characters = [...name];
+  const ends: string[] = [];
+  if (isWhiteSpace(characters[0])) ends.push(placeOf(name, 0, characters[0]!));
+  const last = characters.at(-1);
+  if (characters.length > 1 && isWhiteSpace(last)) ends.push(placeOf(name, name.length - last!.length, last!));
+  if (ends.length === 0) return [];
+  return [{ code: 'white_space_at_end', message: `begins or ends with white space: ${ends.join(', ')}` }];
+}
+
+const isWhiteSpace = (character: string | undefined): boolean => character !== undefined && /^\p{White_Space}$/u.test(character);
+
+function notNormalized(name: string): NameProblem[] {
+  const normalized = name.normalize('NFC');
+  if (normalized === name) return [];
+  const expected = [...normalized];
+  const characters = [...name];
+  const position = characters.findIndex((character, index) => character !== expected[index]);
+  const index = position === -1 ? expected.length : position;
+  const place = `${codePoint(characters[index]!)} at position ${index + 1}`;
+  return [{ code: 'not_normalized', message: `is not in Unicode NFC, first at ${place}` }];
+}
+
+/** A character as its code point with its name, if it is a common one, and its position in code points from 1. */
+const placeOf = (name: string, at: number, character: string): string =>
+  `${codePoint(character)} at position ${[...name.slice(0, at)].length + 1}`;
+
+/** `U+200B ZERO WIDTH SPACE`: a code point, and its name if it is among those that come by copy and paste. */
+export function codePoint(character: string): string {
+  const hex = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  const named = COMMON.get(character);
+  return `U+${hex}${named === undefined ? '' : ` ${named}`}`;
+}
+
+const COMMON: ReadonlyMap<string, string> = new Map([
+  [' ', 'SPACE'],
+  ['\u00a0', 'NO-BREAK SPACE'],
+  ['\u00ad', 'SOFT HYPHEN'],
+  ['\u200b', 'ZERO WIDTH SPACE'],
+  ['\u200c', 'ZERO WIDTH NON-JOINER'],
+  ['\u200d', 'ZERO WIDTH JOINER'],
+  ['\u200e', 'LEFT-TO-RIGHT MARK'],
+  ['\u200f', 'RIGHT-TO-LEFT MARK'],
+  ['\u202d', 'LEFT-TO-RIGHT OVERRIDE'],
+  ['\u202e', 'RIGHT-TO-LEFT OVERRIDE'],
+  ['\u202f', 'NARROW NO-BREAK SPACE'],
+  ['\u2060', 'WORD JOINER'],
+  ['\u3000', 'IDEOGRAPHIC SPACE'],
+  ['\ufe0f', 'VARIATION SELECTOR-16'],
+  ['\ufeff', 'BYTE ORDER MARK'],
+]);

@@ -1,0 +1,62 @@
+import { CONFUSABLES } from './confusables-data.ts';
+
+/**
+ * When two names look alike (docs/decisions/0039): their skeletons by Unicode Technical Standard #39 are equal, whatever the case of
+ * their letters. Two keys are needed. The look-alikes of a capital letter are not those of its small one: capital I looks like l and
+ * small i does not, capital Cyrillic Н looks like H and small н does not look like h.
+ */
+export interface NameSkeletons {
+  /** Equal for names that look alike as they are written, and then differ at most by case: `PaypaI` and `paypal`. */
+  asWritten: string;
+  /** Equal for names that look alike once both are in small letters: `INVOICE` and `invoice`. */
+  caseless: string;
+}
+
+/** Both keys of a name. */
+export function nameSkeletons(name: string): NameSkeletons {
+  return { asWritten: skeleton(foldCase(skeleton(name))), caseless: skeleton(foldCase(name)) };
+}
+
+/** Whether two names differ only by case or by look-alike letters. */
+export function lookAlike(a: string, b: string): boolean {
+  const [first, second] = [nameSkeletons(a), nameSkeletons(b)];
+  return first.asWritten === second.asWritten || first.caseless === second.caseless;
+}
+
+/** Unicode's full case folding, so that ß and SS are equal, made of what JavaScript has; the first step turns ẞ into ß. */
+const foldCase = (text: string): string => text.toLowerCase().toUpperCase().toLowerCase();
+
+// Most names are plain ASCII: these are all the characters of it that the table maps.
+const CONFUSABLE_ASCII = /["%01I`m|]/;
+
+/** The skeleton of UTS #39, section 4, without its treatment of right-to-left text. */
+function skeleton(text: string): string {
+  if (/^[\x00-\x7f]*$/.test(text) && !CONFUSABLE_ASCII.test(text)) return text;
+  const decomposed = text.normalize('NFD').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  let mapped = '';
+  for (const character of decomposed) mapped += prototypes().get(character) ?? character;
+  return mapped.normalize('NFD');
+}
+
+let table: Map<string, string> | undefined;
+
+/** What each confusable character is mapped to. Read at the first use: most processes meet few names. */
+function prototypes(): Map<string, string> {
+  table ??= readTable();
+  return table;
+}
+
+function readTable(): Map<string, string> {
+  const read = new Map<string, string>();
+  const number = (digits: string) => Number.parseInt(digits, 36);
+  for (const entry of CONFUSABLES.split(' ')) {
+    const [target = '', distances = ''] = entry.split(':');
+    const prototype = String.fromCodePoint(...target.split('+').map(number));
+    let source = 0;
+    for (const distance of distances.split('.')) {
+      source += number(distance);
+      read.set(String.fromCodePoint(source), prototype);
+    }
+  }
+  return read;
+}
