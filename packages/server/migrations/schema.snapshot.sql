@@ -563,8 +563,7 @@ traces INSERT, SELECT, UPDATE
 tree_nodes INSERT, SELECT
 
 -- columns that the server's role may change, where not the whole row
-agents archived_at, risk_level, several_series
-agents name_skeleton, name_skeleton_caseless, risk_level, several_series
+agents archived_at, name_skeleton, name_skeleton_caseless, risk_level, several_series
 decision_keys retired_at
 evaluation_series evaluated_at, evaluation_id, pass_rate, recorded_at, seq, status
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256

@@ -69,7 +69,7 @@ export interface Trace {
   outcome?: 'success' | 'failure' | 'escalated' | 'blocked' | null | undefined;
   /** A registered agent. */
   agent_id?: string | null | undefined;
-  /** Name of the agent; an unknown one is registered. */
+  /** Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
   /** The session that the run belongs to. */
   session_id?: string | null | undefined;
@@ -131,7 +131,7 @@ export interface TelemetryEvent {
   detail?: string | null | undefined;
   /** A registered agent. */
   agent_id?: string | null | undefined;
-  /** Name of the agent; an unknown one is registered. */
+  /** Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
   /** Model identifier. */
   model?: string | null | undefined;
@@ -179,7 +179,7 @@ export interface Evaluation {
   name: string;
   /** The registered agent that was evaluated. */
   agent_id?: string | null | undefined;
-  /** Name of the agent; an unknown one is registered. */
+  /** Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
   /** The harness that ran it; recorded as it is. */
   harness_id?: string | null | undefined;
@@ -233,7 +233,7 @@ export interface DetailedEvaluation {
   name: string;
   /** The registered agent that was evaluated. */
   agent_id?: string | null | undefined;
-  /** Name of the agent; an unknown one is registered. */
+  /** Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
   /** The harness that ran it; recorded as it is. */
   harness_id?: string | null | undefined;

@@ -1,6 +1,18 @@
 import { type Static, Type } from 'typebox';
 import { messages } from './message.ts';
-import { anything, count, flag, freeObject, label, opaqueUserId, optional, registeringName, sentDateTime, text, uuid } from './scalars.ts';
+import {
+  anything,
+  count,
+  flag,
+  freeObject,
+  label,
+  opaqueUserId,
+  optional,
+  registeringName,
+  sentDateTime,
+  text,
+  uuid,
+} from './scalars.ts';
 import { usageFields } from './usage-fields.ts';
 
 /** Most events in one batch (specification 8). */

@@ -11,6 +11,7 @@ import {
   oneOf,
   opaqueUserId,
   optional,
+  registeringName,
   sentDateTime,
   text,
   uuid,
