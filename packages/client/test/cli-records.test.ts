@@ -54,6 +54,23 @@ describe('evaluate record', () => {
     expect(await stored(out.trim())).toMatchObject({ ...expected, status: 'passing', harness_id: harnessIdOf(harness) });
   });
 
+  test('a new agent whose name looks like a known one is recorded, and a warning names the known one', async () => {
+    const named = (agent: string) => run(['evaluate', 'record', '--agent', agent, '--name', 'n', '--pass-rate', '90']);
+    expect((await named('warned-bot')).err).not.toContain('warning');
+    const [capital, cyrillic] = [await named('Warned-Bot'), await named('warned-b\u043et')];
+    expect(capital.status).toBe(0);
+    expect(capital.err).toContain(
+      'warning: "Warned-Bot" was registered as a new agent; its name looks like that of the known agent "warned-bot".',
+    );
+    expect(cyrillic.err).toContain('warning: "warned-b\u043et" (warned-b%D0%BEt) was registered as a new agent');
+    expect((await named('Warned-Bot')).err).not.toContain('warning');
+    const bad = await named('warned-bot\u200b');
+    expect([bad.status, bad.err]).toEqual([
+      2,
+      expect.stringContaining('U+200B ZERO WIDTH SPACE at position 11; send "warned-bot"'),
+    ]);
+  });
+
   test('says by hand when it was run, of which suite and of what', async () => {
     const commit = `gitCommit:${'a'.repeat(40)}`;
     const details = ['--suite', 'safety', '--artifact', commit, '--run-url', 'https://ci.example.com/7', '--partial'];

@@ -22,6 +22,7 @@ describe('names that look alike', () => {
     ['case of Greek with its final sigma', '\u039f\u0394\u039f\u03a3', '\u03bf\u03b4\u03bf\u03c2'],
     ['\u00df and ss, by full case folding', 'Stra\u00dfe', 'STRASSE'],
     ['capital \u1e9e and ss', 'STRA\u1e9eE', 'strasse'],
+    ['white space at the ends of names from before the rule', ' support-bot\u00a0', 'support-bot'],
     ['invisible characters of names from before the rule', 'support\u200b-bot', 'support-bot'],
   ])('%s', (_, a, b) => {
     expect(a).not.toBe(b);

@@ -1,5 +1,5 @@
 -- Up Migration
--- Digests of the two skeletons of an agent's name, by which names that look alike are found (docs/decisions/0039). The server makes them
+-- Digests of the two skeletons of an agent's name, by which names that look alike are found (docs/decisions/0040). The server makes them
 -- when it registers an agent. Where they are NULL, as for agents that are registered already, the server fills them while it runs.
 ALTER TABLE countersign.agents
   ADD COLUMN name_skeleton bytea CHECK (octet_length(name_skeleton) = 32),

@@ -103,6 +103,41 @@ describe('the form of new names', () => {
   });
 });
 
+describe('a promotion check about a name that looks like a known one', () => {
+  beforeAll(async () => {
+    await server.post(paths.evaluations, key, { name: 'n', agent_name: 'gated-bot', pass_rate: 95 });
+  });
+
+  test.each([
+    ['case', 'Gated-Bot', 'No agent named "Gated-Bot" is known here; did you mean "gated-bot"?'],
+    [
+      'a look-alike letter',
+      'gated-b\u043et',
+      'No agent named "gated-b\u043et" is known here (position 8 is U+043E and not U+006F); did you mean "gated-bot"?',
+    ],
+    [
+      'an invisible character',
+      'gated\u200b-bot',
+      'No agent named "gated-bot" is known here (what was asked for holds invisible characters: U+200B ZERO WIDTH SPACE at position 6); did you mean "gated-bot"?',
+    ],
+    [
+      'white space at an end',
+      'gated-bot ',
+      'No agent named "gated-bot " is known here (what was asked for begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
+    ],
+    ['nothing', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
+  ])('differs by %s: it is blocked, and the message names the known one', async (_, agent_name, message) => {
+    const { status, body } = await check({ agent_name });
+    expect([status, body.allowed, body.reason, body.message]).toEqual([200, false, 'no_recent_evaluation', message]);
+    expect(body.checks[0].message).toBe(message);
+  });
+
+  test("another workspace's agents are never named", async () => {
+    const otherKey = await server.key(await server.workspace());
+    expect((await check({ agent_name: 'Gated-Bot' }, otherKey)).body.message).toMatch(/^No agent Gated-Bot is known here;/);
+  });
+});
+
 describe('names that look like a known one', () => {
   test.each(REGISTERING)('%s records it as new and names the known one', async (what, path, _, body) => {
     const known = `${what} agent`;

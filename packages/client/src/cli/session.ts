@@ -4,6 +4,7 @@ import { wrongUse } from './exit-codes.ts';
 import { oneLine } from './plain-text.ts';
 import { readDuration } from './readings.ts';
 import { Redaction } from './redaction.ts';
+import { similarNameLines } from './similar-name.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How the service is reached, as the options name it. */
@@ -114,6 +115,7 @@ export class Session {
       const answer = await this.terminal.fetch(url, request);
       if (this.debug)
         this.warn(`debug: ${answer.status}, request ${oneLine(answer.headers.get('x-request-id') ?? 'without an id')}`);
+      for (const line of similarNameLines(answer.headers.get('countersign-warning'))) this.warn(line);
       return answer;
     };
   }

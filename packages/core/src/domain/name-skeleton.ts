@@ -1,7 +1,7 @@
 import { CONFUSABLES } from './confusables-data.ts';
 
 /**
- * When two names look alike (docs/decisions/0039): their skeletons by Unicode Technical Standard #39 are equal, whatever the case of
+ * When two names look alike (docs/decisions/0040): their skeletons by Unicode Technical Standard #39 are equal, whatever the case of
  * their letters. Two keys are needed. The look-alikes of a capital letter are not those of its small one: capital I looks like l and
  * small i does not, capital Cyrillic Н looks like H and small н does not look like h.
  */
@@ -12,9 +12,10 @@ export interface NameSkeletons {
   caseless: string;
 }
 
-/** Both keys of a name. */
+/** Both keys of a name, without white space at its ends: names from before the rule have it. */
 export function nameSkeletons(name: string): NameSkeletons {
-  return { asWritten: skeleton(foldCase(skeleton(name))), caseless: skeleton(foldCase(name)) };
+  const seen = name.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
+  return { asWritten: skeleton(foldCase(skeleton(seen))), caseless: skeleton(foldCase(seen)) };
 }
 
 /** Whether two names differ only by case or by look-alike letters. */

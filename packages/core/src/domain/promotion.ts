@@ -1,4 +1,5 @@
 import type { Condition, ConditionCheck, DecidedEvaluation, DecisionEvent, Reason } from '../contract/promotion-check.ts';
+import { acceptableName, agentNameProblems, codePoint } from './agent-name.ts';
 
 /** The policy that the rules below are, named in every decision. A change of the rules is a new version. */
 export const POLICY = 'recent-passing-evaluation/v1';
@@ -8,6 +9,8 @@ export interface Evidence {
   agent: { id: string; name: string; highRisk: boolean } | null;
   /** The latest evaluation, whatever its status, with its age at that moment by the database's clock. */
   evaluation: (DecidedEvaluation & { ageHours: number }) | null;
+  /** Of an agent that is not known: the names of known ones that look like what was asked for, at most SIMILAR_MAX of storage. */
+  similarNames?: readonly string[];
   /** What people said of this evaluation; null when nobody was asked or nobody answered. */
   approval: 'pending' | 'approved' | 'rejected' | null;
   /** Whether the approval has a time in the future, because a clock was wrong: then it grants nothing. */
@@ -104,14 +107,13 @@ function agoInWords(ageHours: number): string {
   return `${Math.floor(ageHours / 24)} days ago`;
 }
 
-function recentPassing({ agent, evaluation }: Evidence, { agentLabel, harnessId, maxAgeHours }: Demand): ConditionCheck {
+function recentPassing(
+  { agent, evaluation, similarNames = [] }: Evidence,
+  { agentLabel, harnessId, maxAgeHours }: Demand,
+): ConditionCheck {
   const condition = 'recent_passing_evaluation';
   if (agent === null) {
-    return failing(
-      condition,
-      'no_recent_evaluation',
-      `No agent ${agentLabel} is known here; record an evaluation that names it.`,
-    );
+    return failing(condition, 'no_recent_evaluation', unknownAgentMessage(agentLabel, similarNames));
   }
   if (evaluation === null) {
     const ofHarness = harnessId == null ? '' : ` of the harness ${harnessId}`;
@@ -148,6 +150,26 @@ function recentPassing({ agent, evaluation }: Evidence, { agentLabel, harnessId,
     condition,
     `The latest evaluation is passing and ${ageInWords(ageHours)} old, the limit is ${hours(maxAgeHours)}.`,
   );
+}
+
+/** Names the known agent that may have been meant, and what the eye misses in the name that was asked for. */
+function unknownAgentMessage(asked: string, similar: readonly string[]): string {
+  const problems = agentNameProblems(asked).map(({ message }) => message);
+  if (similar.length === 0 && problems.length === 0)
+    return `No agent ${asked} is known here; record an evaluation that names it.`;
+  const differs = problems.length > 0 ? ` (what was asked for ${problems.join('; it ')})` : difference(asked, similar[0]!);
+  const accepted = acceptableName(asked) || 'a name that can be seen';
+  const remedy = similar.length > 0 ? `did you mean ${similar.map(quoted).join(' or ')}?` : `send ${quoted(accepted)}.`;
+  return `No agent named ${quoted(asked)} is known here${differs}; ${remedy}`;
+}
+
+/** Where two names that look alike first differ, unless both are in ASCII there and anybody sees it. */
+function difference(asked: string, known: string): string {
+  const [a, b] = [[...asked], [...known]];
+  const index = a.findIndex((character, at) => character !== b[at]);
+  const [first, second] = [a[index], b[index]];
+  if (first === undefined || second === undefined || (first <= '\x7f' && second <= '\x7f')) return '';
+  return ` (position ${index + 1} is ${codePoint(first)} and not ${codePoint(second)})`;
 }
 
 function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Demand): ConditionCheck {

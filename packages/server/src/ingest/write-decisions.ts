@@ -18,8 +18,9 @@ import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { newId } from '../new-id.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { type DecisionRow, findSigningKeyId, insertDecisions } from '../storage/decisions.ts';
-import { type EvidenceQuestion, findEvidence } from '../storage/evidence.ts';
+import { type EvidenceQuestion, type Found, findEvidence } from '../storage/evidence.ts';
 import type { LockedHead } from '../storage/ledger.ts';
+import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
 import type { Answered } from './endpoint.ts';
 
 /** A promotion check ready to be decided. */
@@ -63,6 +64,7 @@ export async function writeDecisions(
       checks.map(({ question }) => question),
     ),
   ]);
+  if (found.some(({ evidence }) => evidence.agent === null)) await addSimilarNames(tx, checks, found);
   const heads = atOneMoment(locked);
   const key = decisionKeys(tx.tenantId, keyId);
   const outcomes = checks.map((check, index): Decided | ApiError => {
@@ -74,6 +76,24 @@ export async function writeDecisions(
   for (const { verdict } of decided) observe(verdict);
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
+
+/** Adds to the evidence about unknown agents the known ones that their names look like. Known agents cost nothing. */
+async function addSimilarNames(tx: Transaction, checks: readonly PreparedCheck[], found: readonly Found[]): Promise<void> {
+  const names = new Set<string>();
+  checks.forEach(({ question: { agentName } }, index) => {
+    const { evidence, mismatch } = found[index]!;
+    if (evidence.agent === null && !mismatch && agentName !== null && names.size < COMPARED_NAMES_MAX) names.add(agentName);
+  });
+  const similar = await findSimilarNames(tx, [...names].map(skeletonDigests));
+  const byName = new Map([...names].map((name, index) => [name, similar[index]!]));
+  checks.forEach(({ question: { agentName } }, index) => {
+    const { evidence } = found[index]!;
+    if (evidence.agent === null && agentName !== null) evidence.similarNames = byName.get(agentName) ?? [];
+  });
+}
+
+/** So many unknown names of one batch are compared with known ones. */
+const COMPARED_NAMES_MAX = 100;
 
 /**
  * Both logs bear the later of their two moments: a decision is never recorded before the approval that it rests on, which is an entry of
