@@ -2,8 +2,8 @@ import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import type { Reason } from '@countersign/core/contract/promotion-check';
 import type { ApprovalStatus, RiskLevel } from '@countersign/core/portal/agent-facts';
 import type { Severity } from '@countersign/core/portal/incident-routes';
-import { EXAMPLE_AGENT } from '../lists/example-agent.ts';
 import { Badge, type Tone } from './badge.tsx';
+import { EXAMPLE_AGENT } from './example-agent.ts';
 
 /** The states of the record as badges: one place that says which is good and which is not. */
 

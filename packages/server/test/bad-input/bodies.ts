@@ -123,9 +123,9 @@ export const UNKNOWN_MEMBERS: Refusal[] = [
 }));
 
 UNKNOWN_MEMBERS.push({
-  what: '15,000 members: what else is wrong is named, and the first of them up to 100 issues',
+  what: '9,000 members: what else is wrong is named, and the first of them up to 100 issues',
   path: paths.audit,
-  body: Object.fromEntries(Array.from({ length: 15_000 }, (_, index) => [`m${index}`, 1])),
+  body: Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`m${index}`, 1])),
   issues: ['/actor required', '/action required', ...Array.from({ length: 98 }, (_, index) => `/m${index} unknown_member`)],
 });
 

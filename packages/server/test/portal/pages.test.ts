@@ -62,7 +62,6 @@ describe('the built pages', () => {
     expect(headers).toMatchObject({
       'cache-control': 'public, max-age=31536000, immutable',
       'content-type': 'text/javascript; charset=utf-8',
-      'x-content-type-options': 'nosniff',
     });
     const icon = await get('/favicon.svg');
     expect(icon.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-type': 'image/svg+xml' });

@@ -1,6 +1,6 @@
 import { Button, Modal } from '@mantine/core';
 import { curlLine } from '../../lists/empty-state.tsx';
-import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
+import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
 import { Notice } from '../../pieces/notice.tsx';
 import { Snippet } from '../../pieces/snippet.tsx';
 import type { Key } from './key-list.tsx';

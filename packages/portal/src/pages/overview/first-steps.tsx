@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react';
 import type { Answer } from '../../api/call.ts';
 import { useHere } from '../../api/session.ts';
 import { FirstCall } from '../../lists/empty-state.tsx';
-import { EXAMPLE_AGENT } from '../../lists/example-agent.ts';
+import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
 import { Panel } from '../../pieces/panel.tsx';
 import { KeyShownOnce, type ShownKey } from '../keys/key-shown-once.tsx';
 import { MintKey } from '../keys/mint-key.tsx';
