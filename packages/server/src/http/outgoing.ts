@@ -51,7 +51,11 @@ export class Outgoing {
     const { socket } = reply.request.raw;
     if (socket.destroyed || reply.raw.destroyed) return; // nobody takes it any more, and `close` does not come again
     this.#admission.enter(tenantId, bytes);
+    let isHeld = true;
     const release = () => {
+      // One `close` may be emitted within the other, whose listeners are fixed by then.
+      if (!isHeld) return;
+      isHeld = false;
       reply.raw.removeListener('close', release);
       socket.removeListener('close', release);
       this.#admission.leave(tenantId, bytes);
