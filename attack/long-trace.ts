@@ -34,7 +34,7 @@ export const longTrace: Attack = {
     return {
       refused,
       note,
-      broken: last > TIMES_MAX * first ? [`the last take ${(last / first).toFixed(1)} times as long`] : [],
+      broken: !(last <= TIMES_MAX * first) ? [`the last take ${(last / first).toFixed(1)} times as long`] : [],
     };
   },
 };

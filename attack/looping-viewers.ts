@@ -24,7 +24,7 @@ async function fill(target: Target): Promise<void> {
 /** 64 viewers of one workspace once made the portal of another one answer 503. */
 export const loopingViewers: Attack = {
   what: `${VIEWERS} viewers of one workspace that load lists and exports without pause`,
-  bounds: { victimP99Ms: 300, memoryMiB: 1024 },
+  bounds: { memoryMiB: 1024 },
   promise: "no 503 in another workspace's portal",
   prepare: fill,
   run: async (target, { seconds }) => {

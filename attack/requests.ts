@@ -21,7 +21,9 @@ export interface Ending {
   ms: number;
 }
 
-/** Keep-alive connection that sends one request at a time. Answers must say their length, as all of this service's but streams do. */
+const LAST_CHUNK = '\r\n0\r\n\r\n';
+
+/** A keep-alive connection that sends one request at a time. */
 export class Caller {
   readonly #address: Address;
   #socket: ReturnType<typeof openSocket> | undefined;
@@ -38,6 +40,8 @@ export class Caller {
     return new Promise((resolve) => {
       let head = '';
       let missing: number | undefined;
+      let isChunked = false;
+      let tail = '';
       let ending: Ending = { status: 0, retryAfterSeconds: 0, ms: 0 };
       const finish = (isOver: boolean) => {
         clearTimeout(patience);
@@ -53,9 +57,11 @@ export class Caller {
           if (end < 0) return;
           const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0);
           ending = { ...ending, status, retryAfterSeconds: Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? 0) };
+          isChunked = /\r\ntransfer-encoding: chunked/i.test(head.slice(0, end));
           missing = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? Infinity) - (head.length - end - 4);
         } else missing -= bytes.length;
-        if (missing <= 0) finish(/\r\nconnection: close/i.test(head));
+        if (isChunked) tail = (tail + bytes.toString('latin1')).slice(-LAST_CHUNK.length);
+        if (missing <= 0 || (isChunked && tail === LAST_CHUNK)) finish(/\r\nconnection: close/i.test(head));
       });
       socket.on('end', () => finish(true)).on('close', () => finish(true));
       socket.write(request);

@@ -42,8 +42,12 @@ async function measure(name: AttackName, attack: Attack, target: Target, options
     if (target.isAlive) peakBytes = Math.max(peakBytes, target.residentBytes());
   }, 250);
   await sleep(1_000);
-  const seen = await attack.run(target, options).finally(() => clearInterval(watching));
-  const report = await victim.stop();
+  const { seen, report } = await Promise.race([attack.run(target, options), stopped])
+    .then(async (seen) => ({ seen, report: await victim.stop() }))
+    .finally(() => {
+      clearInterval(watching);
+      return victim.end();
+    });
   const lost = await countLost(target, report);
   const p99 = percentile(report.latencies, 0.99);
   const slowest = percentile(report.latencies, 1);

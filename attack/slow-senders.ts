@@ -3,13 +3,16 @@ import type { Attack, Seen } from './attack.ts';
 import { type Address, openSocket } from './loopback.ts';
 import { httpText } from './requests.ts';
 
+/** All of them in the same moment would measure how fast connections are made. */
+const OPENED_AT_ONCE = 10;
+
 /** Connections held at once while something is done with each of them, again and again. */
 async function hold(target: Address, count: number, seconds: number, open: (address: Address) => ReturnType<typeof openSocket>) {
   let [opened, ended, refused] = [0, 0, 0];
   const sockets = new Set<ReturnType<typeof openSocket>>();
   const endsAt = performance.now() + seconds * 1000;
   while (performance.now() < endsAt) {
-    while (sockets.size < count) {
+    for (let begun = 0; sockets.size < count && begun < OPENED_AT_ONCE; begun += 1) {
       const socket = open(target);
       opened += 1;
       sockets.add(socket);
@@ -21,7 +24,7 @@ async function hold(target: Address, count: number, seconds: number, open: (addr
         sockets.delete(socket);
       });
     }
-    await sleep(50);
+    await sleep(10);
   }
   for (const socket of sockets) socket.destroy();
   return { opened, ended, refused };

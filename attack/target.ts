@@ -69,6 +69,18 @@ export class Target implements Address {
     return residentBytes(this.pid);
   }
 
+  /** A metric of the server, summed over those of its labels that match. Metrics are up to a second old. */
+  async metric(name: string, matching = /(?:)/): Promise<number> {
+    const response = await fetch(`${this.url}/metrics`);
+    const text = await response.text();
+    if (!response.ok || !text.includes(`# TYPE ${name} `))
+      throw new Error(`/metrics was answered ${response.status}, without ${name}`);
+    const lines = text
+      .split('\n')
+      .filter((line) => line.startsWith(name) && /[ {]/.test(line[name.length]!) && matching.test(line));
+    return lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  }
+
   /** Starts the server, or starts it anew after it was killed. */
   async restart(): Promise<void> {
     // The log level must let `ready` through, by which the start is noticed.

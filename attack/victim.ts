@@ -43,8 +43,11 @@ export class Victim {
   /** Stops sending and gives back what was met. */
   async stop(): Promise<VictimReport> {
     this.#worker.postMessage('stop');
-    const report = await this.#report;
+    return this.#report;
+  }
+
+  /** Ends the thread, which else would keep the process alive. */
+  async end(): Promise<void> {
     await this.#worker.terminate();
-    return report;
   }
 }
