@@ -30,7 +30,12 @@ const pages: Record<string, string> = {
 
 beforeAll(async () => {
   workspace = await newWorkspace(HOSTILE);
-  const { send, id } = workspace;
+  const { send, id, server } = workspace;
+  // A name like this is refused today; one that was registered before the rule stays addressable.
+  await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
+    id,
+    HOSTILE,
+  ]);
   const text = { error: HOSTILE, metadata: { [HOSTILE]: HOSTILE, link: LINK } };
   const spans = [
     { span_id: 's1', kind: 'llm', name: HOSTILE, model: HOSTILE, messages: [{ role: 'user', content: HOSTILE }], ...text },
