@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { ATTACKS } from '../attack/attacks.ts';
+import { openSocket, requireLoopback } from '../attack/loopback.ts';
+import { Random } from '../attack/random.ts';
+import { RequestFuzzer } from '../attack/request-fuzzer.ts';
+
+const command = fileURLToPath(new URL('../attack/run.ts', import.meta.url));
+const attack = (...args: string[]) => spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', timeout: 110_000 });
+
+describe('npm run attack', () => {
+  test.each(['10.0.0.1', '0.0.0.0', '::', 'localhost', 'example.com', '127.0.0.1.example.com', ''])(
+    'refuses the address %j',
+    (host) => {
+      expect(() => requireLoopback(host)).toThrow('only a loopback address');
+      expect(() => openSocket({ host, port: 9 })).toThrow('only a loopback address');
+    },
+  );
+
+  test('refuses another address and an unknown attack before it starts anything', () => {
+    for (const [args, message] of [
+      [['--host', '192.0.2.1'], 'only a loopback address'],
+      [['--only', 'nothing'], '--only takes pipelined-flood'],
+      [['--seconds', '100000'], '--seconds must be a whole number from 1 to 300'],
+    ] as const) {
+      const { status, stdout, stderr } = attack(...args);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toContain(message);
+    }
+  });
+
+  test('prints a row of its table, and ends with 0 when what is promised holds', { timeout: 120_000 }, () => {
+    const { status, stdout, stderr } = attack('--only', 'killed-processes', '--seconds', '1');
+    expect({ status, broken: stderr.match(/broken:.*/g) }).toEqual({ status: 0, broken: null });
+    expect(stdout).toMatch(/^\| `killed-processes` \| .* \| 0 \| holds \|$/m);
+  });
+
+  test('makes the same requests of the same seed', () => {
+    const workspace = { tenantId: '00000000-0000-7000-8000-000000000000', key: 'key', cookie: 'countersign=x' };
+    const requests = (seed: number) => {
+      const fuzzer = new RequestFuzzer(new Random(seed), workspace);
+      return Array.from({ length: 200 }, () => fuzzer.next().toString('latin1'));
+    };
+    expect(requests(7)).toEqual(requests(7));
+    expect(requests(7)).not.toEqual(requests(8));
+    expect(new Set(requests(7)).size).toBeGreaterThan(150);
+  });
+
+  test('has no attack without a bound or a promise', () => {
+    for (const [name, each] of Object.entries(ATTACKS)) {
+      const promised = Object.keys(each.bounds).length > 0 || 'promise' in each;
+      expect([name, promised]).toEqual([name, true]);
+    }
+  });
+});
