@@ -122,19 +122,32 @@ group.runIf(mayMount)('a disk that is full', () => {
     disk = undefined;
   });
 
-  /** Fills the disk behind the back of the server, until its PostgreSQL has died of it. */
-  async function fillUntilDead(disk: SmallDisk, superuser: pg.Client): Promise<void> {
+  /**
+   * Fills the disk behind the back of the server, until PostgreSQL refuses connections. What it does then is its own affair: it ends, or it
+   * recovers in the space of its old files, meets the full disk again, and so on.
+   */
+  async function fillUntilDown(disk: SmallDisk): Promise<void> {
     filling = setInterval(() => disk.fill(), 10);
-    const [first] = processesOf(disk.dataDir).postmasters;
-    // Every switch needs another file of the write-ahead log.
-    for (let alive = true; alive; ) {
-      const written = superuser.query(`SELECT pg_logical_emit_message(false, 'x', repeat('x', 9000000)), pg_switch_wal()`);
-      alive = await written.then(
-        () => true,
-        () => false,
-      );
-    }
-    await until('PostgreSQL has died', () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pid === first?.pid));
+    await until('PostgreSQL refuses connections', async () => !(await writeUntilRefused(disk)));
+  }
+
+  /** Every switch needs another file of the write-ahead log. False when not even a connection was given. */
+  async function writeUntilRefused(disk: SmallDisk): Promise<boolean> {
+    const superuser = await superuserOf(disk).catch(() => undefined);
+    if (superuser === undefined) return false;
+    const write = () => superuser.query(`SELECT pg_logical_emit_message(false, 'x', repeat('x', 9000000)), pg_switch_wal()`);
+    const succeeds = () => write().then(Boolean, () => false);
+    while (await succeeds());
+    await superuser.end().catch(() => undefined);
+    return true;
+  }
+
+  /** The end of PostgreSQL on a full disk, where it did not come by itself. */
+  async function endPostgresql(disk: SmallDisk): Promise<void> {
+    const ended = processesOf(disk.dataDir).postmasters;
+    killAll(...ended);
+    const pids = ended.map(({ pid }) => pid);
+    await until('PostgreSQL has died', () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pids.includes(pid)));
   }
 
   async function superuserOf({ dataDir }: SmallDisk): Promise<pg.Client> {
@@ -145,16 +158,17 @@ group.runIf(mayMount)('a disk that is full', () => {
     return client;
   }
 
-  test('and has ended PostgreSQL: service is back within ten seconds of space, nothing acknowledged is lost, and SIGTERM meanwhile ends all', {
+  test.for(['has stopped', 'has ended'] as const)('and %s PostgreSQL: service is back within ten seconds of space, nothing acknowledged is lost, and SIGTERM meanwhile ends all', {
     timeout: 180_000,
-  }, async () => {
+  }, async (how) => {
     disk = SmallDisk.mount(400)!;
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     const { tenantId, key } = await newKey(environment, 'acme');
     const server = await ServerProcess.start(environment);
     const callers = new Callers({ url: server.url, key }, 8);
     await until('the callers are under way', () => callers.acknowledged.length >= 64);
-    await fillUntilDead(disk, await superuserOf(disk));
+    await fillUntilDown(disk);
+    if (how === 'has ended') await endPostgresql(disk);
     const refused = callers.unavailable;
     await until('the callers hear of it', () => callers.unavailable >= refused + 32);
     await sleep(3_000);
@@ -167,7 +181,6 @@ group.runIf(mayMount)('a disk that is full', () => {
     expect(Date.now() - freedAt).toBeLessThan(BACK_MS);
     await callers.stop();
     expect(callers.faults).toEqual([]);
-    const superuser = await superuserOf(disk);
     const pool = openPool(
       { host: join(disk.dataDir, 'keeper', 'socket'), port: 5432, user: 'countersign_superuser', database: 'countersign' },
       { size: 2, name: 'test' },
@@ -176,7 +189,8 @@ group.runIf(mayMount)('a disk that is full', () => {
     await pool.end();
     expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
 
-    await fillUntilDead(disk, superuser);
+    await fillUntilDown(disk);
+    if (how === 'has ended') await endPostgresql(disk);
     // Without its keeper too, so that the next one meets the full disk when it registers.
     killAll(...processesOf(disk.dataDir).keepers);
     await sleep(2_000);
