@@ -158,54 +158,58 @@ group.runIf(mayMount)('a disk that is full', () => {
     return client;
   }
 
-  test.for(['has stopped', 'has ended'] as const)('and %s PostgreSQL: service is back within ten seconds of space, nothing acknowledged is lost, and SIGTERM meanwhile ends all', {
-    timeout: 180_000,
-  }, async (how) => {
-    disk = SmallDisk.mount(400)!;
-    const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
-    const { tenantId, key } = await newKey(environment, 'acme');
-    const server = await ServerProcess.start(environment);
-    const callers = new Callers({ url: server.url, key }, 8);
-    await until('the callers are under way', () => callers.acknowledged.length >= 64);
-    await fillUntilDown(disk);
-    if (how === 'has ended') await endPostgresql(disk);
-    const refused = callers.unavailable;
-    await until('the callers hear of it', () => callers.unavailable >= refused + 32);
-    await sleep(3_000);
-    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+  test.for(['has stopped', 'has ended'] as const)(
+    'and %s PostgreSQL: service is back within ten seconds of space, nothing acknowledged is lost, and SIGTERM meanwhile ends all',
+    {
+      timeout: 180_000,
+    },
+    async (how) => {
+      disk = SmallDisk.mount(400)!;
+      const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
+      const { tenantId, key } = await newKey(environment, 'acme');
+      const server = await ServerProcess.start(environment);
+      const callers = new Callers({ url: server.url, key }, 8);
+      await until('the callers are under way', () => callers.acknowledged.length >= 64);
+      await fillUntilDown(disk);
+      if (how === 'has ended') await endPostgresql(disk);
+      const refused = callers.unavailable;
+      await until('the callers hear of it', () => callers.unavailable >= refused + 32);
+      await sleep(3_000);
+      expect((await fetch(`${server.url}/livez`)).status).toBe(200);
 
-    clearInterval(filling);
-    disk.free();
-    const [freedAt, before] = [Date.now(), callers.acknowledged.length];
-    await until('the server has recovered', () => callers.acknowledged.length >= before + 16);
-    expect(Date.now() - freedAt).toBeLessThan(BACK_MS);
-    await callers.stop();
-    expect(callers.faults).toEqual([]);
-    const pool = openPool(
-      { host: join(disk.dataDir, 'keeper', 'socket'), port: 5432, user: 'countersign_superuser', database: 'countersign' },
-      { size: 2, name: 'test' },
-    );
-    await expectKept(pool, tenantId, callers.acknowledged);
-    await pool.end();
-    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+      clearInterval(filling);
+      disk.free();
+      const [freedAt, before] = [Date.now(), callers.acknowledged.length];
+      await until('the server has recovered', () => callers.acknowledged.length >= before + 16);
+      expect(Date.now() - freedAt).toBeLessThan(BACK_MS);
+      await callers.stop();
+      expect(callers.faults).toEqual([]);
+      const pool = openPool(
+        { host: join(disk.dataDir, 'keeper', 'socket'), port: 5432, user: 'countersign_superuser', database: 'countersign' },
+        { size: 2, name: 'test' },
+      );
+      await expectKept(pool, tenantId, callers.acknowledged);
+      await pool.end();
+      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
 
-    await fillUntilDown(disk);
-    if (how === 'has ended') await endPostgresql(disk);
-    // Without its keeper too, so that the next one meets the full disk when it registers.
-    killAll(...processesOf(disk.dataDir).keepers);
-    await sleep(2_000);
-    const toldAt = Date.now();
-    expect(await server.end('SIGTERM')).toBe(0);
-    await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
-    expect(Date.now() - toldAt).toBeLessThan(STOP_MS);
+      await fillUntilDown(disk);
+      if (how === 'has ended') await endPostgresql(disk);
+      // Without its keeper too, so that the next one meets the full disk when it registers.
+      killAll(...processesOf(disk.dataDir).keepers);
+      await sleep(2_000);
+      const toldAt = Date.now();
+      expect(await server.end('SIGTERM')).toBe(0);
+      await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+      expect(Date.now() - toldAt).toBeLessThan(STOP_MS);
 
-    clearInterval(filling);
-    disk.free();
-    const again = await ServerProcess.start(environment);
-    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
-    expect(await again.end('SIGTERM')).toBe(0);
-    await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
-  });
+      clearInterval(filling);
+      disk.free();
+      const again = await ServerProcess.start(environment);
+      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+      expect(await again.end('SIGTERM')).toBe(0);
+      await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+    },
+  );
 
   test('and nearly full: growth is refused with the reason before PostgreSQL is in danger, checks, revocation and reading go on, and space brings all back', {
     timeout: 120_000,
