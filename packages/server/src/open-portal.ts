@@ -2,6 +2,7 @@ import type { Config } from './config.ts';
 import type { Admission } from './database/admission.ts';
 import type { FreeSpace } from './database/free-space.ts';
 import { deriveDecisionKey } from './digests.ts';
+import { Compressor } from './http/compressor.ts';
 import type { Outgoing } from './http/outgoing.ts';
 import type { LedgerReader } from './ledger/ledger-reader.ts';
 import type { OpenDatabase } from './open-database.ts';
@@ -35,6 +36,7 @@ export function openPortal(
     behindProxy,
     reading,
     outgoing,
+    compressor: new Compressor(),
     bytesMax: config.recordBytesMax,
   };
 }

@@ -70,6 +70,7 @@ export const agentRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/agents`,
     access: 'viewer',
+    compressed: true,
     summary: 'The agents, by name, each with whether it could be promoted now.',
     query: pageQuery({
       search: filter.label('Part of the name, upper and lower case alike.'),
@@ -82,6 +83,7 @@ export const agentRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/agents/:agent`,
     access: 'viewer',
+    compressed: true,
     summary: 'One agent.',
     answer: AgentDetail,
   },
@@ -89,6 +91,7 @@ export const agentRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/agents/:agent/pass-rates`,
     access: 'viewer',
+    compressed: true,
     summary: 'The pass rates of an agent over time.',
     query: Type.Object(
       {
@@ -110,6 +113,7 @@ export const agentRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/agents/:agent/promotion-preview`,
     access: 'viewer',
+    compressed: true,
     summary: 'Would it be promoted now? Decided as a promotion check would, with nothing recorded and nothing signed.',
     query: Type.Object(
       {
@@ -125,6 +129,7 @@ export const agentRoutes = {
     method: 'PATCH',
     path: `${WORKSPACE}/agents/:agent`,
     access: 'admin',
+    compressed: true,
     summary: 'Sets the risk level; a change is ledgered as agent.high_risk or agent.low_risk, the same level again is nothing.',
     body: RiskChange,
     answer: Type.Object({
@@ -136,6 +141,7 @@ export const agentRoutes = {
     method: 'PATCH',
     path: `${WORKSPACE}/agents/:agent/archived`,
     access: 'admin',
+    compressed: true,
     summary:
       'Archives or restores an agent; ledgered as agent.archived or agent.restored. Lists leave archived agents out, promotion checks do not.',
     body: ArchiveChange,

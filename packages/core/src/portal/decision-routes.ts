@@ -53,6 +53,7 @@ export const decisionRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/decisions`,
     access: 'viewer',
+    compressed: true,
     summary: 'The promotion decisions, latest first.',
     query: pageQuery({
       agent_id: filter.agent(),
@@ -68,6 +69,7 @@ export const decisionRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/decisions/:decision`,
     access: 'viewer',
+    compressed: true,
     summary: 'One decision, with what is needed to check it.',
     answer: DecisionDetail,
   },
@@ -75,12 +77,14 @@ export const decisionRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/decisions/:decision/document`,
     access: 'viewer',
+    compressed: false,
     summary: 'A file: the signed JSON exactly as it was answered.',
   },
   'decisions.attestation': {
     method: 'GET',
     path: `${WORKSPACE}/decisions/:decision/attestation`,
     access: 'viewer',
+    compressed: false,
     summary: 'A file: the attestation as a DSSE envelope, for third parties.',
   },
 } as const satisfies Record<string, PortalRoute>;

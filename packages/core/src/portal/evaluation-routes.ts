@@ -91,6 +91,7 @@ export const evaluationRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/evaluations`,
     access: 'viewer',
+    compressed: true,
     summary: 'The evaluations, newest first.',
     query: pageQuery({
       agent_id: filter.agent(),
@@ -105,6 +106,7 @@ export const evaluationRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/evaluations/:evaluation`,
     access: 'viewer',
+    compressed: true,
     summary: 'One evaluation, with its approval and the runs that may stand behind it.',
     answer: EvaluationDetail,
   },

@@ -73,6 +73,7 @@ export const ledgerRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/ledger/entries`,
     access: 'viewer',
+    compressed: true,
     summary: 'The entries of the audit ledger, latest first.',
     query: pageQuery({
       actor: filter.label('By this actor alone.'),
@@ -88,6 +89,7 @@ export const ledgerRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/ledger/actions`,
     access: 'viewer',
+    compressed: true,
     summary: 'The actions that stand in the ledger, for its filter: at most 200, by name.',
     answer: Type.Object({ actions: Type.Array(label({ description: 'An action.' }), { description: 'By name.' }) }),
   },
@@ -95,6 +97,7 @@ export const ledgerRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/ledger/entries/:seq`,
     access: 'viewer',
+    compressed: true,
     summary: 'One entry by its number, with its neighbours.',
     answer: EntryDetail,
   },
@@ -102,6 +105,7 @@ export const ledgerRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/ledger/head`,
     access: 'viewer',
+    compressed: true,
     summary: 'Where the ledger ends now: how far a verification has to go.',
     answer: LedgerHead,
   },
@@ -109,6 +113,7 @@ export const ledgerRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/ledger/export`,
     access: 'viewer',
+    compressed: false,
     summary:
       'A stream: NDJSON of the entries in a range of numbers, both ends included, for download and for the verification in the browser.',
     query: Type.Object(
@@ -123,18 +128,21 @@ export const ledgerRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/logs/:log/checkpoint`,
     access: 'viewer',
+    compressed: false,
     summary: 'A file: the signed head of a log over every row there is (C2SP signed note).',
   },
   'logs.inclusion': {
     method: 'GET',
     path: `${WORKSPACE}/logs/:log/inclusion/:seq`,
     access: 'viewer',
+    compressed: false,
     summary: 'A file: the proof that a row is in a log (C2SP tlog-proof).',
   },
   'logs.consistency': {
     method: 'GET',
     path: `${WORKSPACE}/logs/:log/consistency`,
     access: 'viewer',
+    compressed: true,
     summary: 'The proof that the tree of the first so many rows is a prefix of a later one.',
     query: Type.Object(
       {

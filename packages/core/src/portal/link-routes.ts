@@ -27,6 +27,7 @@ export const linkRoutes = {
     method: 'POST',
     path: '/api/portal/links/show',
     access: 'anyone',
+    compressed: false,
     usesReserve: true,
     summary: 'What a one-time link is for; does not use it up',
     body: Type.Object({ token: linkToken() }, { additionalProperties: false }),
@@ -36,6 +37,7 @@ export const linkRoutes = {
     method: 'POST',
     path: '/api/portal/links/set-up',
     access: 'anyone',
+    compressed: false,
     summary: 'Become the first admin: of a new workspace, or of the one that the link is for',
     body: Type.Object(
       {
@@ -56,6 +58,7 @@ export const linkRoutes = {
     method: 'POST',
     path: '/api/portal/links/accept-invitation',
     access: 'anyone',
+    compressed: false,
     summary: 'Join a workspace: with a name and a new password, or with the password of the account',
     body: Type.Object(
       { token: linkToken(), name: Type.Optional(personName()), password: newPassword() },
@@ -67,6 +70,7 @@ export const linkRoutes = {
     method: 'POST',
     path: '/api/portal/links/reset-password',
     access: 'anyone',
+    compressed: false,
     usesReserve: true,
     summary: 'Set a new password: every session of the person ends, and a new one begins',
     body: Type.Object({ token: linkToken(), password: newPassword() }, { additionalProperties: false }),
@@ -76,6 +80,7 @@ export const linkRoutes = {
     method: 'POST',
     path: '/api/portal/links/sign-in',
     access: 'anyone',
+    compressed: false,
     usesReserve: true,
     summary: 'Sign in by a one-time link',
     body: Type.Object({ token: linkToken() }, { additionalProperties: false }),

@@ -26,6 +26,12 @@ export interface PortalRoute {
   path: `/api/portal/${string}`;
   access: Access;
   /**
+   * Whether JSON answers of the route may be compressed. False where an answer carries a secret, signs somebody in or invites them: the size
+   * of a compressed answer tells about its secret to those who choose another part of it (BREACH). False for files and streams, which are
+   * sent as they are. There is no default.
+   */
+  compressed: boolean;
+  /**
    * A change that is made while the disk of the database is nearly full: it takes rights away, lets people in, or keeps agents back.
    * All other changes are refused then.
    */

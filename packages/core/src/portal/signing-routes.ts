@@ -19,6 +19,7 @@ export const signingRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/signing`,
     access: 'viewer',
+    compressed: true,
     summary: "The instance's public keys, and the workspace's decision keys by their ids.",
     answer: Type.Object({
       public_keys: Type.Array(freeObject({ description: 'A JSON Web Key (RFC 8037), an ended one with its end.' }), {
@@ -31,6 +32,7 @@ export const signingRoutes = {
     method: 'POST',
     path: `${WORKSPACE}/decision-keys/:key/show`,
     access: 'admin',
+    compressed: false,
     summary: 'Answers a decision key: whoever has it can check decisions, and forge them. Ledgered as decision_key.shown.',
     answer: Type.Object({
       key_id: label({ description: 'Its id.' }),
@@ -41,6 +43,7 @@ export const signingRoutes = {
     method: 'POST',
     path: `${WORKSPACE}/decision-keys/rotate`,
     access: 'admin',
+    compressed: true,
     usesReserve: true,
     summary: 'Adds a second live decision key, which waits until the older one is retired; ledgered as decision_key.rotated.',
     answer: Type.Object({ key_id: label({ description: 'Id of the new one.' }) }),
@@ -49,6 +52,7 @@ export const signingRoutes = {
     method: 'POST',
     path: `${WORKSPACE}/decision-keys/:key/retire`,
     access: 'admin',
+    compressed: true,
     usesReserve: true,
     summary: 'Ends a decision key, never the last live one: the other one signs from now on; ledgered as decision_key.retired.',
     answer: Type.Object({ signing: label({ description: 'Id of the key that signs now.' }) }),

@@ -57,6 +57,7 @@ export const workspaceRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/overview`,
     access: 'viewer',
+    compressed: true,
     summary: 'Which agents could be promoted now and why the others could not, what waits, and the last decisions.',
     answer: Overview,
   },
@@ -64,6 +65,7 @@ export const workspaceRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/overview/usage`,
     access: 'viewer',
+    compressed: true,
     summary: 'Runs, failures, tokens and cost by day in UTC, days without runs included, oldest first.',
     query: Type.Object(
       {
@@ -84,6 +86,7 @@ export const workspaceRoutes = {
     method: 'GET',
     path: `${WORKSPACE}/settings`,
     access: 'viewer',
+    compressed: true,
     summary: 'The workspace itself.',
     answer: WorkspaceFacts,
   },
@@ -91,6 +94,7 @@ export const workspaceRoutes = {
     method: 'PATCH',
     path: `${WORKSPACE}/settings`,
     access: 'admin',
+    compressed: true,
     summary: 'Renames the workspace; ledgered as workspace.renamed.',
     body: Type.Object({ name: label({ description: 'The name from now on.' }) }, { additionalProperties: false }),
     answer: WorkspaceFacts,

@@ -13,11 +13,15 @@ export function asApiError(error: unknown): ApiError {
   return isDatabaseAway(error) ? unavailable(error) : new ApiError('internal_error');
 }
 
+/** Headers that describe a body which is not sent when sending it fails. */
+const OF_THE_ANSWER_MEANT = ['content-encoding', 'content-disposition', 'content-length'];
+
 /** Sends an error. A fault of our own is logged with all that is known, and answered with its name alone. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = asApiError(error);
   if (answer.status === 500) request.log.error({ err: error }, answer.code.replaceAll('_', ' '));
   request.refusal = { code: answer.code, reason: reasonOf(answer.cause) };
+  for (const name of OF_THE_ANSWER_MEANT) reply.removeHeader(name);
   void reply
     .code(answer.status)
     .headers(answer.headers)

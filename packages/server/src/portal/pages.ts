@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../api-error.ts';
+import { preferredEncoding } from '../http/accept-encoding.ts';
 import type { BuiltFile } from './built-pages.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 
 /** Vite names these by a hash of what is in them: what is once at a path stays there. */
 const HASHED = '/assets/';
+/** How the build compresses files, in the order of preference. */
+const ENCODINGS = ['br', 'gzip'] as const;
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
 /** What is asked for by programs: never a page, whatever the browser would like. */
@@ -34,20 +37,15 @@ function isNavigation({ headers }: FastifyRequest, path: string): boolean {
 }
 
 function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltFile, cacheControl: string): FastifyReply {
-  const accepted = String(headers['accept-encoding'] ?? '');
-  const [encoding, bytes] = encodedAs(file, accepted);
+  const encoding = preferredEncoding(
+    headers['accept-encoding'],
+    ENCODINGS.filter((each) => file[each] !== undefined),
+  );
   const etag = encoding === undefined ? file.etag : `${file.etag.slice(0, -1)}-${encoding}"`;
   void reply.headers({ 'cache-control': cacheControl, vary: 'accept-encoding', etag });
   if (headers['if-none-match'] === etag) return reply.code(304).send();
   if (encoding !== undefined) void reply.header('content-encoding', encoding);
-  return reply.header('content-type', file.contentType).send(bytes);
-}
-
-function encodedAs({ br, gzip, plain }: BuiltFile, accepted: string): [encoding: string | undefined, bytes: Buffer] {
-  const takes = (encoding: string) => new RegExp(`(^|[, ])${encoding}(?! *; *q=0(\\.0*)? *(,|$))( *[;,]|$)`, 'i').test(accepted);
-  if (br !== undefined && takes('br')) return ['br', br];
-  if (gzip !== undefined && takes('gzip')) return ['gzip', gzip];
-  return [undefined, plain];
+  return reply.header('content-type', file.contentType).send(encoding === undefined ? file.plain : file[encoding]);
 }
 
 /** Says what to do where the pages are not built: only in a checkout, where the server was started without its set-up. */

@@ -63,7 +63,7 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         const who = route.body === undefined ? letIn : await ask();
         const sessionToken = parts.cookie.read(request.headers.cookie);
         const answer = await handler({ ...who, params, query, body, sessionToken, caller: callerOf(request, parts), parts });
-        return await send(reply, accountOf(who), answer, parts);
+        return await send(reply, { route, account: accountOf(who), answer }, parts);
       } catch (error) {
         throw asPortalError(error);
       }
@@ -93,13 +93,33 @@ function accountOf({ workspace, person }: WhoAsks): string {
   return workspace ?? person?.id ?? 'nobody';
 }
 
-async function send(reply: FastifyReply, account: string, answer: unknown, { outgoing }: PortalParts): Promise<FastifyReply> {
+/** What a handler has answered, by which route, and whose share it counts against. */
+interface HandlerAnswer {
+  route: PortalRoute;
+  account: string;
+  answer: unknown;
+}
+
+async function send(reply: FastifyReply, { route, account, answer }: HandlerAnswer, parts: PortalParts): Promise<FastifyReply> {
+  const { outgoing } = parts;
   const { body, headers, isJson } = answer instanceof Reply ? answer : Reply.json(answer, {});
   void reply.headers(headers);
-  if (isJson)
-    return outgoing.send(reply.header('content-type', 'application/json; charset=utf-8'), account, JSON.stringify(body));
+  if (isJson) {
+    void reply.header('content-type', 'application/json; charset=utf-8');
+    const text = JSON.stringify(body);
+    return outgoing.send(reply, account, route.compressed ? await compressed(reply, text, parts) : text);
+  }
   if (typeof body === 'string') return outgoing.send(reply, account, body);
   return outgoing.stream(reply, account, body as AsyncIterable<string>);
+}
+
+/** The text as it is sent to this client: compressed, or as it is. */
+async function compressed(reply: FastifyReply, text: string, { compressor }: PortalParts): Promise<string | Buffer> {
+  void reply.header('vary', 'accept-encoding');
+  const made = await compressor.compress(text, reply.request.headers['accept-encoding']);
+  if (made === undefined) return text;
+  void reply.header('content-encoding', made.encoding);
+  return made.bytes;
 }
 
 /** A path of the table asked by a method that it does not take is a 405, not a page. */

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Admission } from '../database/admission.ts';
 import type { FreeSpace } from '../database/free-space.ts';
+import type { Compressor } from '../http/compressor.ts';
 import type { Outgoing } from '../http/outgoing.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { SameOrigin } from './same-origin.ts';
@@ -30,6 +31,8 @@ export interface PortalParts {
   reading: Admission;
   /** Bounds the responses that are in memory. */
   outgoing: Outgoing;
+  /** Compresses JSON answers. */
+  compressor: Compressor;
   /** Largest body, in bytes. */
   bytesMax: number;
 }

@@ -14,10 +14,11 @@ export function wrongRoutes(
 ): string[] {
   const seen = new Set<string>();
   const wrong = Object.keys(handlers).flatMap((name) => (name in routes ? [] : [`${name} is handled and no route`]));
-  for (const [name, { method, path, access }] of Object.entries(routes)) {
+  for (const [name, { method, path, access, compressed }] of Object.entries(routes)) {
     const place = `${method} ${path.replace(/:\w+/g, ':')}`;
     if (typeof handlers[name] !== 'function') wrong.push(`${name} has no handler`);
     if (!RULES.includes(access)) wrong.push(`${name} has no rule`);
+    if (typeof compressed !== 'boolean') wrong.push(`${name} does not say whether it is compressed`);
     if (isRole(access) !== path.startsWith(WORKSPACE_PATH))
       wrong.push(`${name} has a role and no workspace, or a workspace and no role`);
     if (seen.has(place)) wrong.push(`${name} is at the place of another: ${place}`);

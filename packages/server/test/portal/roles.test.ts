@@ -114,13 +114,19 @@ describe('every route of the portal, asked by everybody', () => {
 
 describe('a table of routes that the server does not start with', () => {
   const path = '/api/portal/workspaces/:workspace/things' as const;
-  const good: PortalRoute = { method: 'GET', path, access: 'viewer', summary: '' };
+  const good: PortalRoute = { method: 'GET', path, access: 'viewer', compressed: true, summary: '' };
   const handle = async () => undefined;
 
   test.each<[string, Record<string, PortalRoute>, Record<string, unknown>, RegExp]>([
     ['a route without a handler', { 'a.b': good }, {}, /a\.b has no handler/],
     ['a handler without a route', { 'a.b': good }, { 'a.b': handle, 'a.c': handle }, /a\.c is handled and no route/],
     ['a route without a rule', { 'a.b': { ...good, access: undefined as never } }, { 'a.b': handle }, /a\.b has no rule/],
+    [
+      'a route that does not say whether its answers are compressed',
+      { 'a.b': { ...good, compressed: undefined as never } },
+      { 'a.b': handle },
+      /a\.b does not say whether it is compressed/,
+    ],
     [
       'a role without a workspace',
       { 'a.b': { ...good, path: '/api/portal/things' } },

@@ -1,0 +1,176 @@
+import { get, type IncomingHttpHeaders } from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { PortalRoute } from '@countersign/core/portal/route';
+import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
+import Fastify from 'fastify';
+import type { TObject } from 'typebox';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ApiError } from '../../src/api-error.ts';
+import { preferredEncoding } from '../../src/http/accept-encoding.ts';
+import { Compressor } from '../../src/http/compressor.ts';
+import { replyError } from '../../src/http/error-reply.ts';
+import { person } from '../bed/portal-browser.ts';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+
+const ENTRIES = 60;
+const routes = Object.entries<PortalRoute>(PORTAL_ROUTES);
+
+let server: TestServer;
+let workspace: string;
+let admin: PortalClient;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  const key = await server.key(workspace);
+  for (let number = 1; number <= ENTRIES; number += 1) {
+    const entry = { actor: 'ci', action: 'deploy.started', subject: `release ${number}`, metadata: { run: number } };
+    expect((await server.post(paths.audit, key, entry)).status).toBe(200);
+  }
+  admin = await portalClient(server, workspace, 'admin');
+});
+
+interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** As it came over the connection. */
+  bytes: Buffer;
+}
+
+/** Asks for a path behind the workspace's, and unpacks nothing. */
+function ask(path: string, acceptEncoding?: string, cookie = admin.browser.cookie!): Promise<RawAnswer> {
+  const headers = { cookie, ...(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }) };
+  return new Promise((resolve, reject) => {
+    get(server.url + path, { headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () =>
+        resolve({ status: response.statusCode!, headers: response.headers, bytes: Buffer.concat(chunks) }),
+      );
+      response.on('error', reject);
+    }).on('error', reject);
+  });
+}
+
+const pathOf = (name: RouteName): string => PORTAL_ROUTES[name].path.replace(':workspace', workspace);
+const plain = async (path: string): Promise<Buffer> => (await ask(path)).bytes;
+
+describe("JSON answers of the portal's API", () => {
+  test.each([
+    ['br', 'gzip, deflate, br, zstd', brotliDecompressSync],
+    ['gzip', 'gzip, deflate', gunzipSync],
+    ['gzip', 'br;q=0.1, gzip', gunzipSync],
+  ] as const)('come as %s to a client that accepts %j, and are the same', async (encoding, accepted, unpack) => {
+    const list = `${pathOf('ledger.list')}?limit=50`;
+    const { status, headers, bytes } = await ask(list, accepted);
+    expect([status, headers['content-encoding'], headers.vary]).toEqual([200, encoding, 'accept-encoding']);
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(Number(headers['content-length'])).toBe(bytes.length);
+    const asItIs = await plain(list);
+    expect(unpack(bytes)).toEqual(asItIs);
+    expect(bytes.length).toBeLessThan(asItIs.length * 0.5);
+  });
+
+  test.each([undefined, '', 'identity', 'deflate', 'br;q=0, gzip;q=0.000'])(
+    'come as they are to a client that accepts %j',
+    async (accepted) => {
+      const { headers, bytes } = await ask(pathOf('ledger.list'), accepted);
+      expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'accept-encoding']);
+      expect(JSON.parse(bytes.toString()).items.length).toBeGreaterThan(1);
+    },
+  );
+
+  test('come as they are when they are small', async () => {
+    const { status, headers, bytes } = await ask(pathOf('workspace.read'), 'gzip, br');
+    expect([status, headers['content-encoding']]).toEqual([200, undefined]);
+    expect(JSON.parse(bytes.toString()).id).toBe(workspace);
+  });
+
+  test('of a route that may not be compressed come as they are, however large', async () => {
+    const roles = Object.fromEntries(
+      await Promise.all(Array.from({ length: 12 }, async () => [await server.workspace(), 'admin'])),
+    );
+    const { browser } = await person(server, { ...roles, [workspace]: 'admin' });
+    for (let number = 0; number < 10; number += 1) {
+      const body = { email: `invited-${number}@example.com`, role: 'viewer' };
+      expect((await browser.call('POST', pathOf('invitations.create').slice('/api/portal'.length), body)).status).toBe(200);
+    }
+    for (const name of ['session.show', 'invitations.list'] as const) {
+      const { headers, bytes } = await ask(pathOf(name), 'gzip, br', browser.cookie);
+      expect([name, headers['content-encoding'], headers.vary]).toEqual([name, undefined, undefined]);
+      expect(bytes.length).toBeGreaterThan(1_400);
+    }
+  });
+
+  test('at most two are compressed at once, the others come as they are', async () => {
+    const compressor = new Compressor();
+    const text = JSON.stringify(Array.from({ length: 5_000 }, (_, number) => ({ number })));
+    const made = await Promise.all(Array.from({ length: 5 }, () => compressor.compress(text, 'gzip')));
+    expect(made.map((each) => each?.encoding)).toEqual(['gzip', 'gzip', undefined, undefined, undefined]);
+    expect((await compressor.compress(text, 'br'))?.encoding).toBe('br');
+    expect(await compressor.compress('x'.repeat(5_000_000), 'br')).toBeUndefined();
+  });
+});
+
+test('an error has no header of the answer that was meant', async () => {
+  const app = Fastify();
+  app.decorateRequest('refusal', undefined);
+  app.setErrorHandler(replyError);
+  app.get('/', async (_request, reply) => {
+    void reply.headers({ 'content-encoding': 'br', 'content-disposition': 'attachment', 'content-length': '1' });
+    throw new ApiError('not_found');
+  });
+  const { statusCode, headers, body } = await app.inject('/');
+  expect([statusCode, headers['content-encoding'], headers['content-disposition']]).toEqual([404, undefined, undefined]);
+  expect(JSON.parse(body)).toEqual({ error: 'not_found', issues: [] });
+});
+
+test.each([
+  [undefined, undefined],
+  ['*', 'br'],
+  ['*;q=0.1, br;q=0', 'gzip'],
+  ['GZIP', 'gzip'],
+  ['gzip; q=0.5, br; q=0.4', 'gzip'],
+  ['gzip;q=abc', undefined],
+  ['xgzip, brotli', undefined],
+  ['gzip;level=1;q=0', undefined],
+])('of Accept-Encoding: %s, %s is taken', (accepted, expected) => {
+  expect(preferredEncoding(accepted, ['br', 'gzip'])).toBe(expected);
+});
+
+describe('the table of routes', () => {
+  const uncompressed = routes.filter(([, { compressed }]) => !compressed);
+
+  // Written out: each name here is a decision about a secret (BREACH).
+  test('compresses no JSON answer that carries a secret, signs somebody in or invites them, and all others', () => {
+    expect(uncompressed.flatMap(([name, { answer }]) => (answer === undefined ? [] : [name])).sort()).toEqual(
+      [
+        ...[
+          'account.change_password',
+          'account.rename',
+          'decision_keys.show',
+          'keys.mint',
+          'keys.rotate',
+          'members.reset_password',
+        ],
+        ...['invitations.create', 'invitations.list', 'invitations.withdraw'],
+        ...['links.accept_invitation', 'links.reset_password', 'links.set_up', 'links.show', 'links.sign_in'],
+        ...['session.show', 'session.sign_in', 'session.sign_out', 'sessions.end', 'sessions.list'],
+      ].sort(),
+    );
+  });
+
+  test('compresses no answer with a member named like a secret, none outside a workspace, and no file', () => {
+    const names = new Set(uncompressed.map(([name]) => name));
+    const secret = /^(key|decision_key|path|link|url|token|secret|password)$/;
+    const mustBe = routes.filter(
+      ([, { access, answer }]) =>
+        answer === undefined ||
+        ['anyone', 'person'].includes(access) ||
+        Object.keys((answer as TObject).properties).some((member) => secret.test(member)),
+    );
+    expect(mustBe.map(([name]) => name).filter((name) => !names.has(name))).toEqual([]);
+    expect(mustBe.length).toBeGreaterThan(20);
+  });
+});
