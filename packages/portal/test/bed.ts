@@ -17,7 +17,11 @@ export interface Workspace {
   /** Sends what a program would send; throws when it is not taken. */
   send: (path: string, body: unknown) => Promise<{ id: string } & Record<string, unknown>>;
   /** Somebody with this role, at a page of the workspace. */
-  visit: (role: Role, path?: string, options?: { width?: number; colorScheme?: 'light' | 'dark' }) => Promise<Window & Someone>;
+  visit: (
+    role: Role,
+    path?: string,
+    options?: { width?: number; colorScheme?: 'light' | 'dark'; timezoneId?: string },
+  ) => Promise<Window & Someone>;
 }
 
 /** Starts a server with a workspace. */

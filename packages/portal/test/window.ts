@@ -16,15 +16,17 @@ export async function openWindow(options: {
   cookie?: string | undefined;
   width?: number;
   colorScheme?: 'light' | 'dark';
+  timezoneId?: string;
 }): Promise<Window> {
   if (browser === undefined) {
     browser = launchChromium();
     afterAll(async () => (await browser)?.close());
   }
-  const { baseURL, cookie, width = 1280, colorScheme = 'light' } = options;
+  const { baseURL, cookie, width = 1280, colorScheme = 'light', timezoneId } = options;
   const context = await (await browser).newContext({
     baseURL,
     colorScheme,
+    ...(timezoneId === undefined ? {} : { timezoneId }),
     viewport: { width, height: 860 },
     permissions: ['clipboard-read', 'clipboard-write'],
   });

@@ -20,6 +20,7 @@ export type AgentDetail = Static<typeof AgentDetail>;
 export const PassRatePoint = Type.Object({
   evaluation_id: uuid({ description: 'The evaluation.' }),
   name: label({ description: 'Its name.' }),
+  suite: nullable(label({ description: 'Name of its suite; null where none was sent.' })),
   recorded_at: dateTime({ description: 'When it was recorded.' }),
   status: oneOf(EVALUATION_STATUSES, { description: 'How it stands.' }),
   pass_rate: nullable(percentage({ description: 'In percent; null when none was reported.' })),

@@ -14,7 +14,12 @@ export interface Palette {
   bad: string;
   warn: string;
   surface: string;
+  /** A colour for each line of a chart with several. */
+  series: readonly string[];
 }
+
+/** Most lines of a chart that have a colour of their own: `--series-1` to `--series-5` of tokens.css. */
+export const SERIES_COLOURS = 5;
 
 /**
  * A chart that follows the colour scheme and the width it has. It is a picture to screen readers, named by `label`; `table` holds
@@ -49,13 +54,18 @@ export function Plot(props: {
   return (
     <figure className={styles.figure}>
       <div ref={box} className={styles.plot} style={{ height }} role="img" aria-label={label} />
-      <details className={styles.table}>
-        <summary>As a table</summary>
-        {table}
-      </details>
+      <FigureTable>{table}</FigureTable>
     </figure>
   );
 }
+
+/** The figures of a chart as a table, closed at first. */
+export const FigureTable = ({ children }: { children: ReactNode }) => (
+  <details className={styles.table}>
+    <summary>As a table</summary>
+    {children}
+  </details>
+);
 
 /** The width that an element has now, in pixels; 0 before it is measured. */
 function useWidth(element: RefObject<HTMLElement | null>): number {
@@ -81,6 +91,7 @@ function paletteOf(element: Element): Palette {
     bad: read('bad'),
     warn: read('warn'),
     surface: read('surface'),
+    series: Array.from({ length: SERIES_COLOURS }, (_each, index) => read(`series-${index + 1}`)),
   };
 }
 

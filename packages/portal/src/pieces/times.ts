@@ -34,3 +34,13 @@ const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', t
 
 /** A calendar day in UTC, short: `20 Nov`. */
 export const shortDay = (date: string | number): string => day.format(new Date(date));
+
+const ownDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** The day of a moment in the reader's time zone, short: `20 Nov`. */
+export const shortOwnDay = (at: number): string => ownDay.format(at);
+
+const ownHour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** The time of day of a moment in the reader's time zone: `09:30`. */
+export const timeOfDay = (at: number): string => ownHour.format(at);

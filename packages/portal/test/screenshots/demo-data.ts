@@ -17,13 +17,14 @@ export async function sendDemoData(send: Send): Promise<void> {
       const passRate = 84 + ((day * 7 + place * 5) % 13) - (place === 1 ? 9 : 0);
       const status = passRate >= 80 ? 'passing' : 'failing';
       const category = place === 2 ? 'safety' : 'regression';
-      await send('/api/public/evaluations', {
-        name: `nightly-${marked(day)}`,
-        agent_name: agent,
-        status,
-        pass_rate: passRate,
-        category,
-      });
+      const evaluation = { name: `nightly-${marked(day)}`, agent_name: agent, category };
+      if (place === 0) {
+        const rate = 70 + ((day * 3) % 17);
+        const safety = { suite: { name: 'safety' }, status: rate >= 80 ? 'passing' : 'failing', pass_rate: rate };
+        await send('/api/v1/evaluations', { ...evaluation, ...safety });
+      }
+      const regression = { suite: { name: 'regression' }, status, pass_rate: passRate };
+      await send('/api/v1/evaluations', { ...evaluation, ...regression });
     }
   }
   await send('/api/public/traces', conversation());

@@ -23,7 +23,7 @@ export function DetailsFacts({ details }: { details: Details }) {
           [
             'Artifact',
             artifact === null ? undefined : (
-              <Identifier key="artifact" value={artifact} what="the artifact\'s digest" short={18} />
+              <Identifier key="artifact" value={artifact} what="the artifact's digest" short={18} />
             ),
           ],
           [

@@ -81,7 +81,7 @@ export const countOfAgent = async (tx: Transaction, id: string): Promise<AgentCo
 
 const PASS_RATES = sql<PassRatePoint>(
   'portal_list_pass_rates',
-  `SELECT e.id AS evaluation_id, e.name, ${instantText('e.recorded_at')} AS recorded_at, e.status, e.pass_rate, e.harness_id, p.status AS approval
+  `SELECT e.id AS evaluation_id, e.name, e.suite, ${instantText('e.recorded_at')} AS recorded_at, e.status, e.pass_rate, e.harness_id, p.status AS approval
      FROM (SELECT * FROM countersign.evaluations
             WHERE tenant_id = $1 AND agent_id = $2 AND ($3::uuid IS NULL OR harness_id = $3)
             ORDER BY seq DESC LIMIT $4) AS e

@@ -1,0 +1,112 @@
+import type uPlot from 'uplot';
+import { shortOwnDay, timeOfDay } from '../pieces/times.ts';
+import { namedMoments, type RatedPoint, type RateSeriesSet } from './pass-rate-series.ts';
+import { AXIS_FONT, type Palette } from './plot.tsx';
+import { OTHER_MARK, SERIES_MARKS } from './series-mark.tsx';
+
+const HOUR_MS = 3_600_000;
+/** Evaluations within a shorter time are shown in the middle of this much. */
+const SPAN_MIN_MS = HOUR_MS;
+/** The axis names hours within a shorter time, days beyond. */
+const HOURS_NAMED_MS = 48 * HOUR_MS;
+const LABEL_DISTANCE_PX = 64;
+
+/** How the chart of pass rates is drawn. Its data has a column for each line, and one for the other points. */
+export const passRatePlot =
+  (series: RateSeriesSet, threshold: number, point: (index: number | null) => void) =>
+  (palette: Palette): Omit<uPlot.Options, 'width' | 'height'> => {
+    const axis = { font: AXIS_FONT, stroke: palette.faint, ticks: { show: false } };
+    const moments = [...series.lines, series.others]
+      .flatMap(({ points }) => points.map(({ at }) => at))
+      .sort((left, right) => left - right);
+    const range = rangeOf(moments);
+    const label = range.to - range.from < HOURS_NAMED_MS ? timeOfDay : shortOwnDay;
+    return {
+      padding: [10, 14, 0, 0],
+      legend: { show: false },
+      cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+      scales: {
+        x: { time: true, range: [range.from / 1000, range.to / 1000] },
+        y: { range: (_plot, min) => [Math.max(0, Math.floor((Math.min(min ?? 100, threshold) - 8) / 10) * 10), 102] },
+      },
+      axes: [
+        {
+          ...axis,
+          size: 26,
+          grid: { show: false },
+          splits: (plot) => {
+            const distance = ((range.to - range.from) * LABEL_DISTANCE_PX) / Math.max(plot.width, LABEL_DISTANCE_PX);
+            return namedMoments(moments, distance, label).map((at) => at / 1000);
+          },
+          values: (_plot, splits) => splits.map((moment) => label(moment * 1000)),
+        },
+        {
+          ...axis,
+          size: 44,
+          gap: 4,
+          grid: { stroke: palette.line, width: 1 },
+          values: (_plot, splits) => splits.map((each) => (each > 100 ? '' : `${each} %`)),
+        },
+      ],
+      series: [
+        {},
+        ...series.lines.map((_line, index) => ({
+          stroke: palette.series[index]!,
+          dash: [...SERIES_MARKS[index]!.dash],
+          width: 1.5,
+          spanGaps: true,
+          points: { show: false },
+        })),
+        { paths: () => null, points: { show: false } },
+      ],
+      hooks: {
+        setCursor: [(plot) => point(plot.cursor.idx ?? null)],
+        draw: [
+          (plot) => {
+            drawThreshold(plot, threshold, palette);
+            drawPoints(plot, series.others.points, OTHER_MARK.path, palette);
+            series.lines.forEach(({ points }, index) => {
+              drawPoints(plot, points, SERIES_MARKS[index]!.path, palette);
+            });
+          },
+        ],
+      },
+    };
+  };
+
+/** The time that the chart shows: all of its points, with room on both sides. */
+function rangeOf(moments: readonly number[]): { from: number; to: number } {
+  const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
+  const room = last - first < SPAN_MIN_MS ? SPAN_MIN_MS / 2 : (last - first) * 0.03;
+  return { from: first - room, to: last + room };
+}
+
+/** The threshold as a dashed line. */
+function drawThreshold({ ctx, bbox, valToPos }: uPlot, threshold: number, palette: Palette): void {
+  const y = valToPos(threshold, 'y', true);
+  ctx.save();
+  ctx.strokeStyle = palette.warn;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** A mark for each evaluation, in the colour of its status. */
+function drawPoints({ ctx, valToPos }: uPlot, points: readonly RatedPoint[], path: string, palette: Palette): void {
+  const mark = new Path2D(path);
+  for (const { at, pass_rate, status } of points) {
+    ctx.save();
+    ctx.translate(valToPos(at / 1000, 'x', true), valToPos(pass_rate, 'y', true));
+    ctx.scale(devicePixelRatio, devicePixelRatio);
+    ctx.fillStyle = status === 'passing' ? palette.good : status === 'failing' ? palette.bad : palette.faint;
+    ctx.fill(mark);
+    ctx.lineWidth = 1.5;
+    ctx.strokeStyle = palette.surface;
+    ctx.stroke(mark);
+    ctx.restore();
+  }
+}

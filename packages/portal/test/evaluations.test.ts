@@ -1,0 +1,117 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { evaluatedAt } from '../../server/test/bed/backdate.ts';
+import { newWorkspace, paths } from './bed.ts';
+
+/** Reloads with a canvas that keeps the texts that were drawn on it and the colours of lines. */
+async function reloadWatched(page: Page): Promise<{ texts: () => Promise<string[]>; lines: () => Promise<string[]> }> {
+  await page.addInitScript(`
+    window.drawn = { texts: [], lines: [] };
+    const { fillText, stroke } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+      window.drawn.texts.push(text);
+      return fillText.call(this, text, ...rest);
+    };
+    CanvasRenderingContext2D.prototype.stroke = function (...path) {
+      window.drawn.lines.push(this.strokeStyle);
+      return stroke.apply(this, path);
+    };
+  `);
+  await page.reload();
+  return {
+    texts: async () => [...new Set((await page.evaluate('window.drawn.texts')) as string[])],
+    lines: async () => [...new Set((await page.evaluate('window.drawn.lines')) as string[])],
+  };
+}
+
+const SERIES_COLOURS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
+
+test('the chart of pass rates draws a line for each suite, up to five, and its legend names them', async () => {
+  const workspace = await newWorkspace();
+  const evaluate = (suite: string, passRate: number) =>
+    workspace.send(paths.detailedEvaluations, {
+      name: `${suite} of tonight`,
+      agent_name: 'bot',
+      status: passRate < 80 ? 'failing' : 'passing',
+      pass_rate: passRate,
+      suite: { name: suite },
+    });
+  for (const rate of [91, 92])
+    for (const suite of ['regression', 'safety']) await evaluate(suite, suite === 'safety' ? 20 : rate);
+  await workspace.send(paths.evaluations, { name: 'by hand', agent_name: 'bot', status: 'passing', pass_rate: 88 });
+  const { page, browser, faults } = await workspace.visit('viewer');
+  const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
+  await page.goto(`/w/${workspace.id}/agents/${agent}`);
+  const drawn = await reloadWatched(page);
+  const legend = page.getByRole('list', { name: 'Suites' });
+  await legend.waitFor();
+  const entries = async () => (await legend.getByRole('listitem').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
+  expect(await entries()).toEqual(['by hand 88 %', 'safety 20 %', 'regression 92 %']);
+  await expect.poll(async () => (await drawn.lines()).filter((each) => SERIES_COLOURS.includes(each))).toHaveLength(3);
+
+  for (const suite of ['tone', 'latency', 'refunds', 'privacy']) await evaluate(suite, 85);
+  await page.reload();
+  await expect
+    .poll(entries)
+    .toEqual(['privacy 85 %', 'refunds 85 %', 'latency 85 %', 'tone 85 %', 'by hand 88 %', '2 other suites']);
+  expect(faults).toEqual([]);
+});
+
+test('the chart names only days of evaluations that reported a pass rate, in the time zone of the reader', async () => {
+  const workspace = await newWorkspace();
+  const evaluate = (name: string, more: object) => workspace.send(paths.evaluations, { name, agent_name: 'bot', ...more });
+  for (const name of ['first', 'second']) await evaluate(name, { status: 'passing', pass_rate: 90 });
+  await evaluate('planned', { status: 'scheduled' });
+  const days = `CASE name WHEN 'planned' THEN timestamptz '2025-12-20T12:00Z' WHEN 'first' THEN '2026-01-01T09:00Z' ELSE '2026-01-05T09:00Z' END`;
+  await evaluatedAt(workspace.server, 'bot', days);
+  const { page, browser } = await workspace.visit('viewer', '', { timezoneId: 'Europe/Berlin' });
+  const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
+  await page.goto(`/w/${workspace.id}/agents/${agent}`);
+  const drawn = await reloadWatched(page);
+  const labels = async () => (await drawn.texts()).filter((text) => /[A-Z]/.test(text));
+  await expect.poll(labels).toEqual(['1 Jan', '5 Jan']);
+
+  await workspace.send(paths.evaluations, { name: 'later', agent_name: 'silent', status: 'scheduled' });
+  const silent = (await browser.call('GET', `/workspaces/${workspace.id}/agents?search=silent`)).body.items[0].id;
+  await page.goto(`/w/${workspace.id}/agents/${silent}`);
+  await page.getByText('None of its evaluations reported a pass rate.').waitFor();
+});
+
+test('the page of an evaluation shows what its sender said of cases, time, suite, artifact and runs', async () => {
+  const workspace = await newWorkspace();
+  const artifact = `sha256:${'ab'.repeat(32)}`;
+  const { id } = await workspace.send(paths.detailedEvaluations, {
+    name: 'nightly',
+    agent_name: 'bot',
+    status: 'failing',
+    cases: { total: 42, passed: 37, failed: 2, errored: 1, skipped: 2 },
+    skipped_excluded: true,
+    completeness: 'partial',
+    evaluated_at: '2026-01-02T03:04:05Z',
+    suite: { name: 'safety', version: '2026.4' },
+    blocking_failures: ['refuses to reveal card numbers'],
+    max_severity: 3,
+    results_sha256: 'cd'.repeat(32),
+    run_url: 'https://ci.example.com/runs/7',
+    trace_ids: ['run-0001'],
+    artifact,
+  });
+  const { page, faults } = await workspace.visit('viewer', `evaluations/${id}`);
+  await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor();
+  const fact = (name: string) => page.locator('dl > div', { has: page.getByText(name, { exact: true }) }).locator('dd');
+  const shown = {
+    Cases: '37 of 42 passed, 2 failed, 1 errored, 2 skipped (not counted)',
+    Completeness: 'partial',
+    Suite: 'safety 2026.4',
+    'Highest severity': '3',
+    'Blocking failures': 'refuses to reveal card numbers',
+  };
+  for (const [name, text] of Object.entries(shown)) expect([name, await fact(name).innerText()]).toEqual([name, text]);
+  expect(await fact('Run').locator('time').getAttribute('datetime')).toBe('2026-01-02T03:04:05.000Z');
+  expect(await page.getByRole('link', { name: 'https://ci.example.com/runs/7' }).getAttribute('rel')).toBe('noopener noreferrer');
+  await page.getByRole('button', { name: "Copy the artifact's digest" }).click();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(artifact);
+  await page.getByRole('link', { name: 'run-0001' }).click();
+  await page.waitForURL(/runs\?text=run-0001/);
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,53 @@
+import type { PassRatePoint } from '@countersign/core/portal/agent-routes';
+import { expect, test } from 'vitest';
+import { namedMoments, ratedPoints, seriesOf } from '../src/charts/pass-rate-series.ts';
+
+const HOUR_MS = 3_600_000;
+const START = Date.parse('2026-01-05T09:00:00Z');
+
+const point = (hour: number, name: string, more: Partial<PassRatePoint> = {}): PassRatePoint => ({
+  evaluation_id: '00000000-0000-7000-8000-000000000000',
+  name,
+  suite: null,
+  recorded_at: new Date(START + hour * HOUR_MS).toISOString(),
+  status: 'passing',
+  pass_rate: 90,
+  harness_id: null,
+  approval: null,
+  ...more,
+});
+
+test('pass rates are grouped by suite, else by the name of the evaluation; the suite evaluated last comes first', () => {
+  const points = [
+    point(1, 'run 1', { suite: 'safety', pass_rate: 20 }),
+    point(2, 'regression'),
+    point(3, 'run 2', { suite: 'safety', pass_rate: 30 }),
+    point(4, 'regression', { pass_rate: null, status: 'running' }),
+  ];
+  const { lines, others } = seriesOf(ratedPoints(points), 5);
+  expect(lines.map(({ name, points: own }) => [name, own.map(({ pass_rate }) => pass_rate)])).toEqual([
+    ['safety', [20, 30]],
+    ['regression', [90]],
+  ]);
+  expect(others).toEqual({ suites: 0, points: [] });
+});
+
+test('with more suites than lines, those evaluated last have a line and no point is lost', () => {
+  const points = Array.from({ length: 40 }, (_each, hour) => point(hour, `suite-${hour % 8}`));
+  const { lines, others } = seriesOf(ratedPoints(points), 5);
+  expect(lines.map(({ name }) => name)).toEqual(['suite-7', 'suite-6', 'suite-5', 'suite-4', 'suite-3']);
+  expect(others.suites).toBe(3);
+  expect(lines.flatMap(({ points: own }) => own).length + others.points.length).toBe(40);
+});
+
+test('points are in the order of their moments, also where a clock stepped back', () => {
+  const rated = ratedPoints([point(3, 'a'), point(1, 'a'), point(2, 'a', { pass_rate: null })]);
+  expect(rated.map(({ at }) => (at - START) / HOUR_MS)).toEqual([1, 3]);
+});
+
+test('an axis names moments of points alone: none twice, none closer than there is room', () => {
+  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
+  const moments = [0, 1, 2, 26, 27, 50, 51, 400].map((hour) => START + hour * HOUR_MS);
+  expect(namedMoments(moments, 1, day).map(day)).toEqual(['2026-01-05', '2026-01-06', '2026-01-07', '2026-01-22']);
+  expect(namedMoments(moments, 48 * HOUR_MS, day).map(day)).toEqual(['2026-01-05', '2026-01-07', '2026-01-22']);
+});
