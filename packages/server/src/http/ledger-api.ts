@@ -5,7 +5,7 @@ import type { Principal } from '../ingest/endpoint.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { Authenticator } from './authenticate.ts';
 import { refuseOtherMethods } from './other-methods.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { Outgoing, OutgoingResponse } from './outgoing.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { sharedResult } from './shared-result.ts';
 
@@ -25,7 +25,12 @@ const NOTE = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-type Answering = (principal: Principal, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+type Answering = (
+  principal: Principal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  response: OutgoingResponse,
+) => Promise<FastifyReply>;
 
 /**
  * GET /api/ledger/…: the record for auditors and automation, by read tokens (`aa_read_`). A read token writes nothing, an ingestion key
@@ -39,7 +44,8 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
       const principal = await authenticator.authenticate(request.headers, 'read');
       void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
       refuseUnknownQuery(request, url);
-      return answering(principal, request, reply);
+      const response = outgoing.begin(reply, principal.tenantId);
+      return response.during(() => answering(principal, request, reply, response));
     });
     refuseOtherMethods(app, [url], ['GET']);
   };
@@ -47,11 +53,13 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
   for (const log of LOGS) {
     // The key audit trail's entries are for admins alone.
     if (log !== 'keys') {
-      get(`/api/ledger/${log}/entries`, async ({ tenantId }, request, reply) => {
+      get(`/api/ledger/${log}/entries`, async ({ tenantId }, request, reply, response) => {
         const range = { from: wholeQuery(request, 'from', 1) ?? 1, to: wholeQuery(request, 'to', 1) };
         if (range.to !== undefined && range.from > range.to)
           throw badQuery('from', `is ${range.from}, above to, which is ${range.to}`);
-        return outgoing.stream(reply.header('content-type', NDJSON), tenantId, await reader.entries(tenantId, log, range));
+        const lines = await reader.entries(tenantId, log, range, response);
+        void reply.header('content-type', NDJSON);
+        return response.stream(lines);
       });
     }
     get(`/api/ledger/${log}/checkpoint`, async ({ tenantId }, _request, reply) =>
@@ -69,16 +77,16 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
       return reply.header('content-type', JSON_TYPE).send(JSON.stringify(proof));
     });
   }
-  get('/api/ledger/decisions/:id', async ({ tenantId }, request, reply) =>
-    outgoing.send(reply.header('content-type', JSON_TYPE), tenantId, found(await reader.decision(tenantId, idOf(request)))),
-  );
-  get('/api/ledger/decisions/:id/attestation', async ({ tenantId }, request, reply) =>
-    outgoing.send(
-      reply.header('content-type', JSON_TYPE),
-      tenantId,
-      JSON.stringify(found(await reader.attestation(tenantId, idOf(request)))),
-    ),
-  );
+  get('/api/ledger/decisions/:id', async ({ tenantId }, request, reply, response) => {
+    const decision = found(await reader.decision(tenantId, idOf(request)));
+    void reply.header('content-type', JSON_TYPE);
+    return response.send(decision);
+  });
+  get('/api/ledger/decisions/:id/attestation', async ({ tenantId }, request, reply, response) => {
+    const attestation = found(await reader.attestation(tenantId, idOf(request)));
+    void reply.header('content-type', JSON_TYPE);
+    return response.send(JSON.stringify(attestation));
+  });
   const keys: LedgerReadingPath = '/.well-known/jwks.json';
   missing.delete(keys);
   // Anybody may ask: requests at the same time share one reading of the database.

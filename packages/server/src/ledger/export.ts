@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { readAuditPage } from '../storage/audit-pages.ts';
+import { PAGE_BYTES_MAX, readAuditPage } from '../storage/audit-pages.ts';
 import { readDecisionsPage } from '../storage/decisions.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
-import { type LogName, readLogExtent } from '../storage/ledger.ts';
+import { type LogName, PAGE_ROWS, readLogExtent, sumDocumentBytes } from '../storage/ledger.ts';
 import { storedPages } from './stored-pages.ts';
 
 /** Some rows of an export, in order. */
@@ -15,6 +15,9 @@ export interface ExportPage {
   head: string;
 }
 
+/** Pages in memory at once: the one that is given out, and the next one, which is read meanwhile. */
+const PAGES_AHEAD = 2;
+
 /** Which rows: both ends included, by seq. Everything when left out. */
 export interface ExportRange {
   from?: number;
@@ -24,12 +27,20 @@ export interface ExportRange {
 /**
  * A tenant's log as it is stored, up to the row that was the last one when it began. Documents are not parsed: what is stored is what is
  * exported (docs/formats.md, "Export", "Decisions export", "Key event").
+ * @param reserve is told the bytes of the first pages before they are read, and may refuse them by throwing.
  */
-export function exportLog(pool: Pool, tenantId: string, log: LogName, range: ExportRange = {}): AsyncGenerator<ExportPage> {
+export function exportLog(
+  pool: Pool,
+  tenantId: string,
+  log: LogName,
+  range: ExportRange = {},
+  reserve?: (bytes: number) => void,
+): AsyncGenerator<ExportPage> {
   switch (log) {
     case 'audit':
       return exported(pool, tenantId, range, {
         log,
+        reserve,
         read: readAuditPage,
         line: ({ document, row_hash: rowHash }) => `${document.replace(/\}$/, '')},"row_hash":"${rowHash}"}\n`,
         hash: ({ row_hash: rowHash }) => rowHash,
@@ -37,6 +48,7 @@ export function exportLog(pool: Pool, tenantId: string, log: LogName, range: Exp
     case 'decisions':
       return exported(pool, tenantId, range, {
         log,
+        reserve,
         read: readDecisionsPage,
         line: ({ seq, document }) => `{"seq":${seq},"decision":${document}}\n`,
         hash: ({ responseSha256 }) => responseSha256,
@@ -44,6 +56,7 @@ export function exportLog(pool: Pool, tenantId: string, log: LogName, range: Exp
     case 'keys':
       return exported(pool, tenantId, range, {
         log,
+        reserve,
         read: readKeyEvents,
         line: ({ document }) => `${document}\n`,
         hash: ({ event_hash: eventHash }) => eventHash,
@@ -54,6 +67,7 @@ export function exportLog(pool: Pool, tenantId: string, log: LogName, range: Exp
 /** How a log's rows are read and written out. */
 interface Exported<Row> {
   log: LogName;
+  reserve: ((bytes: number) => void) | undefined;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
   line: (row: Row) => string;
   hash: (row: Row) => string;
@@ -63,11 +77,17 @@ async function* exported<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
   { from = 1, to }: ExportRange,
-  { log, read, line, hash }: Exported<Row>,
+  { log, reserve, read, line, hash }: Exported<Row>,
 ): AsyncGenerator<ExportPage> {
-  const extent = await inTenantTransaction(pool, tenantId, (tx) => readLogExtent(tx, log));
-  const firstSeq = Math.max(from, extent.firstSeq);
-  const lastSeq = Math.min(to ?? extent.lastSeq, extent.lastSeq);
+  const { firstSeq, lastSeq } = await inTenantTransaction(pool, tenantId, async (tx) => {
+    const extent = await readLogExtent(tx, log);
+    const rows = { firstSeq: Math.max(from, extent.firstSeq), lastSeq: Math.min(to ?? extent.lastSeq, extent.lastSeq) };
+    if (reserve !== undefined) {
+      const lastOfPages = Math.min(rows.lastSeq, rows.firstSeq - 1 + PAGES_AHEAD * PAGE_ROWS);
+      reserve(Math.min(await sumDocumentBytes(tx, log, rows.firstSeq, lastOfPages), PAGES_AHEAD * PAGE_BYTES_MAX));
+    }
+    return rows;
+  });
   for await (const page of storedPages(pool, tenantId, { log, read, firstSeq, lastSeq })) {
     yield { lines: page.map(line).join(''), entries: page.length, head: hash(page.at(-1)!) };
   }

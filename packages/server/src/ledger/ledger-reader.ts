@@ -43,13 +43,14 @@ export class LedgerReader {
     this.#parts = parts;
   }
 
-  /** NDJSON of the rows in a range, both ends included; what is not there is left out. */
+  /** NDJSON of the rows in a range, both ends included; what is not there is left out. Room for the first pages is reserved before they are read. */
   async entries(
     tenantId: string,
     log: 'audit' | 'decisions',
     range: { from: number; to?: number | undefined },
+    room: { reserve(bytes: number): void },
   ): Promise<AsyncIterable<string>> {
-    const pages = exportLog(this.#parts.pool, tenantId, log, range);
+    const pages = exportLog(this.#parts.pool, tenantId, log, range, (bytes) => room.reserve(bytes));
     // The first page is read before anything is answered: a database that is away is still a 503.
     const first = await pages.next();
     return (async function* () {

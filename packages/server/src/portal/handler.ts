@@ -1,5 +1,6 @@
 import type { Access, AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf, Role } from '@countersign/core/portal/route';
 import type { RouteName, RouteOf } from '@countersign/core/portal/routes';
+import type { Room } from '../http/outgoing.ts';
 import type { Caller } from '../people/sign-in.ts';
 import type { ActingMember } from '../workspace/actor.ts';
 import type { PortalParts } from './portal-parts.ts';
@@ -29,6 +30,8 @@ export type Asked<R extends PortalRoute> = Asking<R['access']> & {
   /** The token in the request's cookie, good or not. */
   sessionToken: string | undefined;
   caller: Caller;
+  /** Where documents reserve room before they are read. */
+  room: Room;
   parts: PortalParts;
 };
 

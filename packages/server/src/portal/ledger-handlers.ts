@@ -70,9 +70,9 @@ export const ledgerHandlers = handlers({
     return { tenant_id: workspace, seq: head?.seq ?? 0, row_hash: head?.rowHash ?? null };
   },
 
-  'ledger.export': async ({ workspace, query, parts }) => {
+  'ledger.export': async ({ workspace, query, parts, room }) => {
     const range = { from: wholeOf('from', query.from, SEQ_BOUNDS) ?? 1, to: wholeOf('to', query.to, SEQ_BOUNDS) };
-    const lines = await parts.reader.entries(workspace, 'audit', range);
+    const lines = await parts.reader.entries(workspace, 'audit', range, room);
     return Reply.file(lines, NDJSON, `ledger-${workspace}.ndjson`);
   },
 

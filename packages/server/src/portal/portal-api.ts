@@ -4,6 +4,7 @@ import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../api-error.ts';
 import { refuseOtherMethods } from '../http/other-methods.ts';
+import type { OutgoingResponse } from '../http/outgoing.ts';
 import type { Caller } from '../people/sign-in.ts';
 import { asPortalError } from './act-errors.ts';
 import { type Handler, Reply } from './handler.ts';
@@ -62,8 +63,12 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         // A body may take a minute to come: whoever was let in may have been signed out, demoted or removed since.
         const who = route.body === undefined ? letIn : await ask();
         const sessionToken = parts.cookie.read(request.headers.cookie);
-        const answer = await handler({ ...who, params, query, body, sessionToken, caller: callerOf(request, parts), parts });
-        return await send(reply, { route, account: accountOf(who), answer }, parts);
+        const caller = callerOf(request, parts);
+        const response = parts.outgoing.begin(reply, accountOf(who));
+        return await response.during(async () => {
+          const answer = await handler({ ...who, params, query, body, sessionToken, caller, parts, room: response });
+          return send(reply, { route, response, answer }, parts);
+        });
       } catch (error) {
         throw asPortalError(error);
       }
@@ -93,24 +98,23 @@ function accountOf({ workspace, person }: WhoAsks): string {
   return workspace ?? person?.id ?? 'nobody';
 }
 
-/** What a handler has answered, by which route, and whose share it counts against. */
+/** What a handler has answered, by which route, and the response to send it with. */
 interface HandlerAnswer {
   route: PortalRoute;
-  account: string;
+  response: OutgoingResponse;
   answer: unknown;
 }
 
-async function send(reply: FastifyReply, { route, account, answer }: HandlerAnswer, parts: PortalParts): Promise<FastifyReply> {
-  const { outgoing } = parts;
+async function send(reply: FastifyReply, { route, response, answer }: HandlerAnswer, parts: PortalParts): Promise<FastifyReply> {
   const { body, headers, isJson } = answer instanceof Reply ? answer : Reply.json(answer, {});
   void reply.headers(headers);
   if (isJson) {
     void reply.header('content-type', 'application/json; charset=utf-8');
     const text = JSON.stringify(body);
-    return outgoing.send(reply, account, route.compressed ? await compressed(reply, text, parts) : text);
+    return response.send(route.compressed ? await compressed(reply, text, parts) : text);
   }
-  if (typeof body === 'string') return outgoing.send(reply, account, body);
-  return outgoing.stream(reply, account, body as AsyncIterable<string>);
+  if (typeof body === 'string') return response.send(body);
+  return response.stream(body as AsyncIterable<string>);
 }
 
 /** The text as it is sent to this client: compressed, or as it is. */

@@ -3,6 +3,8 @@ import { findAgentIdsByName } from '../storage/portal/agents.ts';
 import {
   findEvent,
   findEventSubmission,
+  findEventSubmissionBytes,
+  findSubmissionBytes,
   findTrace,
   listEventsOfRun,
   listSubmissions,
@@ -47,7 +49,7 @@ export const runHandlers = handlers({
     });
   },
 
-  'runs.trace': async ({ workspace, params, parts }) =>
+  'runs.trace': async ({ workspace, params, parts, room }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const trace = found(await findTrace(tx, params.trace));
       const [submissions, telemetry] = await Promise.all([
@@ -55,6 +57,7 @@ export const runHandlers = handlers({
         listEventsOfRun(tx, trace.trace_id, EVENTS_SHOWN),
       ]);
       const latest = withinBytes(submissions.slice(0, SAID_SUBMISSIONS_MAX), ({ bytes }) => bytes, SAID_BYTES_MAX);
+      room.reserve(latest.reduce((sum, { bytes }) => sum + bytes, 0));
       const documents = await readDocuments(
         tx,
         trace.id,
@@ -63,38 +66,50 @@ export const runHandlers = handlers({
       return { ...trace, ...lastSaid(documents), submissions: submissions.reverse(), telemetry };
     }),
 
-  'runs.spans': async ({ workspace, params, query, parts }) => {
+  'runs.spans': async ({ workspace, params, query, parts, room }) => {
     const after = readCursor(query.cursor, ['place', 'place', 'whole']);
     const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
     const start = { after: place, position: Number(after?.[2] ?? 0) };
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       if (after === null) found(await findTrace(tx, params.trace));
-      return readSpanPage(tx, params.trace, start);
+      return readSpanPage(tx, params.trace, start, room);
     });
   },
 
-  'runs.span': async ({ workspace, params, query, parts }) => {
-    const span = found(await inReadTransaction(parts.readPool, workspace, (tx) => findSpan(tx, params.trace, query.span_id)));
-    const payload = payloadOf(spanIn(span.document, span.ordinal), 'span');
-    return { span_id: query.span_id, submission: span.submission, payload };
+  'runs.span': async ({ workspace, params, query, parts, room }) => {
+    const { submission, ordinal, document } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const span = found(await findSpan(tx, params.trace, query.span_id));
+      room.reserve(span.document_bytes);
+      const [kept] = await readDocuments(tx, params.trace, [span.submission]);
+      return { ...span, document: found(kept).document };
+    });
+    return { span_id: query.span_id, submission, payload: payloadOf(spanIn(document, ordinal), 'span') };
   },
 
-  'runs.submission': async ({ workspace, params, parts }) => {
+  'runs.submission': async ({ workspace, params, parts, room }) => {
     const number = Number(params.number);
-    const [kept] = await inReadTransaction(parts.readPool, workspace, (tx) => readDocuments(tx, params.trace, [number]));
+    const [kept] = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+      room.reserve(found(await findSubmissionBytes(tx, params.trace, number)));
+      return readDocuments(tx, params.trace, [number]);
+    });
     return Reply.file(found(kept).document, JSON_FILE, `trace-${params.trace}-${number}.json`);
   },
 
-  'runs.event': async ({ workspace, params, parts }) => {
-    const { document, ...event } = found(
-      await inReadTransaction(parts.readPool, workspace, (tx) => findEvent(tx, params.submission, Number(params.ordinal))),
-    );
+  'runs.event': async ({ workspace, params, parts, room }) => {
+    const { document, event } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const { document_bytes, ...event } = found(await findEvent(tx, params.submission, Number(params.ordinal)));
+      room.reserve(document_bytes);
+      return { event, document: found(await findEventSubmission(tx, params.submission)) };
+    });
     const said = eventIn(document, event.ordinal);
     return { ...event, detail: said.detail ?? null, payload: payloadOf(said, 'event') };
   },
 
-  'runs.event_submission': async ({ workspace, params, parts }) => {
-    const document = await inReadTransaction(parts.readPool, workspace, (tx) => findEventSubmission(tx, params.submission));
+  'runs.event_submission': async ({ workspace, params, parts, room }) => {
+    const document = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+      room.reserve(found(await findEventSubmissionBytes(tx, params.submission)));
+      return findEventSubmission(tx, params.submission);
+    });
     return Reply.file(found(document), JSON_FILE, `telemetry-${params.submission}.json`);
   },
 });

@@ -1,5 +1,6 @@
 import type { SpanPage } from '@countersign/core/portal/run-routes';
 import type { Transaction } from '../database/transaction.ts';
+import type { Room } from '../http/outgoing.ts';
 import { readDocuments } from '../storage/portal/run-details.ts';
 import { listSpans, listSubmissionSizes, type SpanPlace, type StoredSpan, type SubmissionSize } from '../storage/portal/spans.ts';
 import { cursorBehind } from './page.ts';
@@ -23,7 +24,12 @@ export interface SpanPageStart {
 }
 
 /** A page of a trace's merged steps. It may be empty and yet have a next one. */
-export async function readSpanPage(tx: Transaction, trace: string, { after, position }: SpanPageStart): Promise<SpanPage> {
+export async function readSpanPage(
+  tx: Transaction,
+  trace: string,
+  { after, position }: SpanPageStart,
+  room: Room,
+): Promise<SpanPage> {
   const sizes = await listSubmissionSizes(tx, trace, after?.submission ?? 0, SUBMISSIONS_MAX);
   const submissions = withinBytes(sizes, ({ span_bytes }) => span_bytes, SPAN_BYTES_MAX);
   const found: StoredSpan[] = [];
@@ -38,8 +44,10 @@ export async function readSpanPage(tx: Transaction, trace: string, { after, posi
   const items = withinDocumentBytes(found.slice(0, SPANS_MAX));
   const isCut = items.length < found.length;
   // A submission that came meanwhile may have replaced steps that are left out above: the next page has them.
+  const bytes = new Map(items.map(({ submission, document_bytes }) => [submission, document_bytes]));
+  room.reserve(sum(bytes.values()));
   const [documents, later] = await Promise.all([
-    readDocuments(tx, trace, [...new Set(items.map(({ submission }) => submission))]),
+    readDocuments(tx, trace, [...bytes.keys()]),
     isCut || end === null ? [] : listSubmissionSizes(tx, trace, end.submission + 1, 1),
   ]);
   if (isCut) end = items.at(-1)!;
@@ -53,6 +61,8 @@ function withinDocumentBytes(spans: StoredSpan[]): StoredSpan[] {
     spans[index - 1]?.submission === span.submission ? 0 : span.document_bytes;
   return withinBytes(spans, bytesOf, DOCUMENT_BYTES_MAX);
 }
+
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, each) => total + each, 0);
 
 /** The first rows that together hold at most so many bytes; at least those up to the first that has any. */
 export function withinBytes<R>(rows: R[], bytesOf: (row: R, index: number) => number, max: number): R[] {

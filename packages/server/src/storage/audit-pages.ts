@@ -2,7 +2,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { PAGE_ROWS } from './ledger.ts';
 
 /** Documents of a page, as long as they are together at most; a longer one comes alone. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 // The range of seq bounds the rows, and no LIMIT: on a table without statistics yet (just filled) the planner would fetch and sort
 // all rows behind for each page, 50 s to verify 300,000 rows instead of 6. Cut by bytes before the documents are fetched (octet_length

@@ -173,6 +173,23 @@ const READ_EXTENT = {
   keys: readExtentOf('keys', 'key_events'),
 } as const;
 
+const sumDocumentBytesOf = (log: LogName, table: string) =>
+  sql<{ bytes: number }>(
+    `sum_document_bytes_${log}`,
+    `SELECT coalesce(sum(octet_length(document)), 0) AS bytes FROM countersign.${table}
+      WHERE tenant_id = $1 AND seq >= $2::bigint AND seq <= $3::bigint`,
+  );
+
+const SUM_DOCUMENT_BYTES = {
+  audit: sumDocumentBytesOf('audit', 'audit_entries'),
+  decisions: sumDocumentBytesOf('decisions', 'decisions'),
+  keys: sumDocumentBytesOf('keys', 'key_events'),
+} as const;
+
+/** Bytes of the documents of a log's rows from one number to another, both included. Does not read the documents. */
+export const sumDocumentBytes = async (tx: Transaction, log: LogName, first: number, last: number): Promise<number> =>
+  (await tx.run(SUM_DOCUMENT_BYTES[log], [tx.tenantId, first, last]))[0]!.bytes;
+
 /** Both read in one statement, so of one moment: an append between the two would look like tampering. */
 export async function readLogExtent(tx: Transaction, log: LogName): Promise<LogExtent> {
   const [row] = await tx.run(READ_EXTENT[log], [tx.tenantId]);

@@ -30,6 +30,15 @@ const LIST_SUBMISSIONS = sql<Submission>(
 export const listSubmissions = (tx: Transaction, trace: string, limit: number): Promise<Submission[]> =>
   tx.run(LIST_SUBMISSIONS, [tx.tenantId, trace, limit]);
 
+const FIND_SUBMISSION_BYTES = sql<{ bytes: number }>(
+  'portal_find_trace_submission_bytes',
+  `SELECT octet_length(document) AS bytes FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2 AND number = $3`,
+);
+
+/** The size of a submission of a trace; undefined when there is none. */
+export const findSubmissionBytes = async (tx: Transaction, trace: string, number: number): Promise<number | undefined> =>
+  (await tx.run(FIND_SUBMISSION_BYTES, [tx.tenantId, trace, number]))[0]?.bytes;
+
 /** One submission's number and its text as it came. */
 export interface SubmissionDocument {
   number: number;
@@ -56,12 +65,12 @@ const EVENTS_OF_RUN = sql<RunSummary>(
 export const listEventsOfRun = (tx: Transaction, traceId: string, limit: number): Promise<RunSummary[]> =>
   tx.run(EVENTS_OF_RUN, [tx.tenantId, traceId, limit]);
 
-/** What of a telemetry event stands in its columns, and the submission that it is in. */
-export type StoredEvent = Omit<EventDetail, 'payload' | 'detail'> & { document: string };
+/** What of a telemetry event stands in its columns, and the size of the submission that it is in. */
+export type StoredEvent = Omit<EventDetail, 'payload' | 'detail'> & { document_bytes: number };
 
 const FIND_EVENT = sql<StoredEvent>(
   'portal_find_event',
-  `SELECT r.submission AS id, r.ordinal, ${RUN_COLUMNS}, r.status, r.model, r.provider, r.tool_count, s.recorded_by, s.document,
+  `SELECT r.submission AS id, r.ordinal, ${RUN_COLUMNS}, r.status, r.model, r.provider, r.tool_count, s.recorded_by, octet_length(s.document) AS document_bytes,
           (SELECT t.id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = r.trace_id) AS trace
      FROM countersign.telemetry_events AS r
      JOIN countersign.telemetry_submissions AS s ON s.tenant_id = $1 AND s.id = r.submission
@@ -69,9 +78,18 @@ const FIND_EVENT = sql<StoredEvent>(
     WHERE r.tenant_id = $1 AND r.submission = $2 AND r.ordinal = $3`,
 );
 
-/** One telemetry event with the text of its submission; undefined when there is none. */
+/** One telemetry event with the size of its submission; undefined when there is none. */
 export const findEvent = async (tx: Transaction, submission: string, ordinal: number): Promise<StoredEvent | undefined> =>
   (await tx.run(FIND_EVENT, [tx.tenantId, submission, ordinal]))[0];
+
+const FIND_EVENT_SUBMISSION_BYTES = sql<{ bytes: number }>(
+  'portal_find_event_submission_bytes',
+  `SELECT octet_length(document) AS bytes FROM countersign.telemetry_submissions WHERE tenant_id = $1 AND id = $2`,
+);
+
+/** The size of a telemetry submission; undefined when there is none. */
+export const findEventSubmissionBytes = async (tx: Transaction, id: string): Promise<number | undefined> =>
+  (await tx.run(FIND_EVENT_SUBMISSION_BYTES, [tx.tenantId, id]))[0]?.bytes;
 
 const FIND_EVENT_SUBMISSION = sql<{ document: string }>(
   'portal_find_event_submission',

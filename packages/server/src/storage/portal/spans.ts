@@ -4,10 +4,10 @@ import { instantText } from '../instant-text.ts';
 import { dollarsText } from './fragments.ts';
 
 /** What of a step stands in its columns, and where the rest of it stands. */
-export interface StoredSpan extends Omit<SpanRow, 'parent_span_id' | 'position' | 'error' | 'has_payload'> {
-  /** Number of the submission that has it, its place there, and the size of that submission in bytes. */
-  submission: number;
-  ordinal: number;
+export interface StoredSpan extends Omit<SpanRow, 'parent_span_id' | 'position' | 'error' | 'has_payload'>, SpanInDocument {}
+
+/** Number of the submission that has a step, its place there, and the size of that submission in bytes. */
+export interface SpanInDocument extends SpanPlace {
   document_bytes: number;
 }
 
@@ -74,19 +74,15 @@ export const listSpans = (
   tx.run(LIST, [tx.tenantId, trace, after?.submission ?? 0, after?.ordinal ?? 0, lastSubmission, limit]);
 
 // A trace without rows in `merged_spans` has one submission.
-const FIND = sql<{ submission: number; ordinal: number; document: string }>(
+const FIND = sql<SpanInDocument>(
   'portal_find_span',
-  `SELECT s.number AS submission, ${ordinalOf('span.said', 'span.place')} AS ordinal, s.document
+  `SELECT s.number AS submission, ${ordinalOf('span.said', 'span.place')} AS ordinal, octet_length(s.document) AS document_bytes
      FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (said, place)
     WHERE s.tenant_id = $1 AND s.trace = $2 AND span.said ->> 0 = $3
       AND s.number = coalesce(
         (SELECT m.submission FROM countersign.merged_spans AS m WHERE m.tenant_id = $1 AND m.trace = $2 AND m.span_id = $3), 1)`,
 );
 
-/** The submission that holds a step, and its place there; undefined when there is no such step. */
-export const findSpan = async (
-  tx: Transaction,
-  trace: string,
-  spanId: string,
-): Promise<{ submission: number; ordinal: number; document: string } | undefined> =>
+/** The submission that holds a step, with its size, and the step's place there; undefined when there is no such step. */
+export const findSpan = async (tx: Transaction, trace: string, spanId: string): Promise<SpanInDocument | undefined> =>
   (await tx.run(FIND, [tx.tenantId, trace, spanId]))[0];
