@@ -7,14 +7,10 @@ import { commitWithReplays, type Outcome } from '../packages/server/src/ingest/r
 import type { PreparedAudit } from '../packages/server/src/ingest/write-audit.ts';
 import type { appendEntries, NewEntry } from '../packages/server/src/ledger/append.ts';
 import type { RememberedHeads } from '../packages/server/src/ledger/remembered-heads.ts';
+import { moveSealedHead } from '../packages/server/src/ledger/sealed-heads.ts';
 import { newId } from '../packages/server/src/new-id.ts';
-import {
-  insertAuditEntries,
-  type LockedHead,
-  lockHeads,
-  moveGuessedHead,
-  moveHead,
-} from '../packages/server/src/storage/ledger.ts';
+import { insertAuditEntries } from '../packages/server/src/storage/ledger.ts';
+import { type LockedHead, lockHeads } from '../packages/server/src/storage/log-heads.ts';
 
 /** What appends entries behind a head. */
 type Append = (
@@ -25,8 +21,8 @@ type Append = (
 
 /**
  * Writes a batch of entries that name no agent, as the product does, with the tree or without it: the only difference is what appends.
- * The product has no such switch. A ledger that was written without its tree gets it as soon as the product touches it, so it needs a
- * workspace that nothing else writes to, and a server that makes no checkpoints.
+ * The product has no such switch, and refuses a ledger that was written without its tree, so it needs a workspace that nothing else writes
+ * to, and a server that makes no checkpoints.
  */
 export const auditWriter =
   (append: Append, heads: RememberedHeads) =>
@@ -55,6 +51,5 @@ export const appendWithoutTree: Append = (tx, head, entries) => {
   const rows = linkEntries(head, unlinked, digests);
   const { seq } = rows.at(-1)!.entry;
   const moved: LockedHead = { ...head, seq, rowHash: rows.at(-1)!.rowHash };
-  const movedIt = head.guessed === undefined ? moveHead(tx, 'audit', moved) : moveGuessedHead(tx, 'audit', head.guessed, moved);
-  return { rows, moved, sent: Promise.all([movedIt, insertAuditEntries(tx, rows)]) };
+  return { rows, moved, sent: Promise.all([moveSealedHead(tx, 'audit', moved), insertAuditEntries(tx, rows)]) };
 };

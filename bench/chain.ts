@@ -2,7 +2,7 @@ import type { ChainedRow } from '@countersign/core/domain/audit-chain';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../packages/server/src/database/transaction.ts';
 import { appendEntries, entryOf } from '../packages/server/src/ledger/append.ts';
-import { lockHeads } from '../packages/server/src/storage/ledger.ts';
+import { lockHeads } from '../packages/server/src/storage/log-heads.ts';
 import { auditBody } from './bodies.ts';
 
 /** Rows appended at once. */

@@ -1,3 +1,4 @@
+import { reseal } from '../../packages/server/test/bed/sealed.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { works } from './requests.ts';
@@ -23,11 +24,12 @@ export async function stored(few: World, many: World, rows: number, pace: Pace):
  * Fills the tables of the workspace, `rows` in each of those that grow by the event, a tenth where a record has ten of them.
  * The hashes chain nothing: what is measured is the tables and their indexes.
  */
-async function fill({ superuser, tenantId }: World, rows: number): Promise<void> {
+async function fill({ superuser, tenantId, database }: World, rows: number): Promise<void> {
   for (const statement of FILLING) {
     process.stderr.write(`filling: ${/INTO (\S+)/.exec(statement)?.[1] ?? statement.slice(0, 40)}\n`);
     await superuser.query(statement.replaceAll('$tenant', `'${tenantId}'::uuid`).replaceAll('$rows', String(rows)));
   }
+  await reseal(database.pool, tenantId);
 }
 
 const AGENT = `(SELECT id FROM countersign.agents WHERE tenant_id = $tenant AND name = 'careful-bot')`;

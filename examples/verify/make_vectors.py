@@ -21,6 +21,7 @@ import jcs
 import ledger
 import ndjson
 import proof_vectors
+import seal_vectors
 
 VECTORS = pathlib.Path(__file__).resolve().parents[2] / 'packages' / 'core' / 'test' / 'vectors'
 ORIGIN = (
@@ -290,6 +291,7 @@ def files():
         'audit-chain.json': chain,
         'decision.json': decisions,
         'checkpoints.json': proof_vectors.checkpoint_vectors(ORIGIN, TENANT, row_hashes, digests),
+        'head-seals.json': seal_vectors.seal_vectors(ORIGIN, MASTER_SECRET, TENANT, row_hashes),
         'attestation.json': proof_vectors.attestation_vectors(ORIGIN, responses),
     }
     return {name: (json.dumps(value, indent=2) + '\n').encode('ascii') for name, value in made.items()}

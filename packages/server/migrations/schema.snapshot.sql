@@ -134,6 +134,7 @@ log_heads.row_hash bytea
 log_heads.last_recorded_at timestamp with time zone not null default '-infinity'::timestamp with time zone
 log_heads.tree_size bigint not null default 0
 log_heads.frontier bytea not null default '\x'::bytea
+log_heads.seal bytea not null
 memberships.tenant_id uuid not null
 memberships.person_id uuid not null
 memberships.role text not null
@@ -338,6 +339,7 @@ countersign.log_heads log_heads_frontier_check CHECK (((octet_length(frontier) %
 countersign.log_heads log_heads_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
 countersign.log_heads log_heads_pkey PRIMARY KEY (tenant_id, log)
 countersign.log_heads log_heads_row_hash_check CHECK ((octet_length(row_hash) = 32))
+countersign.log_heads log_heads_seal_check CHECK ((octet_length(seal) = 33))
 countersign.log_heads log_heads_seq_check CHECK ((seq >= 0))
 countersign.log_heads log_heads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.log_heads log_heads_tree_size_check CHECK ((tree_size >= 0))
@@ -568,7 +570,7 @@ decision_keys retired_at
 evaluation_series evaluated_at, evaluation_id, pass_rate, recorded_at, seq, status
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
 key_last_use last_used_at
-log_heads frontier, last_recorded_at, row_hash, seq, tree_size
+log_heads frontier, last_recorded_at, row_hash, seal, seq, tree_size
 memberships role
 people name, password, password_changed_at
 sessions last_used_at

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { CheckpointSink } from './checkpoint-sink.ts';
 import { inTenantTransaction } from './database/transaction.ts';
-import type { LogName } from './storage/ledger.ts';
+import type { LogName } from './storage/log-heads.ts';
 import { findCheckpoint, readCheckpointsPage } from './storage/tree.ts';
 
 /**

@@ -4,12 +4,10 @@ import type { CheckpointSink } from './checkpoint-sink.ts';
 import { inTenantTransaction } from './database/transaction.ts';
 import { type CheckpointDemand, checkpointOf } from './ledger/checkpoints.ts';
 import type { OpenDatabase } from './open-database.ts';
-import { type LogName, readHead } from './storage/ledger.ts';
+import { LOG_NAMES, type LogName, readHead } from './storage/log-heads.ts';
 import { listTenants } from './storage/tenants.ts';
 import type { StoredCheckpoint } from './storage/tree.ts';
 
-/** All logs that have a tree. */
-const LOGS: readonly LogName[] = ['audit', 'decisions', 'keys'];
 const ROUND_MS_MAX = 10_000;
 
 /** Makes checkpoints: those that are asked for, and one a while for each log that grew. While the clocks are unsafe no new one is made. */
@@ -34,7 +32,7 @@ export function keepCheckpoints(
   const round = async (seconds: number) => {
     if (clock.fault() !== undefined) return;
     for (const { id } of await listTenants(ledgerPool)) {
-      for (const log of LOGS) {
+      for (const log of LOG_NAMES) {
         if (!(await hasRows(id, log))) continue;
         const newest = await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) =>
           logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made'),
@@ -44,7 +42,7 @@ export function keepCheckpoints(
     }
   };
   const hasRows = async (tenantId: string, log: LogName) =>
-    ((await inTenantTransaction(ledgerPool, tenantId, (tx) => readHead(tx, log)))?.seq ?? 0) > 0;
+    (await inTenantTransaction(ledgerPool, tenantId, (tx) => readHead(tx, log)))?.seq !== 0;
   const timer = everySeconds === undefined ? undefined : everyWhile(everySeconds, () => round(everySeconds), logger);
   return {
     over: async (tenantId, log, rows) => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmdirSync } from 'node:fs';
 import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { wrong } from './config-values.ts';
-import type { LogName } from './storage/ledger.ts';
+import type { LogName } from './storage/log-heads.ts';
 
 /** Where checkpoints go besides the database: somebody else's keeping makes a cut tail or a rewritten log evident. */
 export interface CheckpointSink {

@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from './database/embedded/embedded-database.ts';
 import { migrate, newerSchema, olderSchema, schemaLevel } from './database/migrate.ts';
 import type { DatabaseAddress } from './database/pool.ts';
-import { closePools, openPools, type Pools } from './database/pools.ts';
+import { closePools, openPools, type Pools, sealWith } from './database/pools.ts';
 import { ExitError } from './exit-codes.ts';
 import { type InstanceSigner, openSigner } from './instance-signer.ts';
 import { newId } from './new-id.ts';
@@ -59,6 +59,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     const migrated = await ensureSchema(site, pools.lookupPool, databaseUrl === undefined ? 'migrate' : opening, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
+    sealWith(pools, secrets.masterSecret);
     const signer = await openInstance(pools.lookupPool, secrets);
     return { ...pools, secrets, signer, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
   } catch (error) {
@@ -141,10 +142,19 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets): Promise<Ins
   return openSigner(pool, kept, secrets);
 }
 
+/** What migration 19 raises. */
+const WRITTEN_WITHOUT_SEALS = 'CS001';
+
 /** Trouble on the way to the database, in one line. The URL is not repeated: it may hold a password. */
 function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';
+  if (code === WRITTEN_WITHOUT_SEALS) {
+    return new ExitError(
+      'refused',
+      `${error.message}, so nothing shows that they are whole; nothing was changed. Export them with that version (\`countersign-server ledger export\`), then begin with an empty database`,
+    );
+  }
   if (code === '42501') {
     return new ExitError(
       'database_away',

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { mintKey, revokeKey } from '../src/workspace/ingestion-keys.ts';
 import { openIncident } from '../src/workspace/open-incident.ts';
+import { reseal } from './bed/sealed.ts';
 import { databaseWithShiftedClock, type ShiftedDatabase } from './bed/shifted-clock.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, runCommand } from './fixtures/run-command.ts';
@@ -97,11 +98,13 @@ test('while the clocks are wrong, no checkpoint is signed, and those that were s
 });
 
 describe('a log whose last moment is ahead of the clock', () => {
-  const ahead = async (server: TestServer, tenantId: string, log: string, by: string) =>
-    server.database.sql(
+  const ahead = async (server: TestServer, tenantId: string, log: string, by: string) => {
+    await server.database.sql(
       `UPDATE countersign.log_heads SET last_recorded_at = date_trunc('milliseconds', clock_timestamp()) + $3::interval WHERE tenant_id = $1 AND log = $2`,
       [tenantId, log, by],
     );
+    await reseal(server.open.pool, tenantId);
+  };
   let server: TestServer;
   beforeAll(async () => {
     server = await testServer();

@@ -6,17 +6,21 @@ import { rowHashOf } from '@countersign/core/domain/audit-chain';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../src/database/transaction.ts';
 import { deriveDecisionKey, digests, sha256 } from '../src/digests.ts';
+import { lockLogs } from '../src/ledger/advance.ts';
+import { appendEntries, entryOf } from '../src/ledger/append.ts';
 import { exportLog } from '../src/ledger/export.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
 import { verifyDecisions } from '../src/ledger/verify-decisions.ts';
 import { verifyKeyEvents } from '../src/ledger/verify-key-events.ts';
-import type { LogName } from '../src/storage/ledger.ts';
+import type { LogName } from '../src/storage/log-heads.ts';
 import { setRiskLevel } from '../src/workspace/agent-risk.ts';
 import { correctClock } from '../src/workspace/correct-clock.ts';
 import { decideEvaluation } from '../src/workspace/decide-evaluation.ts';
 import { evaluatedAt } from './bed/backdate.ts';
 import { portalClient } from './bed/portal-client.ts';
+import { reseal } from './bed/sealed.ts';
 import { databaseWithShiftedClock } from './bed/shifted-clock.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
@@ -27,11 +31,13 @@ beforeAll(async () => {
 
 const JUMP_MS = 3_600_000;
 /** Moves the times of the logs' heads, as a clock that is an hour ahead leaves them. */
-const jump = (tenantId: string) =>
-  server.database.sql(
+async function jump(tenantId: string): Promise<void> {
+  await server.database.sql(
     `UPDATE countersign.log_heads SET last_recorded_at = date_trunc('milliseconds', clock_timestamp()) + interval '1 hour' WHERE tenant_id = $1`,
     [tenantId],
   );
+  await reseal(server.open.pool, tenantId);
+}
 
 async function linesOf(tenantId: string, log: LogName): Promise<string> {
   let lines = '';
@@ -43,37 +49,17 @@ async function* bytesOf(text: string) {
 }
 const verified = (text: string) => verifyExport(bytesOf(text), { digests, sha256 });
 
-/** A ledger of two entries, the second an hour ahead of the clock. */
+/** A ledger of one entry, an hour ahead of the clock, as a server without the guard wrote it. */
 async function ahead(): Promise<{ tenantId: string; key: string }> {
   const tenantId = await server.workspace();
   const key = await server.key(tenantId);
-  await server.post(paths.audit, key, { actor: 'ci', action: 'first' });
-  await writeAhead(tenantId);
+  const now = new Date(Date.now() + JUMP_MS).toISOString();
+  await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
+    const { audit } = await lockLogs(tx, ['audit']);
+    const entry = entryOf({ recorded_by: `key:${key.slice('aa_live_'.length).split('.')[0]}`, actor: 'ci', action: 'first' });
+    await appendEntries(tx, { ...audit, now }, [entry]).sent;
+  });
   return { tenantId, key };
-}
-
-/** Appends an entry with a time an hour ahead, as a server without the guard did: by SQL, chained and hashed as it has to be. */
-async function writeAhead(tenantId: string): Promise<void> {
-  const [last] = await server.database.sql<{ document: string; hash: string }>(
-    `SELECT document, encode(row_hash, 'hex') AS hash FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1`,
-    [tenantId],
-  );
-  const entry = JSON.parse(last!.document);
-  const recorded_at = new Date(Date.now() + JUMP_MS).toISOString();
-  const document = canonicalJson({ ...entry, recorded_at });
-  const hash = rowHashOf(document, digests);
-  const sql = server.database.sql;
-  await sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER append_only');
-  await sql(
-    `UPDATE countersign.audit_entries SET recorded_at = $2, document = $3, row_hash = decode($4, 'hex') WHERE tenant_id = $1 AND seq = $5`,
-    [tenantId, recorded_at, document, hash, entry.seq],
-  );
-  await sql('ALTER TABLE countersign.audit_entries ENABLE ALWAYS TRIGGER append_only');
-  const frontier = sha256(Buffer.concat([Buffer.from([0]), Buffer.from(hash, 'hex')]));
-  await sql(
-    `UPDATE countersign.log_heads SET row_hash = decode($2, 'hex'), last_recorded_at = $3, frontier = $4 WHERE tenant_id = $1 AND log = 'audit'`,
-    [tenantId, hash, recorded_at, Buffer.from(frontier)],
-  );
 }
 
 describe('ledger correct-clock', () => {

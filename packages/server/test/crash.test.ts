@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { acquireEmbeddedDatabase } from '../src/database/embedded/embedded-database.ts';
-import { openPool } from '../src/database/pool.ts';
+import { sealedPool } from './bed/sealed.ts';
 import { type Acknowledged, Callers, send } from './fixtures/callers.ts';
 import { killAll, until } from './fixtures/embedded-database-processes.ts';
 import { expectKept } from './fixtures/records.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Looks into the database as the superuser; the server keeps it running meanwhile. */
 async function expectAllKept(): Promise<void> {
   const database = await acquireEmbeddedDatabase({ dataDir: folder.path, say: () => undefined });
-  const pool = openPool(database.superuser, { size: 2, name: 'test' });
+  const pool = sealedPool(database.superuser, folder.path);
   try {
     await expectKept(pool, tenantId, acknowledged);
   } finally {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openPool } from '../src/database/pool.ts';
 import { APPEND_ONLY } from './bed/append-only.ts';
+import { withSecret } from './bed/sealed.ts';
 import { cloneDatabase } from './bed/test-database.ts';
 import { paths } from './bed/test-server.ts';
 import { type Acknowledged, Callers, send } from './fixtures/callers.ts';
@@ -57,7 +58,8 @@ async function expectService(server: ServerProcess, key: string): Promise<Acknow
 }
 
 async function expectAllKept(database: string, tenantId: string, acknowledged: readonly Acknowledged[]): Promise<void> {
-  const pool = openPool({ connectionString: outside.url('postgres', database) }, { size: 2, name: 'test' });
+  const address = { connectionString: outside.url('postgres', database) };
+  const pool = withSecret(openPool(address, { size: 2, name: 'test' }), secrets.COUNTERSIGN_MASTER_SECRET!);
   try {
     await expectKept(pool, tenantId, acknowledged);
   } finally {

@@ -50,7 +50,7 @@ describe('readers of one tenant whose reads do not end', () => {
 /** Makes every read of a tenant's entries wait for a lock that the test holds; the function returned lets all of them go on. */
 async function holdReadsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
-    `INSERT INTO countersign.log_heads (tenant_id, log, seq) VALUES ('${tenant}', 'audit', 1) ON CONFLICT DO NOTHING`,
+    `INSERT INTO countersign.log_heads (tenant_id, log, seq, seal) VALUES ('${tenant}', 'audit', 1, decode(repeat('00', 33), 'hex')) ON CONFLICT DO NOTHING`,
   );
   for (const table of ['audit_entries', 'log_heads'])
     await database.sql(

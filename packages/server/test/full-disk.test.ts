@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, expect, describe as group } from 'vitest';
 import { acquireEmbeddedDatabase, type ConnectionSettings } from '../src/database/embedded/embedded-database.ts';
-import { openPool } from '../src/database/pool.ts';
+import { sealedPool } from './bed/sealed.ts';
 import { paths } from './bed/test-server.ts';
 import { Callers } from './fixtures/callers.ts';
 import { countProcesses, killAll, processesOf, until } from './fixtures/embedded-database-processes.ts';
@@ -184,10 +184,9 @@ group.runIf(mayMount)('a disk that is full', () => {
       expect(Date.now() - freedAt).toBeLessThan(BACK_MS);
       await callers.stop();
       expect(callers.faults).toEqual([]);
-      const pool = openPool(
-        { host: join(disk.dataDir, 'keeper', 'socket'), port: 5432, user: 'countersign_superuser', database: 'countersign' },
-        { size: 2, name: 'test' },
-      );
+      const socket = join(disk.dataDir, 'keeper', 'socket');
+      const address = { host: socket, port: 5432, user: 'countersign_superuser', database: 'countersign' };
+      const pool = sealedPool(address, disk.dataDir);
       await expectKept(pool, tenantId, callers.acknowledged);
       await pool.end();
       expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RememberedHeads } from '../src/ledger/remembered-heads.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
-import type { LockedHead } from '../src/storage/ledger.ts';
+import type { LockedHead } from '../src/storage/log-heads.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 const head = (seq: number, more: Partial<LockedHead> = {}): LockedHead => ({
@@ -111,22 +111,21 @@ describe('appending behind a remembered head', () => {
     expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 12, firstBad: undefined });
   });
 
-  test('a database that was put back to an earlier state is believed, and not the memory', async () => {
+  test('a database that was put back to an earlier state is refused', async () => {
     const last = await append('kept');
-    const [kept] = await server.database.sql<Record<string, unknown>>(
-      'SELECT * FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2',
-      [tenantId, 'audit'],
-    );
+    await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
     await append('lost');
     await append('lost');
     await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER ALL');
     await server.database.sql('DELETE FROM countersign.audit_entries WHERE tenant_id = $1 AND seq > $2', [tenantId, last]);
-    await server.database.sql(
-      `UPDATE countersign.log_heads SET seq = $2, row_hash = $3, last_recorded_at = $4, tree_size = $5, frontier = $6
-        WHERE tenant_id = $1 AND log = 'audit'`,
-      [tenantId, kept!.seq, kept!.row_hash, kept!.last_recorded_at, kept!.tree_size, kept!.frontier],
-    );
-    expect(await append('after')).toBe(last + 1);
-    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: last + 1, firstBad: undefined });
+    await server.database.sql('DELETE FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
+    await server.database.sql('INSERT INTO countersign.log_heads SELECT * FROM backup');
+    expect(await server.post(paths.audit, key, { actor: 'ci', action: 'after' })).toMatchObject({
+      status: 500,
+      body: { error: 'log_rewritten' },
+    });
+    const restarted = await testServer({ database: server.database });
+    expect((await restarted.post(paths.audit, key, { actor: 'ci', action: 'after' })).status).toBe(200);
+    expect(await verifyDatabase(restarted.open.pool, tenantId)).toMatchObject({ entries: last + 1, firstBad: undefined });
   });
 });

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { acquireEmbeddedDatabase } from '../src/database/embedded/embedded-database.ts';
-import { openPool } from '../src/database/pool.ts';
+import { sealedPool } from './bed/sealed.ts';
 import { paths } from './bed/test-server.ts';
 import { Callers } from './fixtures/callers.ts';
 import { until } from './fixtures/embedded-database-processes.ts';
@@ -53,7 +53,7 @@ async function expectAllAnswered(callers: Callers): Promise<void> {
   await callers.stop();
   expect(callers.faults).toEqual([]);
   const database = await acquireEmbeddedDatabase({ dataDir: folder.path, say: () => undefined });
-  const pool = openPool(database.superuser, { size: 2, name: 'test' });
+  const pool = sealedPool(database.superuser, folder.path);
   try {
     await expectKept(pool, tenantId, callers.acknowledged);
     const { rows } = await pool.query(

@@ -6,7 +6,7 @@ import { sha256, verifyEd25519 } from '../digests.ts';
 import { noteKeysOf } from '../instance-signer.ts';
 import { LogRewrittenError, storedRoot } from '../ledger/log-tree.ts';
 import type { OpenDatabase } from '../open-database.ts';
-import type { LogName } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
 

@@ -9,7 +9,7 @@ import { verifyDecisions } from '../ledger/verify-decisions.ts';
 import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
 import type { WalkDemand } from '../ledger/walk-log.ts';
 import type { OpenDatabase } from '../open-database.ts';
-import type { LogName } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 import { JSON_OPTION, LOG_OPTION, WORKSPACE_OPTION } from './arguments.ts';

@@ -4,7 +4,7 @@ import { checkpointOf } from '../ledger/checkpoints.ts';
 import { exportLog } from '../ledger/export.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { openReader } from '../open-reader.ts';
-import type { LogName } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import type { StoredCheckpoint } from '../storage/tree.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION, LOG_OPTION, parseSeq, WORKSPACE_OPTION } from './arguments.ts';

@@ -82,7 +82,7 @@ export const olderSchema = (): ExitError =>
 const CHANGEABLE: Record<string, string> = {
   ingestion_keys: 'UPDATE (secret_sha256, scopes, name, rotated_at, revoked_at, expires_at)',
   key_last_use: 'UPDATE (last_used_at)',
-  log_heads: 'UPDATE (seq, row_hash, last_recorded_at, tree_size, frontier)',
+  log_heads: 'UPDATE (seq, row_hash, last_recorded_at, tree_size, frontier, seal)',
   decision_keys: 'UPDATE (retired_at)',
   signing_keys: 'UPDATE (retired_at, signs_since)',
   idempotency_keys: 'DELETE',

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { type Clock, shareClock } from './clock.ts';
 import { type DatabaseAddress, type FairPool, openFairPool, openPool } from './pool.ts';
+import { shareSeals } from './seals.ts';
 
 /** The connections of a process, parted so that what takes long never stands before what must be quick. */
 export interface Pools {
@@ -29,6 +30,10 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   };
   return { ...pools, clock: shareClock(Object.values(pools)) };
 };
+
+/** Gives the pools the master secret, by which what is stored is sealed and believed. */
+export const sealWith = ({ pool, lookupPool, readPool, ledgerPool }: Pools, masterSecret: Uint8Array): void =>
+  shareSeals([pool, lookupPool, readPool, ledgerPool], masterSecret);
 
 /** Ends them, whatever state they are in. */
 export async function closePools({ pool, lookupPool, readPool, ledgerPool }: Pools): Promise<void> {

@@ -2,6 +2,7 @@ import pg, { type Pool, type PoolClient } from 'pg';
 import { type Clock, clockOf } from './clock.ts';
 import { keepPlansFresh } from './fresh-plans.ts';
 import { FairPool, OutcomeUnknownError } from './pool.ts';
+import { type Seals, sealsOf } from './seals.ts';
 import { type Result, type Statement, StatementGroup } from './statement-group.ts';
 
 /** Names a statement. One function of `storage/` per statement. */
@@ -15,11 +16,15 @@ export interface Statements {
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
   /** Sends COMMIT right behind what was sent last, waits for all of it, and gives back what `last` gives. */
   commit<T>(last: Promise<T>): Promise<T>;
+  /** Does something once the database has committed; not when it has not, or when that is unknown. It must not fail. */
+  afterCommit(work: () => void): void;
 }
 
 /** What the storage functions run on: one transaction of one tenant. */
 export interface Transaction extends Statements {
   readonly tenantId: string;
+  /** Seals what is stored. Throws where the pool was opened without the master secret. */
+  readonly seals: Seals;
 }
 
 /** One transaction of one person, who sees where they belong, and of no tenant. */
@@ -83,7 +88,7 @@ async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTr
 
 async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  const tx = new PipelinedTransaction(client, scope, clockOf(pool));
+  const tx = new PipelinedTransaction(client, scope, clockOf(pool), sealsOf(pool));
   try {
     tx.begin();
     const result = await work(tx);
@@ -103,19 +108,28 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly tenantId: string;
   readonly personId: string;
   readonly clock: Clock;
+  readonly #seals: Seals | undefined;
   readonly #reading: boolean;
   readonly #client: PoolClient;
   /** What is said until all that runs now has run: it is sent then, in one write. */
   #group: StatementGroup | undefined;
   #committed: Promise<void> | undefined;
   #firstFailure: unknown;
+  readonly #afterCommit: (() => void)[] = [];
 
-  constructor(client: PoolClient, { tenantId, personId, reading = false }: Scope, clock: Clock) {
+  constructor(client: PoolClient, { tenantId, personId, reading = false }: Scope, clock: Clock, seals: Seals | undefined) {
+    this.#seals = seals;
     this.clock = clock;
     this.#client = client;
     this.tenantId = tenantId;
     this.personId = personId;
     this.#reading = reading;
+  }
+
+  get seals(): Seals {
+    if (this.#seals === undefined)
+      throw new Error('this pool was opened without the master secret: nothing can be sealed or believed');
+    return this.#seals;
   }
 
   /** BEGIN and whom it belongs to go out without waiting; if they fail, whatever follows fails with them. */
@@ -129,6 +143,10 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
 
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
     return underWay(this.#send(statement, values).then(({ rows }) => rows));
+  }
+
+  afterCommit(work: () => void): void {
+    this.#afterCommit.push(work);
   }
 
   async commit<T>(last: Promise<T>): Promise<T> {
@@ -153,6 +171,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   async #sendCommit(): Promise<void> {
     const { command } = await this.#send(COMMIT, []);
     if (command !== 'COMMIT') throw this.#firstFailure ?? new NotCommittedError(`COMMIT was answered with ${command}`);
+    for (const work of this.#afterCommit) work();
   }
 
   async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Result<Row>> {

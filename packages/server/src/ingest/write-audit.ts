@@ -6,7 +6,7 @@ import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries } from '../ledger/append.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { findAgents } from '../storage/agents.ts';
-import type { LockedHead } from '../storage/ledger.ts';
+import type { LockedHead } from '../storage/log-heads.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
 import { answered } from './endpoint.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';

@@ -19,7 +19,7 @@ import { newId } from '../new-id.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { type DecisionRow, findSigningKeyId, insertDecisions } from '../storage/decisions.ts';
 import { type EvidenceQuestion, type Found, findEvidence } from '../storage/evidence.ts';
-import type { LockedHead } from '../storage/ledger.ts';
+import type { LockedHead } from '../storage/log-heads.ts';
 import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
 import type { Answered } from './endpoint.ts';
 

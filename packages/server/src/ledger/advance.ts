@@ -2,58 +2,36 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CLOCK_DIFFERENCE_MAX_MS, type ClockReading } from '@countersign/core/domain/clock-guard';
 import { clockBehindLog } from '../database/clock.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { type LockedHead, type LogName, lockHeads, moveGuessedHead, moveHead } from '../storage/ledger.ts';
+import type { LockedHead, LogName } from '../storage/log-heads.ts';
 import { insertTreeNodes } from '../storage/tree.ts';
-import { catchUp, type GrownTree, growTree } from './log-tree.ts';
+import { type GrownTree, growTree } from './log-tree.ts';
+import { lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
 
 /**
- * Locks the heads of a tenant's logs, in one order everywhere, with their trees up to their rows. Must be the first thing that an
- * appending transaction does. Throws ClockUnsafeError when no moment can be taken from the clocks (docs/reliability.md).
+ * Locks the heads of a tenant's logs, in one order everywhere. Must be the first thing that an appending transaction does. Throws
+ * LogRewrittenError where a head is not as the server has left it, and ClockUnsafeError when no moment can be taken from the clocks
+ * (docs/reliability.md).
  */
 export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
   const before = tx.clock.read();
-  const heads = await lockHeads(tx, logs);
+  const heads = await lockSealedHeads(tx, logs);
   await requireMoments(tx, before, heads);
-  return withTrees(tx, logs, heads);
-}
-
-/** The locked heads of logs with their trees up to their rows. */
-export async function withTrees<L extends LogName>(
-  tx: Transaction,
-  logs: readonly L[],
-  heads: ReadonlyMap<LogName, LockedHead>,
-): Promise<Record<L, LockedHead>> {
-  const locked = {} as Record<L, LockedHead>;
-  for (const log of logs) {
-    const head = heads.get(log);
-    if (head === undefined) throw new Error(`tenant ${tx.tenantId} has no head of the log ${log}`);
-    locked[log] = head.tree.size === head.seq ? head : await withTree(tx, log, head);
-  }
-  return locked;
+  return heads;
 }
 
 /**
  * Throws unless the clocks agree. Where a log's last moment is ahead of the database's clock by a little, waits until the clock has caught
  * up, so that nothing bears a moment of the future; where by more, throws.
  */
-async function requireMoments(tx: Transaction, before: ClockReading, heads: ReadonlyMap<LogName, LockedHead>): Promise<void> {
+async function requireMoments(tx: Transaction, before: ClockReading, heads: Readonly<Record<string, LockedHead>>): Promise<void> {
   let leadMs = 0;
-  for (const [log, { clock, now }] of heads) {
+  for (const [log, { clock, now }] of Object.entries(heads)) {
     tx.clock.requireAgreement(before, clock);
     const ahead = now === clock ? 0 : Date.parse(now) - Date.parse(clock);
     if (ahead > CLOCK_DIFFERENCE_MAX_MS) throw clockBehindLog(log, now, ahead);
     leadMs = Math.max(leadMs, ahead);
   }
   if (leadMs > 0) await sleep(leadMs);
-}
-
-/** A log that was written by a version without trees gets its own, once. */
-async function withTree(tx: Transaction, log: LogName, head: LockedHead): Promise<LockedHead> {
-  const tree = await catchUp(tx, log, head.tree, head.seq);
-  await insertTreeNodes(tx, log, tree.nodes);
-  const caughtUp = { ...head, tree: { size: tree.size, frontier: tree.frontier } };
-  await moveHead(tx, log, caughtUp);
-  return caughtUp;
 }
 
 /**
@@ -72,7 +50,5 @@ export function advance(
   if (leafData.length === 0) return { tree, moved: head, sent: Promise.resolve() };
   const moved: LockedHead = { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } };
   // First of all: a guessed head is locked by being moved, and heads come before rows in the order of locks.
-  const { guessed } = head;
-  const movedIt = guessed === undefined ? moveHead(tx, log, moved) : moveGuessedHead(tx, log, guessed, moved);
-  return { tree, moved, sent: Promise.all([movedIt, insertTreeNodes(tx, log, tree.nodes)]) };
+  return { tree, moved, sent: Promise.all([moveSealedHead(tx, log, moved), insertTreeNodes(tx, log, tree.nodes)]) };
 }

@@ -2,7 +2,8 @@ import { type ChainedRow, linkEntries, type UnlinkedEntry } from '@countersign/c
 import type { Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
 import { newId } from '../new-id.ts';
-import { insertAuditEntries, type LockedHead } from '../storage/ledger.ts';
+import { insertAuditEntries } from '../storage/ledger.ts';
+import type { LockedHead } from '../storage/log-heads.ts';
 import { advance } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
 

@@ -2,10 +2,10 @@ import { originOf, signCheckpoint } from '@countersign/core/domain/checkpoint';
 import { addSignatures, type NoteSigner, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Transaction } from '../database/transaction.ts';
 import { sha256 } from '../digests.ts';
-import { type LogName, readHead } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
-import { lockLogs } from './advance.ts';
 import { LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
+import { readSealedHead } from './sealed-heads.ts';
 
 /** A checkpoint over all rows of a log, or over fewer when the last one is young enough. */
 export interface CheckpointDemand {
@@ -27,12 +27,10 @@ export async function checkpointOf(
   demand: CheckpointDemand,
 ): Promise<StoredCheckpoint> {
   const { log, youngerThanSeconds = 0, rows = Infinity } = demand;
-  const [read, latest] = await Promise.all([readHead(tx, log), findLatestCheckpoint(tx, log)]);
-  if (read === undefined) throw new Error(`tenant ${tx.tenantId} has no head of the log ${log}`);
-  if (latest !== undefined && (latest.size >= Math.min(read.seq, rows) || isYounger(latest, youngerThanSeconds)))
+  const [head, latest] = await Promise.all([readSealedHead(tx, log), findLatestCheckpoint(tx, log)]);
+  if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isYounger(latest, youngerThanSeconds)))
     return signedByAll(latest, signers);
   tx.clock.requireSafe();
-  const head = read.tree.size === read.seq ? read : (await lockLogs(tx, [log]))[log];
   const root = openFrontier(head.tree).root();
   const [rootOfRows, rootBefore] = await Promise.all([
     storedRoot(tx, log, head.seq),

@@ -3,7 +3,8 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { PAGE_BYTES_MAX, readAuditPage } from '../storage/audit-pages.ts';
 import { readDecisionsPage } from '../storage/decisions.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
-import { type LogName, PAGE_ROWS, readLogExtent, sumDocumentBytes } from '../storage/ledger.ts';
+import { PAGE_ROWS, readLogExtent, sumDocumentBytes } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { storedPages } from './stored-pages.ts';
 
 /** Some rows of an export, in order. */

@@ -8,10 +8,11 @@ import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { digests, sha256 } from '../digests.ts';
 import { findDecision } from '../storage/decisions.ts';
-import { type LogName, readHead } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
 import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
+import { readSealedHead } from './sealed-heads.ts';
 
 /** A proof that the tree of `first` rows is a prefix of that of `second`, with the checkpoint of the second where one was signed. */
 export interface ConsistencyProof {
@@ -89,8 +90,8 @@ export class LedgerReader {
     const newest = second === undefined ? await this.checkpoint(tenantId, log) : undefined;
     const size = second ?? newest!.size;
     return this.#read(tenantId, async (tx) => {
-      const head = await readHead(tx, log);
-      if (first > size || size > (head?.tree.size ?? 0)) return undefined;
+      const head = await readSealedHead(tx, log);
+      if (first > size || size > head.tree.size) return undefined;
       const [hashes, signed] = await Promise.all([
         proveConsistency(tx, log, first, size),
         newest ?? findCheckpoint(tx, log, size),

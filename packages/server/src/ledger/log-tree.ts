@@ -10,7 +10,7 @@ import { completeRoot, Frontier, HASH_BYTES, leafHashes, type TreeNode } from '@
 import { ApiError } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { sha256 } from '../digests.ts';
-import type { LogName, StoredTree } from '../storage/ledger.ts';
+import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
 
 /** What is stored of a log is not what was appended and signed: somebody has changed it. Nothing more is signed or proved of it. */
@@ -53,24 +53,6 @@ export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTr
     });
   }
   return { size: frontier.size, frontier: Buffer.concat(frontier.roots), nodes, root: () => frontier.root() };
-}
-
-/** Rows read at once while a tree is caught up with a log that was written without it. */
-const CATCH_UP_ROWS = 10_000;
-
-/** Brings a tree up to the rows that its log has already. Nothing to do but after an upgrade from a version without trees. */
-export async function catchUp(tx: Transaction, log: LogName, tree: StoredTree, seq: number): Promise<GrownTree> {
-  let grown: GrownTree = { ...tree, nodes: [], root: () => openFrontier(tree).root() };
-  while (grown.size < seq) {
-    const rows = hashesIn(await readLeafData(tx, log, grown.size, Math.min(seq, grown.size + CATCH_UP_ROWS)));
-    if (rows.length === 0)
-      throw new LogRewrittenError(
-        `log ${log} of tenant ${tx.tenantId} has no row ${grown.size + 1}, though its head says ${seq}`,
-      );
-    const next = growTree(grown, rows);
-    grown = { ...next, nodes: [...grown.nodes, ...next.nodes] };
-  }
-  return grown;
 }
 
 /** The hashes that prove that row `index` (from 0) is in the tree of the first `size` rows. */

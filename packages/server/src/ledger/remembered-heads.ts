@@ -1,4 +1,4 @@
-import type { LockedHead } from '../storage/ledger.ts';
+import type { LockedHead } from '../storage/log-heads.ts';
 
 /** A head is read anew this often, so that the two clocks are compared again. */
 const REMEMBERED_MS = 60_000;

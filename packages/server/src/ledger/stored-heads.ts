@@ -5,7 +5,7 @@ import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { sha256, verifyEd25519 } from '../digests.ts';
-import type { LogName } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 
 /** Which checkpoints. */

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction, underWay } from '../database/transaction.ts';
-import { findNextSeq, type LogExtent, type LogName, PAGE_ROWS } from '../storage/ledger.ts';
+import { findNextSeq, type LogExtent, PAGE_ROWS } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 
 /** Which rows to read, and how: a page are those with the next PAGE_ROWS numbers behind `after`, up to `last`, in order. */
 export interface PagesAsked<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> {

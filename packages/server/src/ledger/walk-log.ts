@@ -1,14 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ChainReport, FirstBad } from '@countersign/core/domain/chain-report';
+import type { ChainReport, Contradiction, FirstBad } from '@countersign/core/domain/chain-report';
 import { HeldTree, type KeptHead } from '@countersign/core/domain/held-tree';
 import { HASH_BYTES, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { sha256 } from '../digests.ts';
-import { type LogExtent, type LogName, readLogExtent } from '../storage/ledger.ts';
+import { type LogExtent, readLogExtent } from '../storage/ledger.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { readTreeNodes, STORED_LEVEL_STEP } from '../storage/tree.ts';
 import { openFrontier } from './log-tree.ts';
+import { sealFault } from './sealed-heads.ts';
 import { StoredHeads } from './stored-heads.ts';
 import { storedPages } from './stored-pages.ts';
 
@@ -47,7 +49,7 @@ export async function walkLog<Row extends { seq: number }>(
   { keys, kept = [], progress }: WalkDemand = {},
 ): Promise<ChainReport> {
   const stored = await StoredHeads.open(pool, { tenantId, log, keys });
-  const extent = await inTenantTransaction(pool, tenantId, (tx) => readLogExtent(tx, log));
+  const extent = await inTenantTransaction(pool, tenantId, (tx) => readSealedExtent(tx, log));
   const tree = new HeldTree(sha256, kept);
   addFrontier(tree, extent);
   const leaf = Buffer.alloc(HASH_BYTES);
@@ -74,10 +76,10 @@ export async function walkLog<Row extends { seq: number }>(
   const bad = headFault(walked, extent.head, chained);
   if (bad !== undefined) return found(bad);
   await addStored(tree, stored, Number.MAX_SAFE_INTEGER);
-  return { ...found(), contradiction: tree.end(log, tenantId) };
+  return { ...found(), contradiction: tree.end(log, tenantId) ?? sealContradiction(extent) };
 }
 
-/** The tree that the head stores covers fewer rows than there are only after an upgrade from a version without trees. */
+/** The tree that the head stores must be that of the rows. */
 function addFrontier(tree: HeldTree, { head }: LogExtent): void {
   if (head === undefined) return;
   const { size } = head.tree;
@@ -89,6 +91,17 @@ function addFrontier(tree: HeldTree, { head }: LogExtent): void {
     tree.contradict({ source, size, reason: `its hashes are not those of a tree: ${error.message}` });
   }
 }
+
+/** How far a log goes, with what is wrong with its head's seal. */
+type SealedExtent = LogExtent & { sealFault: string | undefined };
+
+async function readSealedExtent(tx: Transaction, log: LogName): Promise<SealedExtent> {
+  const extent = await readLogExtent(tx, log);
+  return { ...extent, sealFault: extent.head === undefined ? undefined : sealFault(tx, log, extent.head) };
+}
+
+const sealContradiction = ({ sealFault, lastSeq }: SealedExtent): Contradiction | undefined =>
+  sealFault === undefined ? undefined : { source: 'the stored head', size: lastSeq, reason: sealFault };
 
 async function addStored(tree: HeldTree, stored: StoredHeads, size: number): Promise<void> {
   const { heads, contradiction } = await stored.upTo(size);

@@ -1,7 +1,7 @@
 import type { ListedEntry, PortalLog } from '@countersign/core/portal/ledger-routes';
 import { validationFailed } from '../api-error.ts';
 import { inReadTransaction } from '../database/transaction.ts';
-import { readHead } from '../storage/ledger.ts';
+import { readSealedHead } from '../ledger/sealed-heads.ts';
 import { findEntry, findNeighbours, isLeftOut, listActions, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
@@ -66,8 +66,8 @@ export const ledgerHandlers = handlers({
   },
 
   'ledger.head': async ({ workspace, parts }) => {
-    const head = await inReadTransaction(parts.readPool, workspace, (tx) => readHead(tx, 'audit'));
-    return { tenant_id: workspace, seq: head?.seq ?? 0, row_hash: head?.rowHash ?? null };
+    const head = await inReadTransaction(parts.readPool, workspace, (tx) => readSealedHead(tx, 'audit'));
+    return { tenant_id: workspace, seq: head.seq, row_hash: head.rowHash };
   },
 
   'ledger.export': async ({ workspace, query, parts, room }) => {

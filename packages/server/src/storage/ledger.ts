@@ -1,99 +1,7 @@
-import type { ChainedRow, ChainHead } from '@countersign/core/domain/audit-chain';
+import type { ChainedRow } from '@countersign/core/domain/audit-chain';
 import { digestArray, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { instantText } from './instant-text.ts';
-
-/** A tenant's logs, in the order in which their heads are locked everywhere. */
-export type LogName = 'audit' | 'decisions' | 'keys';
-
-/** The tree over a log as its head keeps it: how many rows it covers, and its frontier's hashes one after the other. */
-export interface StoredTree {
-  size: number;
-  frontier: Uint8Array;
-}
-
-/** A locked head, and the moment that the rows appended behind it bear: by the database's clock, never before the last row's. */
-export interface LockedHead extends ChainHead {
-  /** UTC with milliseconds, `2026-11-20T09:30:00.123Z`. */
-  now: string;
-  /** The database's clock when the head was read, likewise. */
-  clock: string;
-  tree: StoredTree;
-  /** Not locked but guessed: where the head must stand when it is moved (ledger/remembered-heads.ts). */
-  guessed?: ChainHead;
-}
-
-interface HeadRow {
-  seq: number;
-  row_hash: string | null;
-  tree_size: number;
-  frontier: Buffer;
-  now: string;
-  clock: string;
-}
-
-const LOCK = sql<HeadRow & { log: LogName }>(
-  'lock_log_heads',
-  // The clock is read outside, which is after the lock was waited for; inside it would be the moment at which the waiting began.
-  `SELECT log, seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier, ${instantText('greatest(clock_timestamp(), last_recorded_at)')} AS now,
-          ${instantText('clock_timestamp()')} AS clock
-     FROM (SELECT log, seq, row_hash, tree_size, frontier, last_recorded_at
-             FROM countersign.log_heads WHERE tenant_id = $1 AND log = ANY ($2::text[]) ORDER BY log FOR UPDATE) AS locked`,
-);
-
-/**
- * Locks the heads of a tenant's logs and returns them. Must be the first statement of an appending transaction.
- * Reading the last entry instead (ORDER BY seq DESC ... FOR UPDATE) serialises nothing: two appends chain to one row.
- */
-export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, LockedHead>> {
-  const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);
-  return new Map(rows.map((row) => [row.log, headOf(row)]));
-}
-
-const headOf = (row: HeadRow): LockedHead => ({
-  seq: row.seq,
-  rowHash: row.row_hash,
-  now: row.now,
-  clock: row.clock,
-  tree: { size: row.tree_size, frontier: row.frontier },
-});
-
-const READ_HEAD = sql<HeadRow>(
-  'read_log_head',
-  `SELECT seq, encode(row_hash, 'hex') AS row_hash, tree_size, frontier, '' AS now, '' AS clock FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2`,
-);
-
-/** A log's head as it is, not locked: number, hash and tree of one moment. */
-export async function readHead(tx: Transaction, log: LogName): Promise<LockedHead | undefined> {
-  const [row] = await tx.run(READ_HEAD, [tx.tenantId, log]);
-  return row === undefined ? undefined : headOf(row);
-}
-
-const MOVE = sql(
-  'move_log_head',
-  `UPDATE countersign.log_heads SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::timestamptz, tree_size = $6, frontier = $7
-    WHERE tenant_id = $1 AND log = $2`,
-);
-
-/** Moves a head behind the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
-export async function moveHead(tx: Transaction, log: LogName, head: LockedHead): Promise<void> {
-  await tx.run(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier]);
-}
-
-// Division by zero is how a plain statement can fail, and a pipeline with it, where no row is what was expected.
-const MOVE_GUESSED = sql(
-  'move_guessed_log_head',
-  `WITH moved AS (
-     UPDATE countersign.log_heads SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::timestamptz, tree_size = $6, frontier = $7
-      WHERE tenant_id = $1 AND log = $2 AND seq = $8 AND row_hash IS NOT DISTINCT FROM decode($9, 'hex') RETURNING 1)
-   SELECT 1 / count(*) AS moved FROM moved`,
-);
-
-/** The same, if the head stands where it was guessed to; else it fails with the SQLSTATE 22012, which is worth another try. */
-export async function moveGuessedHead(tx: Transaction, log: LogName, guessed: ChainHead, head: LockedHead): Promise<void> {
-  const { seq, rowHash, now, tree } = head;
-  await tx.run(MOVE_GUESSED, [tx.tenantId, log, seq, rowHash, now, tree.size, tree.frontier, guessed.seq, guessed.rowHash]);
-}
+import { HEAD_COLUMNS, type HeadRow, type LogName, type StoredHead, storedHead } from './log-heads.ts';
 
 const INSERT = sql(
   'insert_audit_entries',
@@ -144,25 +52,18 @@ export const findNextSeq = async (tx: Transaction, log: LogName, after: number):
 /** How far a log goes: what its head says, and what its rows say. */
 export interface LogExtent {
   /** Undefined when the head's row is gone. */
-  head: (ChainHead & { tree: StoredTree }) | undefined;
+  head: StoredHead | undefined;
   /** The lowest and the highest seq stored; 1 and 0 without rows. */
   firstSeq: number;
   lastSeq: number;
 }
 
-interface ExtentRow {
-  seq: number | null;
-  row_hash: string | null;
-  tree_size: number | null;
-  frontier: Buffer | null;
-  first_seq: number | null;
-  last_seq: number | null;
-}
+type ExtentRow = (HeadRow | { [column in keyof HeadRow]: null }) & { first_seq: number | null; last_seq: number | null };
 
 const readExtentOf = (log: LogName, table: string) =>
   sql<ExtentRow>(
     `read_extent_of_${log}`,
-    `SELECT head.seq, encode(head.row_hash, 'hex') AS row_hash, head.tree_size, head.frontier, rows.first_seq, rows.last_seq
+    `SELECT ${HEAD_COLUMNS}, rows.first_seq, rows.last_seq
        FROM (SELECT min(seq) AS first_seq, max(seq) AS last_seq FROM countersign.${table} WHERE tenant_id = $1) AS rows
        LEFT JOIN countersign.log_heads AS head ON head.tenant_id = $1 AND head.log = '${log}'`,
   );
@@ -194,9 +95,5 @@ export const sumDocumentBytes = async (tx: Transaction, log: LogName, first: num
 export async function readLogExtent(tx: Transaction, log: LogName): Promise<LogExtent> {
   const [row] = await tx.run(READ_EXTENT[log], [tx.tenantId]);
   const { first_seq: firstSeq, last_seq: lastSeq } = row!;
-  const head =
-    row!.seq === null
-      ? undefined
-      : { seq: row!.seq, rowHash: row!.row_hash, tree: { size: row!.tree_size!, frontier: row!.frontier! } };
-  return { head, firstSeq: firstSeq ?? 1, lastSeq: lastSeq ?? 0 };
+  return { head: row!.seq === null ? undefined : storedHead(row!), firstSeq: firstSeq ?? 1, lastSeq: lastSeq ?? 0 };
 }

@@ -29,14 +29,6 @@ export async function isTenantNameInUse(tx: Transaction, name: string): Promise<
   return (await tx.run(IS_NAME_IN_USE, [name]))[0]!.found;
 }
 
-const INSERT_HEADS = sql(
-  'insert_log_heads',
-  `INSERT INTO countersign.log_heads (tenant_id, log) SELECT $1, log FROM unnest(ARRAY['audit', 'decisions', 'keys']) AS log`,
-);
-
-/** Makes the heads of the tenant's three logs. With the tenant, because FOR UPDATE on a missing row locks nothing. */
-export const insertLogHeads = (tx: Transaction): Promise<unknown> => tx.run(INSERT_HEADS, [tx.tenantId]);
-
 const RENAME = sql<{ before: string }>(
   'rename_tenant',
   `UPDATE countersign.tenants AS t SET name = $2 FROM (SELECT name FROM countersign.tenants WHERE id = $1 FOR UPDATE) AS old

@@ -2,7 +2,7 @@ import type { NodePlace } from '@countersign/core/domain/merkle-proof';
 import type { TreeNode } from '@countersign/core/domain/merkle-tree';
 import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import type { LogName } from './ledger.ts';
+import type { LogName } from './log-heads.ts';
 
 /** Of the nodes above the leaves, only those of every eighth level are stored: a proof computes what lies between. */
 export const STORED_LEVEL_STEP = 8;

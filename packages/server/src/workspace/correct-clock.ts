@@ -1,13 +1,11 @@
 import { CLOCK_CORRECTED, type ClockCorrection } from '@countersign/core/domain/clock-correction';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { withTrees } from '../ledger/advance.ts';
 import { appendEntries, entryOf } from '../ledger/append.ts';
+import { lockSealedHeads, moveSealedHead } from '../ledger/sealed-heads.ts';
 import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts';
-import { type LogName, lockHeads, moveHead } from '../storage/ledger.ts';
+import { LOG_NAMES, type LockedHead, type LogName } from '../storage/log-heads.ts';
 import { Refusal } from './refusal.ts';
-
-const LOGS: readonly LogName[] = ['audit', 'decisions', 'keys'];
 
 /** What was written, or would be. */
 export interface CorrectedClock {
@@ -28,23 +26,21 @@ export interface CorrectedClock {
 export async function correctClock(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<CorrectedClock> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const before = tx.clock.read();
-    const stored = await lockHeads(tx, LOGS);
-    const now = stored.get('audit')?.clock;
-    if (now === undefined) throw new Error(`tenant ${tenantId} has no head of the log audit`);
+    const heads = await lockSealedHeads(tx, LOG_NAMES);
+    const now = heads.audit.clock;
     tx.clock.requireAgreement(before, now);
     const logs: ClockCorrection = {};
-    for (const [log, head] of stored)
+    for (const [log, head] of Object.entries(heads) as [LogName, LockedHead][])
       if (head.now > now && head.now !== head.clock) logs[log] = { size: head.seq, before: head.now, after: now };
     if (Object.keys(logs).length === 0)
       throw new Refusal('no log of this workspace is ahead of the clock, so there is nothing to correct');
     const reopenedApprovals = await countApprovedAfter(tx, now);
     if (!write) return { now, logs, reopenedApprovals };
-    const heads = await withTrees(tx, LOGS, stored);
     const metadata = { logs, reopened_approvals: reopenedApprovals };
     const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: CLOCK_CORRECTED, metadata });
     await appendEntries(tx, { ...heads.audit, now }, [entry]).sent;
     for (const log of ['decisions', 'keys'] as const)
-      if (logs[log] !== undefined) await moveHead(tx, log, { ...heads[log], now });
+      if (logs[log] !== undefined) await moveSealedHead(tx, log, { ...heads[log], now });
     if (reopenedApprovals > 0) await reopenApprovedAfter(tx, now);
     return { now, logs, reopenedApprovals };
   });

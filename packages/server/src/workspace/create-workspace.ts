@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { insertSealedHeads } from '../ledger/sealed-heads.ts';
 import { newId } from '../new-id.ts';
 import { insertDecisionKey } from '../storage/decisions.ts';
-import { insertLogHeads, insertTenant, isTenantNameInUse } from '../storage/tenants.ts';
+import { insertTenant, isTenantNameInUse } from '../storage/tenants.ts';
 import type { ActorName } from './actor.ts';
 import { newDecisionKeyId } from './decision-keys.ts';
 import { type Act, actIn } from './governance-act.ts';
@@ -31,5 +32,5 @@ export async function createWorkspaceBy<T>(pool: Pool, name: string, by: ActorNa
 
 async function makeWorkspace(tx: Transaction, name: string): Promise<void> {
   await insertTenant(tx, name);
-  await Promise.all([insertLogHeads(tx), insertDecisionKey(tx, newDecisionKeyId())]);
+  await Promise.all([insertSealedHeads(tx), insertDecisionKey(tx, newDecisionKeyId())]);
 }

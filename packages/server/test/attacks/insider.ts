@@ -5,7 +5,8 @@ import { openPool } from '../../src/database/pool.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { digests } from '../../src/digests.ts';
 import { growTree, hashesIn } from '../../src/ledger/log-tree.ts';
-import { insertAuditEntries, type LogName, lockHeads, moveHead } from '../../src/storage/ledger.ts';
+import { insertAuditEntries } from '../../src/storage/ledger.ts';
+import { type LogName, lockHeads, moveHead } from '../../src/storage/log-heads.ts';
 import { insertTreeNodes, readLeafData } from '../../src/storage/tree.ts';
 import type { TestDatabase } from '../bed/test-database.ts';
 
@@ -87,7 +88,8 @@ export class Insider {
       const leaves = hashesIn(await readLeafData(tx, log, 0, Number.MAX_SAFE_INTEGER));
       const tree = growTree({ size: 0, frontier: new Uint8Array() }, leaves);
       await insertTreeNodes(tx, log, tree.nodes);
-      await moveHead(tx, log, { ...head, seq: tree.size, tree: { size: tree.size, frontier: tree.frontier } });
+      // Without the master secret the seal can only be an old one.
+      await moveHead(tx, log, { ...head, seq: tree.size, tree: { size: tree.size, frontier: tree.frontier } }, head.seal!);
     });
   }
 

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
-import type { LogName } from '../../src/storage/ledger.ts';
+import type { LogName } from '../../src/storage/log-heads.ts';
+import { reseal } from '../bed/sealed.ts';
 import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { Insider } from './insider.ts';
@@ -31,7 +32,7 @@ export const ROWS = { first: 120, second: 330 } as const;
 
 /** A server with two workspaces, their ledgers, decisions and key events, and what an auditor has kept of the first one. */
 export class LedgerUnderAttack {
-  readonly server: TestServer;
+  server: TestServer;
   readonly folder: string;
   readonly environment: Record<string, string>;
   tenantId = '';
@@ -40,6 +41,8 @@ export class LedgerUnderAttack {
   allowedId = '';
   insider!: Insider;
   key = '';
+
+  #restarted: TestServer | undefined;
 
   private constructor(server: TestServer, folder: string) {
     this.server = server;
@@ -113,6 +116,25 @@ export class LedgerUnderAttack {
         this.kept(`${name}-${log}`),
         (await this.run('ledger', 'checkpoint', '--workspace', 'victim', '--log', log)).said,
       );
+  }
+
+  /** Everything as it was, for the next attack. */
+  async undo(): Promise<void> {
+    await this.insider.undo();
+    await this.restart();
+  }
+
+  /** Seals the heads as they stand, as whoever has the master secret can, on a server that has not seen what stood there before. */
+  async resealByInsider(): Promise<void> {
+    await reseal(this.server.open.pool, this.tenantId);
+    await this.restart();
+  }
+
+  /** Another server process, so to speak: it remembers no head. */
+  async restart(): Promise<void> {
+    await this.#restarted?.stop();
+    this.#restarted = await testServer({ checkpointSeconds: undefined, database: this.server.database });
+    this.server = this.#restarted;
   }
 
   /** A file that the auditor has kept. */

@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import pino, { type Logger } from 'pino';
 import { afterAll } from 'vitest';
 import { type Config, readConfig } from '../../src/config.ts';
-import { closePools, openPools } from '../../src/database/pools.ts';
+import { closePools, openPools, sealWith } from '../../src/database/pools.ts';
 import { type OpenDatabase, openInstance } from '../../src/open-database.ts';
 import { type Running, type StartOptions, start } from '../../src/serve.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
@@ -73,6 +73,7 @@ export async function testServer(
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pools = openPools(database.server, config.databaseConnections);
+  sealWith(pools, secrets.masterSecret);
   return {
     ...pools,
     secrets,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { reseal } from '../bed/sealed.ts';
 import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 
 let server: TestServer;
@@ -259,6 +260,7 @@ describe('an approval', () => {
     const { evaluation } = await grave('ahead');
     const ahead = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
     await server.database.sql(ahead, [workspace]);
+    await reseal(server.open.pool, workspace);
     await act('approvals.approve', evaluation);
     expect((await check('ahead')).allowed).toBe(true);
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { correctClock } from '../../src/workspace/correct-clock.ts';
 import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { reseal } from '../bed/sealed.ts';
 import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 
 let server: TestServer;
@@ -30,6 +31,7 @@ async function putAhead(): Promise<void> {
     `UPDATE countersign.log_heads SET last_recorded_at = last_recorded_at + interval '1 hour' WHERE tenant_id = $1`,
     [workspace],
   );
+  await reseal(server.open.pool, workspace);
 }
 
 beforeAll(async () => {

@@ -1,0 +1,88 @@
+import type { SealedHead } from '@countersign/core/domain/head-seal';
+import type { Transaction } from '../database/transaction.ts';
+import {
+  insertHead,
+  LOG_NAMES,
+  type LockedHead,
+  type LogName,
+  lockHeads,
+  type MovedHead,
+  moveGuessedHead,
+  moveHead,
+  readHead,
+  type StoredHead,
+  type StoredTree,
+} from '../storage/log-heads.ts';
+import { continuityFault, lastSeen, rememberSeen } from './head-memory.ts';
+import { LogRewrittenError } from './log-tree.ts';
+
+/** Makes the sealed heads of a new tenant's logs. */
+export const insertSealedHeads = (tx: Transaction): Promise<unknown> =>
+  Promise.all(LOG_NAMES.map((log) => insertHead(tx, log, tx.seals.ofHead({ ...sealedOf(tx, log, EMPTY), lastMoment: null }))));
+
+const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array() } };
+
+/**
+ * Locks the heads of a tenant's logs, in one order everywhere. Throws LogRewrittenError where a head is gone, its seal does not hold, or it
+ * does not continue the log that this process has seen.
+ */
+export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
+  const seen = new Map(logs.map((log) => [log, lastSeen(tx, log)]));
+  const stored = await lockHeads(tx, logs);
+  const locked = {} as Record<L, LockedHead>;
+  for (const log of logs) {
+    const head = stored.get(log);
+    requireSeal(tx, log, head);
+    await requireContinuity(tx, log, seen.get(log), head);
+    const { seq, rowHash, tree, now, clock } = head;
+    locked[log] = { seq, rowHash, tree, now, clock };
+  }
+  return locked;
+}
+
+/** A log's head as it is, not locked. Throws LogRewrittenError likewise. */
+export async function readSealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
+  const seen = lastSeen(tx, log);
+  const head = await readHead(tx, log);
+  requireSeal(tx, log, head);
+  await requireContinuity(tx, log, seen, head);
+  return head;
+}
+
+/** Moves a locked or guessed head behind the rows just appended, and seals it. */
+export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & Pick<LockedHead, 'guessed'>): Promise<void> {
+  const seal = tx.seals.ofHead({ ...sealedOf(tx, log, head), lastMoment: head.now.replace('Z', '000Z') });
+  tx.afterCommit(() => rememberSeen(tx, log, head.tree));
+  return head.guessed === undefined ? moveHead(tx, log, head, seal) : moveGuessedHead(tx, log, head.guessed, head, seal);
+}
+
+/** Why a stored head is not one that this installation has written; undefined when its seal holds. */
+export function sealFault(tx: Transaction, log: LogName, head: StoredHead): string | undefined {
+  const { seal } = head;
+  if (seal === null) return 'it bears no seal: somebody else than the server has written it';
+  if (!tx.seals.holdsHead({ ...sealedOf(tx, log, head), lastMoment: head.lastMoment }, seal))
+    return 'its seal does not hold: somebody else than the server has written it, or with another master secret';
+  return head.tree.size === head.seq ? undefined : `its tree covers ${head.tree.size} of ${head.seq} rows`;
+}
+
+function requireSeal(tx: Transaction, log: LogName, head: StoredHead | undefined): asserts head is StoredHead {
+  const fault = head === undefined ? 'it is gone' : sealFault(tx, log, head);
+  if (fault !== undefined) throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
+}
+
+async function requireContinuity(
+  tx: Transaction,
+  log: LogName,
+  seen: StoredTree | undefined,
+  { tree }: StoredHead,
+): Promise<void> {
+  const fault = await continuityFault(tx, log, seen, tree);
+  if (fault !== undefined) throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
+  rememberSeen(tx, log, tree);
+}
+
+const sealedOf = (
+  tx: Transaction,
+  log: LogName,
+  { seq, rowHash, tree }: Pick<StoredHead, 'seq' | 'rowHash' | 'tree'>,
+): Omit<SealedHead, 'lastMoment'> => ({ tenantId: tx.tenantId, log, size: seq, lastHash: rowHash, frontier: tree.frontier });

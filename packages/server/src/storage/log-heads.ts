@@ -1,0 +1,130 @@
+import type { ChainHead } from '@countersign/core/domain/audit-chain';
+import { textArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+import { instantText } from './instant-text.ts';
+
+/** A tenant's logs, in the order in which their heads are locked everywhere. */
+export const LOG_NAMES = ['audit', 'decisions', 'keys'] as const;
+export type LogName = (typeof LOG_NAMES)[number];
+
+/** The tree over a log as its head keeps it: how many rows it covers, and its frontier's hashes one after the other. */
+export interface StoredTree {
+  size: number;
+  frontier: Uint8Array;
+}
+
+/** A head as it is stored. Nothing of it is to be believed before its seal is checked (ledger/sealed-heads.ts). */
+export interface StoredHead extends ChainHead {
+  tree: StoredTree;
+  /** Moment of the last row, UTC with microseconds; null while there is none. */
+  lastMoment: string | null;
+  /** Key epoch and MAC; null where it was taken away. */
+  seal: Uint8Array | null;
+}
+
+/** The clock when a head was read. */
+interface ReadClock {
+  /** The moment that the rows appended behind it bear: by the database's clock, never before the last row's. UTC with milliseconds. */
+  now: string;
+  /** The database's clock, likewise. */
+  clock: string;
+}
+
+/** A locked head whose seal holds, and the moment that the rows appended behind it bear. */
+export interface LockedHead extends ChainHead, ReadClock {
+  tree: StoredTree;
+  /** Not locked but guessed: where the head must stand when it is moved (ledger/remembered-heads.ts). */
+  guessed?: ChainHead;
+}
+
+/** The columns of a head, as `HeadRow` has them. */
+export const HEAD_COLUMNS = `head.seq, encode(head.row_hash, 'hex') AS row_hash, head.tree_size, head.frontier, head.seal,
+          CASE WHEN isfinite(head.last_recorded_at)
+               THEN to_char(head.last_recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END AS last_moment`;
+
+/** A head as a statement returns it. */
+export interface HeadRow {
+  seq: number;
+  row_hash: string | null;
+  tree_size: number;
+  frontier: Buffer;
+  seal: Buffer | null;
+  last_moment: string | null;
+}
+
+/** A row as the rest of the server has it. */
+export const storedHead = (row: HeadRow): StoredHead => ({
+  seq: row.seq,
+  rowHash: row.row_hash,
+  tree: { size: row.tree_size, frontier: row.frontier },
+  lastMoment: row.last_moment,
+  seal: row.seal,
+});
+
+const LOCK = sql<HeadRow & ReadClock & { log: LogName }>(
+  'lock_log_heads',
+  // The clock is read outside, which is after the lock was waited for; inside it would be the moment at which the waiting began.
+  `SELECT head.log, ${HEAD_COLUMNS}, ${instantText('greatest(clock_timestamp(), head.last_recorded_at)')} AS now,
+          ${instantText('clock_timestamp()')} AS clock
+     FROM (SELECT log, seq, row_hash, tree_size, frontier, last_recorded_at, seal
+             FROM countersign.log_heads WHERE tenant_id = $1 AND log = ANY ($2::text[]) ORDER BY log FOR UPDATE) AS head`,
+);
+
+/**
+ * Locks the heads of a tenant's logs and returns them. Must be the first statement of an appending transaction.
+ * Reading the last entry instead (ORDER BY seq DESC ... FOR UPDATE) serialises nothing: two appends chain to one row.
+ */
+export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, StoredHead & ReadClock>> {
+  const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);
+  return new Map(rows.map((row) => [row.log, { ...storedHead(row), now: row.now, clock: row.clock }]));
+}
+
+const READ = sql<HeadRow>(
+  'read_log_head',
+  `SELECT ${HEAD_COLUMNS} FROM countersign.log_heads AS head WHERE head.tenant_id = $1 AND head.log = $2`,
+);
+
+/** A log's head as it is, not locked: number, hash and tree of one moment. */
+export async function readHead(tx: Transaction, log: LogName): Promise<StoredHead | undefined> {
+  const [row] = await tx.run(READ, [tx.tenantId, log]);
+  return row === undefined ? undefined : storedHead(row);
+}
+
+const INSERT = sql('insert_log_head', `INSERT INTO countersign.log_heads (tenant_id, log, seal) VALUES ($1, $2, $3)`);
+
+/** Makes the head of an empty log. With the tenant, because FOR UPDATE on a missing row locks nothing. */
+export const insertHead = (tx: Transaction, log: LogName, seal: Uint8Array): Promise<unknown> =>
+  tx.run(INSERT, [tx.tenantId, log, seal]);
+
+const SET = `SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::timestamptz, tree_size = $6, frontier = $7, seal = $8`;
+
+const MOVE = sql('move_log_head', `UPDATE countersign.log_heads ${SET} WHERE tenant_id = $1 AND log = $2`);
+
+/** Where a head is moved to. */
+export type MovedHead = ChainHead & { tree: StoredTree; now: string };
+
+/** Moves a head behind the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
+export async function moveHead(tx: Transaction, log: LogName, head: MovedHead, seal: Uint8Array): Promise<void> {
+  await tx.run(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier, seal]);
+}
+
+// Division by zero is how a plain statement can fail, and a pipeline with it, where no row is what was expected.
+const MOVE_GUESSED = sql(
+  'move_guessed_log_head',
+  `WITH moved AS (
+     UPDATE countersign.log_heads ${SET}
+      WHERE tenant_id = $1 AND log = $2 AND seq = $9 AND row_hash IS NOT DISTINCT FROM decode($10, 'hex') RETURNING 1)
+   SELECT 1 / count(*) AS moved FROM moved`,
+);
+
+/** The same, if the head stands where it was guessed to; else it fails with the SQLSTATE 22012, which is worth another try. */
+export async function moveGuessedHead(
+  tx: Transaction,
+  log: LogName,
+  guessed: ChainHead,
+  head: MovedHead,
+  seal: Uint8Array,
+): Promise<void> {
+  const { seq, rowHash, now, tree } = head;
+  await tx.run(MOVE_GUESSED, [tx.tenantId, log, seq, rowHash, now, tree.size, tree.frontier, seal, guessed.seq, guessed.rowHash]);
+}

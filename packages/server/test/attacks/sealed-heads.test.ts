@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { Insider } from './insider.ts';
+
+let server: TestServer;
+let insider: Insider;
+let tenantId = '';
+let otherId = '';
+let key = '';
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  [tenantId, otherId] = [await server.workspace('victim'), await server.workspace('other')];
+  key = await server.key(tenantId);
+  await fill(key);
+  await fill(await server.key(otherId));
+  insider = await Insider.in(server.database);
+  return () => insider.leave();
+});
+
+afterEach(() => insider.undo());
+
+async function fill(key: string): Promise<void> {
+  await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95 });
+  for (let count = 0; count < 12; count += 1) await append(key);
+  await check(key);
+}
+
+/** An entry whose batch locks the head: without an Idempotency-Key it may go on from the head that is remembered. */
+const append = (key: string, on = server) =>
+  on.post(paths.audit, key, { actor: 'ci', action: 'deployed' }, { 'idempotency-key': randomUUID() });
+const check = (key: string, on = server) => on.post(paths.promotionCheck, key, { agent_name: 'bot' });
+
+const run = (...args: string[]) => runCommand(environmentOf(server), ...args);
+
+/** A server that has seen nothing of the logs yet. */
+const freshServer = () => testServer({ checkpointSeconds: undefined, database: server.database });
+
+const refused = { status: 500, body: { error: 'log_rewritten' } };
+
+/** Nothing is appended, decided, signed or proved on this server. */
+async function expectNothingSigned(on: TestServer): Promise<void> {
+  expect(await append(key, on)).toMatchObject(refused);
+  expect(await check(key, on)).toMatchObject(refused);
+  for (const command of ['checkpoint', 'prove'])
+    expect(
+      (await run('ledger', command, '--workspace', 'victim', ...(command === 'prove' ? ['--seq', '3'] : []))).status,
+    ).not.toBe(0);
+}
+
+const headOf = (log: string) => `FROM countersign.log_heads WHERE $T AND log = '${log}'`;
+
+describe('a head that the server has not written gets no append, decision, checkpoint or proof, and `ledger verify` names it', () => {
+  test.each([
+    ['its frontier', `frontier = sha256('x') || substring(frontier FROM 33)`],
+    ['its number and hash', `seq = seq - 1, tree_size = tree_size - 1, row_hash = sha256('x')`],
+    ['its moment, by a microsecond', `last_recorded_at = last_recorded_at - interval '1 microsecond'`],
+    ['its seal, of another epoch', `seal = '\\x02' || substring(seal FROM 2)`],
+    ['its seal', `seal = '\\x01' || sha256('x')`],
+  ])('%s', async (_what, set) => {
+    await insider.sql(`UPDATE countersign.log_heads SET ${set} WHERE $T AND log = 'audit'`, tenantId);
+    await expectNothingSigned(await freshServer());
+    expect((await run('ledger', 'verify', '--workspace', 'victim')).status).toBe(1);
+  });
+
+  test('the ledger rewritten from its first row, every hash right', async () => {
+    const entries = await insider.entries(tenantId);
+    await insider.rewriteLedger(tenantId, [{ ...entries[0]!, actor: 'somebody-else' }, ...entries.slice(1)]);
+    await insider.forgetCheckpoints(tenantId);
+    await expectNothingSigned(await freshServer());
+    expect(await run('ledger', 'verify', '--workspace', 'victim')).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/the stored head: its seal does not hold/),
+    });
+  });
+
+  test('the head of another log, or of another workspace, with its seal', async () => {
+    const columns = 'seq, row_hash, last_recorded_at, tree_size, frontier, seal';
+    for (const [theirs, log] of [
+      [tenantId, 'decisions'],
+      [otherId, 'audit'],
+    ] as const) {
+      await server.database.sql(
+        `UPDATE countersign.log_heads SET (${columns}) =
+           (SELECT ${columns} FROM countersign.log_heads WHERE tenant_id = $2 AND log = $3) WHERE tenant_id = $1 AND log = 'audit'`,
+        [tenantId, theirs, log],
+      );
+      await expectNothingSigned(await freshServer());
+      await insider.undo();
+    }
+  });
+
+  test('none at all', async () => {
+    await insider.sql(`DELETE ${headOf('audit')}`, tenantId);
+    await expectNothingSigned(await freshServer());
+  });
+});
+
+describe('an older state, restored with its seals', () => {
+  beforeAll(async () => {
+    tenantId = await server.workspace('restored');
+    key = await server.key(tenantId);
+    await fill(key);
+    // As a backup holds it.
+    await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
+    for (let count = 0; count < 4; count += 1) await append(key);
+  });
+
+  test('is refused by the server that has seen more, and so is a longer one that went on otherwise', async () => {
+    await insider.sql(
+      `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM backup WHERE log = 'audit')`,
+      tenantId,
+    );
+    await insider.sql('DELETE FROM countersign.log_heads WHERE $T', tenantId);
+    await insider.sql('INSERT INTO countersign.log_heads SELECT * FROM backup', tenantId);
+    expect(await append(key)).toMatchObject(refused);
+    expect(await check(key)).toMatchObject(refused);
+    const forgetful = await freshServer();
+    for (let count = 0; count < 6; count += 1) expect((await append(key, forgetful)).status).toBe(200);
+    expect(await append(key)).toMatchObject(refused);
+    expect(await check(key)).toMatchObject(refused);
+  });
+});
