@@ -3,19 +3,30 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { httpText, sendRaw } from './bad-input/raw-socket.ts';
 import { paths } from './bed/test-server.ts';
 import { until } from './fixtures/embedded-database-processes.ts';
-import { DataFolder, ServerProcess } from './fixtures/server-process.ts';
+import { DataFolder, newKey, ServerProcess } from './fixtures/server-process.ts';
 
 const folder = new DataFolder();
 let server: ServerProcess;
+let key: string;
 
 beforeAll(async () => {
   server = await ServerProcess.start(folder.environment);
+  ({ key } = await newKey(folder.environment, 'refused'));
 });
 
 afterAll(async () => {
   if (!server.hasEnded) await server.end('SIGTERM');
   await folder.clear();
 });
+
+/** Requests that were answered with a status, by the server's metrics. */
+async function answers(status: number): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const found = text.matchAll(new RegExp(`^countersign_http_requests_total\\{[^}]*status="${status}"[^}]*\\} (\\d+)$`, 'gm'));
+  return [...found].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+const [JSON_BODY, CHUNKED] = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
 
 interface Line {
   level: number;
@@ -65,6 +76,41 @@ describe('refused requests in the log', () => {
     }
     expect(refused('unauthorized')[0]!.endpoint).toBe('appendAuditEntry');
     expect(lines().filter(({ msg }) => msg === 'answered')).toEqual([]);
+  });
+
+  // Some are refused by Node's parser, by us on the bare socket, or by the router before any hook.
+  test.each([
+    ['what is not HTTP', 'bad_request', 400, 'nonsense\r\n\r\n'],
+    [
+      'headers that are too large',
+      'headers_too_large',
+      431,
+      httpText('GET / HTTP/1.1', ['Host: x', `X-Large: ${'x'.repeat(20_000)}`]),
+    ],
+    ['a proxy request', 'method_not_allowed', 405, httpText('CONNECT elsewhere:443 HTTP/1.1', ['Host: elsewhere:443'])],
+    ['a path that cannot be decoded', 'bad_request', 400, httpText('GET /%zz HTTP/1.1', ['Host: x', 'Connection: close'])],
+    [
+      'a body that is not chunked as it says, of a request that is under way',
+      'bad_request',
+      400,
+      () =>
+        httpText(
+          `POST ${paths.audit} HTTP/1.1`,
+          ['Host: x', `X-Service-Key: ${key}`, JSON_BODY, CHUNKED],
+          '5\r\n{"act\r\nnonsense\r\n',
+        ),
+    ],
+  ] as const)('are counted in the log and the metrics, once each: %s', async (_what, kind, status, text) => {
+    const [before, metricBefore] = [counted(kind), await answers(status)];
+    const [answer] = await sendRaw(server.url, typeof text === 'string' ? text : text());
+    expect(answer!.status).toBe(status);
+    await until('it is in the log', () => counted(kind) > before);
+    await expect.poll(() => answers(status), { timeout: 10_000 }).toBe(metricBefore + 1);
+    await sleep(1_500); // a second line would come within a second
+    expect(counted(kind)).toBe(before + 1);
+    const line = refused(kind).at(-1)!;
+    expect(line).toMatchObject({ status, reqId: answer!.headers.get('x-request-id') });
+    expect(await answers(status)).toBe(metricBefore + 1);
   });
 
   test('are written before the server ends', async () => {

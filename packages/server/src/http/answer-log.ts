@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { EarlyRefusal } from './error-reply.ts';
 
 /** One line a second and kind of refusal. */
 const PERIOD_MS = 1_000;
@@ -37,12 +38,22 @@ export class AnswerLog {
     else this.#noteRefusal(request, answer);
   }
 
+  /** Takes note of a refusal that no request of the application stands for. */
+  noteEarly({ code, status, requestId: reqId, reason }: EarlyRefusal, endpoint: string): void {
+    this.#log.debug({ reqId, endpoint, status, code, reason }, 'answered');
+    this.#count(code, { status, endpoint, reqId, reason });
+  }
+
   #noteRefusal(request: FastifyRequest, answer: { endpoint: string; status: number; ms: number }): void {
     const { endpoint, status } = answer;
     const { code, reason } = request.refusal ?? { code: String(status), reason: undefined };
     request.log.debug({ ...answer, code, reason }, 'answered');
+    this.#count(code, { status, endpoint, reqId: request.id, reason });
+  }
+
+  #count(code: string, first: Omit<Counted, 'count'>): void {
     const counted = this.#counted.get(code);
-    if (counted === undefined) this.#counted.set(code, { count: 1, status, endpoint, reqId: request.id, reason });
+    if (counted === undefined) this.#counted.set(code, { count: 1, ...first });
     else counted.count += 1;
     this.#timer ??= setTimeout(() => this.flush(), PERIOD_MS).unref();
   }

@@ -5,6 +5,7 @@ import { bareApp } from './bare-app.ts';
 import type { Connections } from './connections.ts';
 import { ConstantDocument } from './constant-document.ts';
 import { docsPage } from './docs-page.ts';
+import type { EarlyRefusal } from './error-reply.ts';
 import { type LedgerApi, registerLedgerApi } from './ledger-api.ts';
 import type { Metrics } from './metrics.ts';
 import { type MetricsAccess, registerMetrics } from './metrics-endpoint.ts';
@@ -32,14 +33,21 @@ export interface AppParts {
   warnings: () => string[];
 }
 
+/** The endpoint, in metrics and the log, of requests that no route has a name for. */
+const NO_ENDPOINT = 'other';
+
 /** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
 export function buildApp(parts: AppParts): FastifyInstance {
   const { api, connections, ledger, portal, metrics, metricsAccess, log, tls, hosts, readiness, warnings } = parts;
-  const app = bareApp({ connections, log, tls, checkRequest: hostCheck(hosts) });
   const answerLog = new AnswerLog(log);
+  const noteEarlyRefusal = (refusal: EarlyRefusal) => {
+    metrics.requests.inc({ endpoint: NO_ENDPOINT, status: refusal.status });
+    answerLog.noteEarly(refusal, NO_ENDPOINT);
+  };
+  const app = bareApp({ connections, log, tls, checkRequest: hostCheck(hosts), noteEarlyRefusal });
   app.addHook('onClose', async () => answerLog.flush());
   app.addHook('onResponse', (request, reply, done) => {
-    const endpoint = request.routeOptions.config?.endpoint ?? 'other';
+    const endpoint = request.routeOptions.config?.endpoint ?? NO_ENDPOINT;
     metrics.requests.inc({ endpoint, status: reply.statusCode });
     metrics.latency.observe({ endpoint }, reply.elapsedTime / 1000);
     answerLog.note(request, reply, endpoint);

@@ -3,7 +3,15 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequ
 import { ApiError } from '../api-error.ts';
 import { newId } from '../new-id.ts';
 import type { Connections } from './connections.ts';
-import { answerClientError, answerWhatNodeWouldNot, replyError, replyUnreadablePath, swallowRest } from './error-reply.ts';
+import {
+  answerClientError,
+  answerWhatNodeWouldNot,
+  type EarlyRefusal,
+  noteEarlyRefusals,
+  replyError,
+  replyUnreadablePath,
+  swallowRest,
+} from './error-reply.ts';
 import { deferContinue } from './expect-continue.ts';
 import { paceRequests } from './paced-input.ts';
 
@@ -14,6 +22,8 @@ export interface BareAppParts {
   tls: { cert: string; key: string } | undefined;
   /** The error to answer a request with before anything else, or undefined for a good request. */
   checkRequest: (request: FastifyRequest) => ApiError | undefined;
+  /** Takes note of what is refused before any hook runs. */
+  noteEarlyRefusal?: (refusal: EarlyRefusal) => void;
 }
 
 /** Time for the headers and the body of a request to arrive. */
@@ -26,7 +36,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const NODE_SETTINGS = { requireHostHeader: false, allowHalfOpen: true };
 
 /** An application without routes: its connections are bounded, its requests have an id, and its errors are those of the table. */
-export function bareApp({ connections, log, tls, checkRequest }: BareAppParts): FastifyInstance {
+export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal }: BareAppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -44,7 +54,9 @@ export function bareApp({ connections, log, tls, checkRequest }: BareAppParts): 
   answerWhatNodeWouldNot(httpServer(app));
   deferContinue(httpServer(app));
   connections.watch(httpServer(app), tls !== undefined);
-  paceRequests(httpServer(app), tls === undefined ? 'connection' : 'secureConnection', (missing) =>
+  const connected = tls === undefined ? 'connection' : 'secureConnection';
+  if (noteEarlyRefusal !== undefined) noteEarlyRefusals(httpServer(app), connected, noteEarlyRefusal);
+  paceRequests(httpServer(app), connected, (missing) =>
     log.warn({ missing, node: process.version }, 'requests of a connection are not paced: this version of Node is not supported'),
   );
 

@@ -7,6 +7,27 @@ import { ApiError, unavailable } from '../api-error.ts';
 import { isDatabaseAway } from '../database/pool.ts';
 import { newId } from '../new-id.ts';
 
+/** A refusal that no request of the application stands for: by the HTTP parser, or before the hooks. */
+export interface EarlyRefusal {
+  code: ErrorCode;
+  status: number;
+  requestId: string;
+  /** What the parser calls the fault. */
+  reason: string | undefined;
+}
+
+/** Who takes note of early refusals, by connection. */
+const notedBy = new WeakMap<Duplex, (refusal: EarlyRefusal) => void>();
+
+/** Has early refusals on a server's connections noted. */
+export function noteEarlyRefusals(
+  server: Server,
+  event: 'connection' | 'secureConnection',
+  note: (refusal: EarlyRefusal) => void,
+) {
+  server.on(event, (socket: Duplex) => notedBy.set(socket, note));
+}
+
 /** What is answered for an error: those of the table as they are, a database that is away as 503, anything else as a bare 500. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
@@ -37,7 +58,13 @@ const reasonOf = (cause: unknown): string | undefined =>
 export function replyUnreadablePath(_error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   swallowRest(request);
   const headers = { 'x-request-id': request.id, 'x-content-type-options': 'nosniff' };
-  replyError(new ApiError('bad_request'), request, reply.headers(headers));
+  const answer = new ApiError('bad_request');
+  replyError(answer, request, reply.headers(headers));
+  noteRefusal(request.raw.socket, answer, request.id);
+}
+
+function noteRefusal(socket: Duplex, { code, status, cause }: ApiError, requestId: string): void {
+  notedBy.get(socket)?.({ code, status, requestId, reason: reasonOf(cause) });
 }
 
 /** Requests that Node ends by itself, without body or request id, are answered from the table like all others. */
@@ -69,7 +96,9 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? 'request_timeout'
         : 'bad_request';
-  answerInTurn(socket, new ApiError(code));
+  const answer = new ApiError(code);
+  answer.cause = error.code;
+  answerInTurn(socket, answer);
 }
 
 /**
@@ -90,16 +119,20 @@ const CLOSING_MS_MAX = 5_000;
 /** Writes a whole answer where there is no response object to write it with, and closes; a sender that does not is cut off. */
 export function answerOnSocket(socket: Duplex, answer: ApiError): void {
   const body = JSON.stringify(answer.body);
+  const requestId = newId();
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': newId(),
+    'X-Request-Id': requestId,
     'X-Content-Type-Options': 'nosniff',
     ...answer.headers,
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  if (socket.writable) socket.write(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n${body}`);
+  if (socket.writable) {
+    socket.write(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n${body}`);
+    noteRefusal(socket, answer, requestId);
+  }
   closeInTime(socket);
 }
 
