@@ -182,7 +182,7 @@ export const VARIABLES = {
   metricsToken: variable(
     'COUNTERSIGN_METRICS_TOKEN',
     undefined,
-    'Bearer token that /metrics asks for, at least 16 characters. Beyond loopback or behind a proxy, /metrics is 404 without a token or a port of its own. Or its file: COUNTERSIGN_METRICS_TOKEN_FILE.',
+    'Bearer token that /metrics asks for, at least 16 characters. Beyond loopback, behind a proxy or with the host name of another machine, /metrics is 404 without a token or a port of its own. Or its file: COUNTERSIGN_METRICS_TOKEN_FILE.',
     optionally(bearerToken),
   ),
   rateLimitPerMinute: variable(

@@ -1,4 +1,4 @@
-import type { Config } from './config.ts';
+import { type Config, isLoopback } from './config.ts';
 
 type AddressConfig = Pick<Config, 'host' | 'port' | 'tls' | 'publicUrl' | 'behindProxy'>;
 
@@ -35,3 +35,10 @@ export const allowedHosts = ({ publicUrl, allowedHosts: others }: Pick<Config, '
   ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname]),
   ...others,
 ];
+
+/**
+ * Whether others than this machine reach the listener: by its address, through a proxy, or by a name that is not this machine's. A listener
+ * on loopback that has such a name is behind a proxy, also where nobody says so.
+ */
+export const isPublic = (config: Pick<Config, 'host' | 'behindProxy' | 'publicUrl' | 'allowedHosts'>): boolean =>
+  config.behindProxy || [config.host, ...allowedHosts(config)].some((name) => !isLoopback(name.replace(/^\[(.*)\]$/, '$1')));

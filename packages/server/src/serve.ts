@@ -30,7 +30,7 @@ import { setUpLink } from './people/one-time-links.ts';
 import { PAGES_FOLDER, readBuiltPages } from './portal/built-pages.ts';
 import { registerPages } from './portal/pages.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
-import { allowedHosts, publicAddress } from './public-address.ts';
+import { allowedHosts, isPublic, publicAddress } from './public-address.ts';
 import { databaseReadiness } from './readiness.ts';
 import { serverLog } from './server-log.ts';
 import { removeSetUpLink, writeSetUpLink } from './set-up-link-file.ts';
@@ -260,9 +260,6 @@ function watchedSpace(config: Config, { embeddedIn }: OpenDatabase, log: Logger)
     },
   });
 }
-
-/** Whether others than this machine reach the listener. */
-const isPublic = ({ host, behindProxy }: Config): boolean => behindProxy || !isLoopback(host);
 
 /** Connections from one address, where no bound is configured. */
 const PER_ADDRESS_MAX = 1024;

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { metricsAccess } from '../src/http/metrics-endpoint.ts';
+import { isPublic } from '../src/public-address.ts';
 import { testServer } from './bed/test-server.ts';
 import { DataFolder, ServerProcess } from './fixtures/server-process.ts';
 
@@ -24,6 +25,31 @@ test.each([
   ['any listener beside a port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
 ] as const)('on %s, /metrics is served as configured', (_where, given, access) => {
   expect(metricsAccess(given)).toEqual(access);
+});
+
+test.each([
+  ['loopback', {}, false],
+  ['loopback with a public URL there', { COUNTERSIGN_PUBLIC_URL: 'http://localhost:7300' }, false],
+  [
+    'loopback by its IPv6 address',
+    { COUNTERSIGN_PUBLIC_URL: 'http://[::1]:7300', COUNTERSIGN_ALLOWED_HOSTS: '[::1],127.0.0.1' },
+    false,
+  ],
+  ['loopback with a public URL elsewhere', { COUNTERSIGN_PUBLIC_URL: 'https://countersign.example.com' }, true],
+  ['loopback with the name of a service', { COUNTERSIGN_ALLOWED_HOSTS: 'localhost,countersign.internal' }, true],
+  ['loopback behind a proxy', { COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
+  ['every address', { COUNTERSIGN_HOST: '0.0.0.0', COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
+])('a listener on %s: %j, others reach it: %s', (_where, environment, expected) => {
+  expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
+});
+
+test('on loopback with a public URL elsewhere, a proxy passes requests on, so /metrics is 404 unless configured', async () => {
+  const database = (await testServer()).database;
+  const given = { database, publicUrl: 'https://countersign.example.com' };
+  const { url } = await testServer(given);
+  for (const method of ['GET', 'HEAD', 'POST']) expect([method, await status(url, undefined, method)]).toEqual([method, 404]);
+  const { url: withToken } = await testServer({ ...given, metricsToken: TOKEN });
+  expect([await status(withToken), await status(withToken, TOKEN)]).toEqual([401, 200]);
 });
 
 test('behind a proxy and beyond loopback, /metrics is 404 for every method unless configured', async () => {
