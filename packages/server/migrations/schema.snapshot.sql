@@ -56,6 +56,7 @@ decisions.reason text not null
 decisions.event text not null
 decisions.response_sha256 bytea not null
 decisions.document text not null
+decisions.evidence text
 evaluation_series.tenant_id uuid not null
 evaluation_series.agent_id uuid not null
 evaluation_series.identity bytea not null

@@ -419,6 +419,14 @@ export interface PromotionDecision {
   key_id: string;
   /** When it was decided. */
   timestamp: string;
+  /** The workspace that decided, that of the asking key. */
+  tenant_id: string;
+  /** The key that asked: key:<prefix>. */
+  asked_by: string;
+  /** SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence"). */
+  evidence_sha256: string;
+  /** The request's Countersign-Nonce; absent without one. */
+  nonce?: string | undefined;
   /** SHA-256 of the canonical decision, hex (docs/formats.md). */
   response_sha256: string;
   /** HMAC-SHA256 with the tenant's decision key, hex. */

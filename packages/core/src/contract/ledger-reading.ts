@@ -112,6 +112,14 @@ export const LEDGER_READINGS = {
     parameters: [DECISION],
     type: 'application/json',
   },
+  '/api/ledger/decisions/:id/evidence': {
+    summary: 'The evidence of a decision',
+    description:
+      'What the decision was computed from, in canonical JSON, byte for byte as `evidence_sha256` covers it (docs/formats.md, "Evidence"). 404 for a decision that names no evidence.',
+    token: true,
+    parameters: [DECISION],
+    type: 'application/json',
+  },
   '/api/ledger/decisions/:id/attestation': {
     summary: 'The attestation of a decision',
     description:

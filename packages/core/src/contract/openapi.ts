@@ -3,7 +3,7 @@ import { examples } from './examples.ts';
 import { errorHeaders, headersNamed } from './openapi-headers.ts';
 import { readingPaths } from './openapi-reading.ts';
 import { type OperationId, operations } from './operations.ts';
-import { PromotionCheck } from './promotion-check.ts';
+import { NONCE_PATTERN, PromotionCheck } from './promotion-check.ts';
 import { TelemetryEvent } from './telemetry.ts';
 
 /** Any JSON object of the document. */
@@ -183,6 +183,15 @@ const prefer: Node = {
   schema: { type: 'string' },
 };
 
+const nonce: Node = {
+  name: 'Countersign-Nonce',
+  in: 'header',
+  required: false,
+  description:
+    'A new random value for each request, which the signed decision repeats as `nonce`: an older decision cannot pass for the answer.',
+  schema: { type: 'string', minLength: 16, maxLength: 64, pattern: NONCE_PATTERN },
+};
+
 const DECISION_HEADERS = [
   'Countersign-Checkpoint',
   'Countersign-Workspace',
@@ -193,7 +202,7 @@ const DECISION_HEADERS = [
 /** The request headers that an operation reads besides those of authentication and content. */
 function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Node {
   if (replayable) return { parameters: [idempotencyKey] };
-  return id === 'checkPromotion' ? { parameters: [prefer] } : {};
+  return id === 'checkPromotion' ? { parameters: [prefer, nonce] } : {};
 }
 
 /** A reference to a named schema, which is put among the components; an unnamed one as it stands. */

@@ -20,6 +20,9 @@ export const MIN_PASS_RATE_DEFAULT = 80;
 /** Freshness window when the question names none, in hours (specification 2.7). */
 export const MAX_AGE_HOURS_DEFAULT = 72;
 
+/** What the header Countersign-Nonce takes: 16 to 64 characters of base64url. */
+export const NONCE_PATTERN = '^[A-Za-z0-9_-]{16,64}$';
+
 /** The question "may this agent be promoted?" (specification 2.7). */
 export const PromotionCheck = Type.Object(
   {
@@ -134,6 +137,16 @@ export const PromotionDecision = Type.Object(
     decision_id: uuid({ description: 'Identifier of the decision, kept as signed.' }),
     key_id: label({ description: 'Which signing key.', examples: ['dk_5f0c2a9be671'] }),
     timestamp: dateTime({ description: 'When it was decided.' }),
+    tenant_id: uuid({ description: 'The workspace that decided, that of the asking key.' }),
+    asked_by: label({ description: 'The key that asked: key:<prefix>.', examples: ['key:4f9a02c7d1e6'] }),
+    evidence_sha256: unboundedText({
+      description: 'SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence").',
+    }),
+    nonce: Type.Optional(
+      Type.Unsafe<string | undefined>(
+        label({ description: "The request's Countersign-Nonce; absent without one.", examples: ['q3mZ0cX8s1v7bTqg9Jw2Lw'] }),
+      ),
+    ),
     response_sha256: unboundedText({ description: 'SHA-256 of the canonical decision, hex (docs/formats.md).' }),
     signature: unboundedText({ description: "HMAC-SHA256 with the tenant's decision key, hex." }),
     signature_alg: oneOf(['HMAC-SHA256'], { description: 'How it is signed.' }),

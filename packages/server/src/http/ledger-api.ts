@@ -82,6 +82,11 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
     void reply.header('content-type', JSON_TYPE);
     return response.send(decision);
   });
+  get('/api/ledger/decisions/:id/evidence', async ({ tenantId }, request, reply, response) => {
+    const evidence = found(await reader.evidence(tenantId, idOf(request)));
+    void reply.header('content-type', JSON_TYPE);
+    return response.send(evidence);
+  });
   get('/api/ledger/decisions/:id/attestation', async ({ tenantId }, request, reply, response) => {
     const attestation = found(await reader.attestation(tenantId, idOf(request)));
     void reply.header('content-type', JSON_TYPE);

@@ -1,5 +1,6 @@
 import type { OperationId } from '@countersign/core/contract/operations';
 import { operations } from '@countersign/core/contract/operations';
+import { NONCE_PATTERN } from '@countersign/core/contract/promotion-check';
 import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { validationFailed } from '../api-error.ts';
@@ -54,7 +55,9 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
       });
       try {
         const idempotencyKey = operation.replayable ? idempotencyKeyOf(request) : undefined;
-        return await answer(reply, ask({ principal, document, idempotencyKey, prefersAttestation: prefersAttestation(request) }));
+        const nonce = id === 'checkPromotion' ? nonceOf(request) : undefined;
+        const asked = { principal, document, idempotencyKey, prefersAttestation: prefersAttestation(request), nonce };
+        return await answer(reply, ask(asked));
       } finally {
         leave();
       }
@@ -83,6 +86,21 @@ function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
     path: '',
     code: 'bad_header',
     message: 'Idempotency-Key must be 1 to 255 printable ASCII characters, and be given once',
+  });
+}
+
+const NONCE = new RegExp(NONCE_PATTERN);
+
+/** The request's nonce, given once and of its form; anything else is refused: the sender relies on finding it in the decision. */
+function nonceOf({ raw }: FastifyRequest): string | undefined {
+  if (raw.headers['countersign-nonce'] === undefined) return undefined;
+  const [nonce = '', ...more] = raw.headersDistinct['countersign-nonce'] ?? [];
+  if (more.length === 0 && NONCE.test(nonce)) return nonce;
+  throw validationFailed({
+    path: '',
+    code: 'bad_header',
+    message:
+      'Countersign-Nonce must be 16 to 64 characters of base64url (A-Z a-z 0-9 - _), and be given once; send a new random one for each request',
   });
 }
 

@@ -19,6 +19,8 @@ export interface Asked {
   idempotencyKey: string | undefined;
   /** Whether `Prefer` asks for the attestation of a decision. */
   prefersAttestation: boolean;
+  /** `Countersign-Nonce` of a promotion check, which its decision repeats. */
+  nonce?: string | undefined;
 }
 
 /** What is answered once everything is committed. */

@@ -23,8 +23,8 @@ export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
       askedBy: asked.principal.prefix,
     };
   },
-  submit: async ({ decisions, attest }, { principal, prefersAttestation }, prepared) => {
-    const answered = await decisions.submit(principal.tenantId, prepared);
+  submit: async ({ decisions, attest }, { principal, prefersAttestation, nonce }, prepared) => {
+    const answered = await decisions.submit(principal.tenantId, nonce === undefined ? prepared : { ...prepared, nonce });
     if (!prefersAttestation) return answered;
     const headers = { 'Countersign-Attestation': attest(answered.json), 'Preference-Applied': ATTESTATION_PREFERENCE };
     return { ...answered, headers: { ...answered.headers, ...headers } };

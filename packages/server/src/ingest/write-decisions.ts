@@ -1,14 +1,14 @@
 import type { PromotionDecision } from '@countersign/core/contract/promotion-check';
+import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { witnessedHead } from '@countersign/core/domain/checkpoint';
 import { type Signature, signDecision } from '@countersign/core/domain/decision-signature';
 import {
-  type Demand,
-  decidePromotion,
-  type Evidence,
-  POLICY,
-  roundedHours,
-  type Verdict,
-} from '@countersign/core/domain/promotion';
+  agentLabelOf,
+  decideOn,
+  type EvidenceDocument,
+  type EvidenceRead,
+  evidenceDocument,
+} from '@countersign/core/domain/evidence-document';
 import { ApiError, validationFailed } from '../api-error.ts';
 import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
@@ -26,9 +26,11 @@ import type { Answered } from './endpoint.ts';
 /** A promotion check ready to be decided. */
 export interface PreparedCheck extends Item {
   question: EvidenceQuestion;
-  demand: Omit<Demand, 'agentLabel' | 'harnessId'>;
+  demand: { minPassRate: number; maxAgeHours: number };
   /** The asking key's prefix. */
   askedBy: string;
+  /** The request's Countersign-Nonce. */
+  nonce?: string | undefined;
 }
 
 /** Derives a tenant's decision key; see digests.ts. */
@@ -37,10 +39,9 @@ export type DecisionKeys = (tenantId: string, keyId: string) => Uint8Array;
 /** A decision as signed, with what led to it. */
 interface Decided {
   check: PreparedCheck;
-  /** The agent's name, or else what was asked for. */
-  agentLabel: string;
-  evidence: Evidence;
-  verdict: Verdict;
+  evidence: EvidenceDocument;
+  /** The canonical text of `evidence`. */
+  evidenceText: string;
   signed: Omit<PromotionDecision, keyof Signature> & Signature;
   /** The text of `signed`, as it is kept and answered. */
   json: string;
@@ -54,7 +55,7 @@ export async function writeDecisions(
   tx: Transaction,
   checks: readonly PreparedCheck[],
   decisionKeys: DecisionKeys,
-  observe: (committed: Verdict) => void,
+  observe: (committed: Pick<PromotionDecision, 'allowed' | 'reason'>) => void,
 ): Promise<(Answered | ApiError)[]> {
   const [locked, keyId, found] = await Promise.all([
     lockLogs(tx, ['audit', 'decisions']),
@@ -64,33 +65,51 @@ export async function writeDecisions(
       checks.map(({ question }) => question),
     ),
   ]);
-  if (found.some(({ evidence }) => evidence.agent === null)) await addSimilarNames(tx, checks, found);
+  const similar = found.some(({ evidence }) => evidence.agent === null)
+    ? await findSimilarAgents(tx, checks, found)
+    : NONE_SIMILAR;
   const heads = atOneMoment(locked);
   const key = decisionKeys(tx.tenantId, keyId);
   const outcomes = checks.map((check, index): Decided | ApiError => {
     const { evidence, mismatch } = found[index]!;
-    return mismatch ? agentMismatch() : decide(check, evidence, { keyId, key, now: heads.decisions.now });
+    if (mismatch) return agentMismatch();
+    const document = evidenceDocument(tx.tenantId, questionOf(check), evidence, similarNamesOf(check, evidence, similar));
+    return decide(check, document, { keyId, key, now: heads.decisions.now });
   });
   const decided = outcomes.filter((outcome): outcome is Decided => !(outcome instanceof ApiError));
   const headers = await keep(tx, heads, decided);
-  for (const { verdict } of decided) observe(verdict);
+  for (const { signed } of decided) observe(signed);
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
 
-/** Adds to the evidence about unknown agents the known ones that their names look like. Known agents cost nothing. */
-async function addSimilarNames(tx: Transaction, checks: readonly PreparedCheck[], found: readonly Found[]): Promise<void> {
+/** The known agents whose names look like the unknown ones that were asked for, by those. Known agents cost nothing. */
+async function findSimilarAgents(
+  tx: Transaction,
+  checks: readonly PreparedCheck[],
+  found: readonly Found[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const names = new Set<string>();
   checks.forEach(({ question: { agentName } }, index) => {
     const { evidence, mismatch } = found[index]!;
     if (evidence.agent === null && !mismatch && agentName !== null && names.size < COMPARED_NAMES_MAX) names.add(agentName);
   });
   const similar = await findSimilarNames(tx, [...names].map(skeletonDigests));
-  const byName = new Map([...names].map((name, index) => [name, similar[index]!]));
-  checks.forEach(({ question: { agentName } }, index) => {
-    const { evidence } = found[index]!;
-    if (evidence.agent === null && agentName !== null) evidence.similarNames = byName.get(agentName) ?? [];
-  });
+  return new Map([...names].map((name, index) => [name, similar[index]!]));
 }
+
+const NONE_SIMILAR: ReadonlyMap<string, readonly string[]> = new Map();
+
+const similarNamesOf = ({ question }: PreparedCheck, { agent }: EvidenceRead, similar: ReadonlyMap<string, readonly string[]>) =>
+  agent === null ? (similar.get(question.agentName ?? '') ?? []) : [];
+
+/** What was asked, in the order of canonical JSON. */
+const questionOf = ({ question, demand }: PreparedCheck): EvidenceDocument['asked'] => ({
+  agent_id: question.agentId,
+  agent_name: question.agentName,
+  harness_id: question.harnessId,
+  max_age_hours: demand.maxAgeHours,
+  min_pass_rate: demand.minPassRate,
+});
 
 /** So many unknown names of one batch are compared with known ones. */
 const COMPARED_NAMES_MAX = 100;
@@ -114,7 +133,7 @@ async function keep(
   decided: readonly Decided[],
 ): Promise<Record<string, string>> {
   if (decided.length === 0) return {};
-  const blocked = decided.filter(({ verdict }) => !verdict.allowed);
+  const blocked = decided.filter(({ signed }) => !signed.allowed);
   const audit = appendEntries(tx, heads.audit, blocked.map(ledgerEntry));
   const leafData = decided.map(({ signed }) => Buffer.from(signed.response_sha256, 'hex'));
   const decisions = advance(tx, 'decisions', heads.decisions, leafData, null);
@@ -136,34 +155,28 @@ async function keep(
   return { 'Countersign-Checkpoint': witnessed.join(', '), 'Countersign-Workspace': tx.tenantId };
 }
 
-function decide(check: PreparedCheck, evidence: Evidence, signing: { keyId: string; key: Uint8Array; now: string }): Decided {
-  const { demand, question } = check;
-  const agentLabel = evidence.agent?.name ?? question.agentName ?? question.agentId ?? '';
-  const verdict = decidePromotion(evidence, { ...demand, agentLabel, harnessId: question.harnessId });
-  const { ageHours, ...evaluation } = evidence.evaluation ?? { ageHours: null };
+/** Decides on an evidence document and signs: the decision names its workspace, who asked, its evidence and the request's nonce. */
+function decide(
+  check: PreparedCheck,
+  evidence: EvidenceDocument,
+  signing: { keyId: string; key: Uint8Array; now: string },
+): Decided {
+  const evidenceText = canonicalJson(evidence);
   const decision: Omit<PromotionDecision, keyof Signature> = {
-    allowed: verdict.allowed,
-    reason: verdict.reason,
-    message: verdict.message,
-    event: verdict.event,
-    evaluation_id: evidence.evaluation?.id ?? null,
-    agent_id: evidence.agent?.id ?? null,
-    policy: POLICY,
-    threshold: demand.minPassRate,
-    required_threshold: demand.minPassRate,
-    actual_threshold: evidence.evaluation?.pass_rate ?? null,
-    evaluation_age: ageHours === null ? null : roundedHours(ageHours),
-    evaluation: evaluation as PromotionDecision['evaluation'],
-    checks: verdict.checks,
+    ...decideOn(evidence),
     decision_id: newId(),
     key_id: signing.keyId,
     timestamp: signing.now,
+    tenant_id: evidence.tenant_id,
+    asked_by: `key:${check.askedBy}`,
+    evidence_sha256: digests.sha256Hex(evidenceText),
   };
+  if (check.nonce !== undefined) decision.nonce = check.nonce;
   const signed = signDecision(decision, signing.key, digests);
-  return { check, agentLabel, evidence, verdict, signed, json: JSON.stringify(signed) };
+  return { check, evidence, evidenceText, signed, json: JSON.stringify(signed) };
 }
 
-const decisionRow = ({ check, signed, json }: Decided, seq: number): DecisionRow => ({
+const decisionRow = ({ check, signed, json, evidenceText }: Decided, seq: number): DecisionRow => ({
   seq,
   id: signed.decision_id,
   recordedAt: signed.timestamp,
@@ -175,22 +188,23 @@ const decisionRow = ({ check, signed, json }: Decided, seq: number): DecisionRow
   event: signed.event,
   responseSha256: signed.response_sha256,
   document: json,
+  evidence: evidenceText,
 });
 
 /** A check that stops at approval_required asks for an approval, once per evaluation. */
-function approvalRequest({ check, evidence, verdict }: Decided) {
-  if (verdict.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
+function approvalRequest({ check, evidence, signed }: Decided) {
+  if (signed.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
   return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.askedBy}` }];
 }
 
-const ledgerEntry = ({ check, agentLabel, evidence, verdict, signed }: Decided): NewEntry =>
+const ledgerEntry = ({ check, evidence, signed }: Decided): NewEntry =>
   entryOf({
     recorded_by: 'system:promotion-gate',
     actor: 'promotion-gate',
-    action: verdict.event,
-    subject: agentLabel,
-    rationale: verdict.message,
-    agent_id: evidence.agent?.id ?? null,
+    action: signed.event,
+    subject: agentLabelOf(evidence),
+    rationale: signed.message,
+    agent_id: signed.agent_id,
     metadata: { decision_id: signed.decision_id, response_sha256: signed.response_sha256, asked_by: check.askedBy },
   });
 

@@ -7,7 +7,7 @@ import { sameBytes, toBase64 } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { digests, sha256 } from '../digests.ts';
-import { findDecision } from '../storage/decisions.ts';
+import { findDecision, findDecisionEvidence } from '../storage/decisions.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
 import { exportLog } from './export.ts';
@@ -103,6 +103,11 @@ export class LedgerReader {
   /** A decision as it was signed and sent: its JSON text. */
   decision(tenantId: string, id: string): Promise<string | undefined> {
     return this.#read(tenantId, (tx) => findDecision(tx, id));
+  }
+
+  /** The canonical text of a decision's evidence document; undefined if no evidence is kept with it. */
+  evidence(tenantId: string, id: string): Promise<string | undefined> {
+    return this.#read(tenantId, (tx) => findDecisionEvidence(tx, id));
   }
 
   /** The decision's attestation. One that was altered in the database is not attested: its signature does not fit any more. */

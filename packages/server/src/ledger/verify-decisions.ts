@@ -2,6 +2,7 @@ import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { Moments } from '@countersign/core/domain/clock-correction';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
+import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../digests.ts';
@@ -47,8 +48,17 @@ function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => U
   if (fault !== undefined) return fault;
   // The signature is of what the text says; a member given twice, or another spelling, comes to light here.
   if (JSON.stringify(decision) !== row.document) return 'the stored document is not as it was written: its text was altered';
-  const { decision_id: id, timestamp } = decision;
-  return moments.next(seq, timestamp, 'timestamp') ?? columnFault({ ...decision, id, recorded_at: timestamp }, row, COLUMNS);
+  const { decision_id: id, timestamp, asked_by: askedBy } = decision;
+  // A decision of a version that did not sign who asked says nothing of that column.
+  const columns = { ...decision, id, recorded_at: timestamp, recorded_by: askedBy ?? row.recorded_by };
+  return moments.next(seq, timestamp, 'timestamp') ?? columnFault(columns, row, COLUMNS) ?? keptEvidenceFault(decision, row);
+}
+
+/** The evidence has the digest that was signed, and gives the verdict that was signed. */
+function keptEvidenceFault(decision: Record<string, unknown>, { evidence }: DecisionColumns): string | undefined {
+  const isNamed = decision.evidence_sha256 !== undefined;
+  if (evidence === null) return isNamed ? 'the evidence of the decision is missing' : undefined;
+  return evidenceFault(decision, evidence, digests);
 }
 
 function signatureFault(decision: Record<string, unknown>, key: Uint8Array): string | undefined {
@@ -64,6 +74,7 @@ function signatureFault(decision: Record<string, unknown>, key: Uint8Array): str
 const COLUMNS = [
   'id',
   'recorded_at',
+  'recorded_by',
   'agent_id',
   'evaluation_id',
   'allowed',

@@ -1,4 +1,5 @@
 import { MAX_AGE_HOURS_DEFAULT, MIN_PASS_RATE_DEFAULT } from '@countersign/core/contract/promotion-check';
+import { evidenceOf } from '@countersign/core/domain/evidence-document';
 import { decidePromotion, type Evidence } from '@countersign/core/domain/promotion';
 import type { AgentSummary, EvaluationSummary, Standing } from '@countersign/core/portal/agent-facts';
 import type { Transaction } from '../database/transaction.ts';
@@ -25,7 +26,7 @@ export async function evidenceOn(
     tx,
     agentIds.map((agentId) => ({ agentId, agentName: null, harnessId })),
   );
-  return found.map(({ evidence }) => evidence);
+  return found.map(({ evidence }) => evidenceOf(evidence));
 }
 
 /** The evaluation of the evidence as lists show it. */

@@ -15,14 +15,16 @@ export interface DecisionRow {
   event: string;
   responseSha256: string;
   document: string;
+  /** The canonical text of the evidence document. */
+  evidence: string;
 }
 
 const INSERT = sql(
   'insert_decisions',
-  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document)
-   SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document
-     FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::uuid[], $8::boolean[], $9::text[], $10::text[], $11::bytea[], $12::text[])
-       AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document)`,
+  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence)
+   SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence
+     FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::uuid[], $8::boolean[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::text[])
+       AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence)`,
 );
 
 /** Keeps decisions, allowed ones too. */
@@ -40,6 +42,7 @@ export async function insertDecisions(tx: Transaction, rows: readonly DecisionRo
     textArray(rows.map(({ event }) => event)),
     digestArray(rows.map(({ responseSha256 }) => responseSha256)),
     textArray(rows.map(({ document }) => document)),
+    textArray(rows.map(({ evidence }) => evidence)),
   ]);
 }
 
@@ -97,6 +100,15 @@ const FIND = sql<{ document: string }>(
 export const findDecision = async (tx: Transaction, id: string): Promise<string | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0]?.document;
 
+const FIND_EVIDENCE = sql<{ evidence: string | null }>(
+  'find_decision_evidence',
+  `SELECT evidence FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
+);
+
+/** The canonical text of a decision's evidence document; undefined if there is no such decision or none was kept with it. */
+export const findDecisionEvidence = async (tx: Transaction, id: string): Promise<string | undefined> =>
+  (await tx.run(FIND_EVIDENCE, [tx.tenantId, id]))[0]?.evidence ?? undefined;
+
 /** A decision with its place in its log. */
 export interface StoredDecision {
   seq: number;
@@ -120,6 +132,7 @@ export interface DecisionColumns {
   id: string;
   /** With microseconds, which are always zero unless somebody changed the column. */
   recorded_at: string;
+  recorded_by: string;
   agent_id: string | null;
   evaluation_id: string | null;
   allowed: boolean;
@@ -127,13 +140,15 @@ export interface DecisionColumns {
   event: string;
   response_sha256: string;
   document: string;
+  /** Null for a decision of a version that kept none. */
+  evidence: string | null;
 }
 
 // The range of seq bounds the rows, and no LIMIT: see PAGE in audit-pages.ts.
 const READ_COLUMNS = sql<DecisionColumns>(
   'read_decision_columns_page',
-  `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, agent_id, evaluation_id, allowed,
-          reason, event, encode(response_sha256, 'hex') AS response_sha256, document
+  `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, recorded_by, agent_id, evaluation_id, allowed,
+          reason, event, encode(response_sha256, 'hex') AS response_sha256, document, evidence
      FROM countersign.decisions WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
 );
 

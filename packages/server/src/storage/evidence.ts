@@ -1,8 +1,9 @@
 import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
-import { type Evidence, OTHERS_MAX, type OtherEvaluation } from '@countersign/core/domain/promotion';
+import type { EvidenceRead, OtherEvidenceEvaluation } from '@countersign/core/domain/evidence-document';
+import { OTHERS_MAX } from '@countersign/core/domain/promotion';
 import { int4Array, textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { instantText, isInFuture } from './instant-text.ts';
+import { exactInstantText } from './instant-text.ts';
 
 /** Which agent, and which harness alone if one is named. */
 export interface EvidenceQuestion {
@@ -13,9 +14,10 @@ export interface EvidenceQuestion {
 
 interface EvidenceRow {
   place: number;
+  read_at: string;
   agent_id: string | null;
   agent_name: string | null;
-  high_risk: boolean | null;
+  risk_level: string | null;
   /** Whether the given id and the given name are of two agents, or one of them is unknown. */
   mismatch: boolean;
   evaluation_id: string | null;
@@ -27,24 +29,20 @@ interface EvidenceRow {
   recorded_at: string;
   recorded_by: string;
   evaluated_at: string | null;
-  others: OtherEvaluation[] | null;
-  age_hours: number;
+  others: OtherEvidenceEvaluation[] | null;
   approval: 'pending' | 'approved' | 'rejected' | null;
-  approval_in_future: boolean | null;
+  approval_requested_at: string | null;
+  approval_decided_at: string | null;
   open_recertifications: number;
 }
 
 /**
- * SQL of an evaluation's age in hours by the database's clock: from the earlier of `evaluated_at` and the moment of recording. Negative
- * where it was recorded in the future, whatever `evaluated_at` says: a clock was wrong, and it grants nothing.
+ * The latest evaluations of the agent's other series, each in the order of canonical JSON. A subquery under CASE: it costs nothing for an
+ * agent of one series.
  */
-const ageHours = (e: string): string =>
-  `(extract(epoch FROM clock_timestamp() - CASE WHEN ${e}.recorded_at > clock_timestamp() THEN ${e}.recorded_at
-      ELSE least(${e}.recorded_at, ${e}.evaluated_at) END) / 3600)::float8`;
-
-/** The latest evaluations of the agent's other series. A subquery under CASE: it costs nothing for an agent of one series. */
 const OTHERS = `
-       SELECT json_agg(json_build_object('name', o.name, 'suite', o.suite, 'status', o.status, 'pass_rate', o.pass_rate, 'ageHours', ${ageHours('o')}))
+       SELECT json_agg(json_build_object('evaluated_at', ${exactInstantText('o.evaluated_at')}, 'name', o.name, 'pass_rate', o.pass_rate,
+                                         'recorded_at', ${exactInstantText('o.recorded_at')}, 'status', o.status, 'suite', o.suite))
          FROM (SELECT * FROM countersign.evaluation_series AS s
                 WHERE s.tenant_id = $1 AND s.agent_id = agent.id AND s.evaluation_id <> latest.id
                 ORDER BY s.seq DESC LIMIT ${OTHERS_MAX + 1}) AS o`;
@@ -54,13 +52,14 @@ const OTHERS = `
 // own: behind row-level security a bare COALESCE is no key for an index, and all evaluations of the tenant would be read.
 const FIND = sql<EvidenceRow>(
   'find_evidence',
-  `SELECT asked.place, agent.id AS agent_id, agent.name AS agent_name, agent.risk_level = 'high' AS high_risk,
+  `SELECT asked.place, agent.id AS agent_id, agent.name AS agent_name, agent.risk_level,
           asked.id IS NOT NULL AND asked.name IS NOT NULL AND by_id.id IS DISTINCT FROM by_name.id AS mismatch,
           latest.id AS evaluation_id, latest.name, latest.status, latest.pass_rate, latest.category, latest.harness_id, latest.recorded_by,
-          to_char(latest.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS recorded_at,
-          ${instantText('latest.evaluated_at')} AS evaluated_at, ${ageHours('latest')} AS age_hours,
+          ${exactInstantText('latest.recorded_at')} AS recorded_at, ${exactInstantText('latest.evaluated_at')} AS evaluated_at,
+          ${exactInstantText('clock_timestamp()')} AS read_at,
           CASE WHEN agent.several_series AND latest.status = 'passing' THEN (${OTHERS}) END AS others,
-          approval.status AS approval, ${isInFuture('approval.decided_at')} AS approval_in_future, open.count AS open_recertifications
+          approval.status AS approval, ${exactInstantText('approval.requested_at')} AS approval_requested_at,
+          ${exactInstantText('approval.decided_at')} AS approval_decided_at, open.count AS open_recertifications
      FROM unnest($2::integer[], $3::uuid[], $4::text[], $5::uuid[]) AS asked (place, id, name, harness_id)
      LEFT JOIN countersign.agents AS by_id ON by_id.tenant_id = $1 AND by_id.id = asked.id
      LEFT JOIN countersign.agents AS by_name ON by_name.tenant_id = $1 AND by_name.name = asked.name
@@ -83,9 +82,9 @@ const FIND = sql<EvidenceRow>(
     ORDER BY asked.place`,
 );
 
-/** What is held about one question's agent. `mismatch` says that id and name are not of one agent. */
+/** What was read for one question. `mismatch` says that id and name are not of one agent. */
 export interface Found {
-  evidence: Evidence;
+  evidence: EvidenceRead;
   mismatch: boolean;
 }
 
@@ -115,29 +114,31 @@ async function lookUp(tx: Transaction, questions: readonly EvidenceQuestion[]): 
   return rows.map((row) => ({ evidence: evidenceOf(row), mismatch: row.mismatch === true }));
 }
 
-function evidenceOf(row: EvidenceRow): Evidence {
+/** A row as the evidence document has it. Members stand in the order of canonical JSON. */
+function evidenceOf(row: EvidenceRow): EvidenceRead {
   const { agent_id: id, agent_name: name, evaluation_id: evaluationId } = row;
   return {
-    agent: id === null || name === null ? null : { id, name, highRisk: row.high_risk !== false },
+    agent: id === null || name === null ? null : { id, name, risk_level: row.risk_level ?? '' },
+    approval:
+      row.approval === null
+        ? null
+        : { decided_at: row.approval_decided_at, requested_at: row.approval_requested_at!, status: row.approval },
     evaluation:
-      evaluationId === null || name === null
+      evaluationId === null
         ? null
         : {
+            category: row.category,
+            evaluated_at: row.evaluated_at,
+            harness_id: row.harness_id,
             id: evaluationId,
             name: row.name,
-            status: row.status,
             pass_rate: row.pass_rate,
-            category: row.category,
-            harness_id: row.harness_id,
             recorded_at: row.recorded_at,
             recorded_by: row.recorded_by,
-            agent_name: name,
-            ...(row.evaluated_at === null ? {} : { evaluated_at: row.evaluated_at }),
-            ageHours: row.age_hours,
+            status: row.status,
           },
-    approval: row.approval,
-    approvalInFuture: row.approval_in_future === true,
-    openRecertifications: row.open_recertifications,
-    others: row.others ?? [],
+    open_recertifications: row.open_recertifications,
+    other_evaluations: row.others ?? [],
+    read_at: row.read_at,
   };
 }

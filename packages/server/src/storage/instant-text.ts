@@ -1,5 +1,9 @@
 /** SQL that writes a timestamptz as the service shows instants: UTC with milliseconds, `2026-11-20T09:30:00.123Z`. */
 export const instantText = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
+/** SQL that writes a timestamptz whole: UTC with microseconds, `2026-11-20T09:30:00.123456Z`. */
+export const exactInstantText = (column: string): string =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
 /** SQL that says whether a moment lies in the future by more than two nodes' clocks differ: the clock was wrong when it was written. */
 export const isInFuture = (column: string): string => `${column} > clock_timestamp() + interval '5 seconds'`;

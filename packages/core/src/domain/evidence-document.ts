@@ -1,0 +1,184 @@
+import type { EvaluationStatus } from '../contract/evaluation.ts';
+import type { DecidedEvaluation, NoEvaluation, PromotionDecision } from '../contract/promotion-check.ts';
+import { decidePromotion, type Evidence, POLICY, roundedHours } from './promotion.ts';
+
+/**
+ * What the service read about an agent for one promotion check: raw columns and no derived values. Members are declared, and must be
+ * written, in the order of canonical JSON. Instants are UTC with six fraction digits.
+ */
+export interface EvidenceRead {
+  agent: { id: string; name: string; risk_level: string } | null;
+  /** The approval of this evaluation; null if none was requested or decided. */
+  approval: { decided_at: string | null; requested_at: string; status: 'pending' | 'approved' | 'rejected' } | null;
+  /** The latest evaluation, whatever its status. */
+  evaluation: EvidenceEvaluation | null;
+  open_recertifications: number;
+  /** The latest evaluations of the agent's other series, the latest first; at most OTHERS_MAX and one more. */
+  other_evaluations: OtherEvidenceEvaluation[];
+  /** The database's clock when all this was read: ages count up to it. */
+  read_at: string;
+}
+
+/** The latest evaluation, as its row has it. */
+export interface EvidenceEvaluation {
+  category: string | null;
+  evaluated_at: string | null;
+  harness_id: string | null;
+  id: string;
+  name: string;
+  pass_rate: number | null;
+  recorded_at: string;
+  recorded_by: string;
+  status: EvaluationStatus;
+}
+
+/** An evaluation that the decision does not rest on, but that its message may name. */
+export interface OtherEvidenceEvaluation {
+  evaluated_at: string | null;
+  name: string;
+  pass_rate: number | null;
+  recorded_at: string;
+  status: EvaluationStatus;
+  suite: string | null;
+}
+
+/** What the request asked, defaults filled in. */
+export interface EvidenceQuestion {
+  agent_id: string | null;
+  agent_name: string | null;
+  harness_id: string | null;
+  max_age_hours: number;
+  min_pass_rate: number;
+}
+
+/** Everything that one verdict was computed from (docs/formats.md, "Evidence"). */
+export interface EvidenceDocument extends EvidenceRead {
+  asked: EvidenceQuestion;
+  policy: string;
+  /** Names of known agents that look like the unknown one that was asked for. */
+  similar_names: readonly string[];
+  tenant_id: string;
+  version: 1;
+}
+
+/** The evidence document of one check. Its members, and those of what it holds, are in canonical order: JSON.stringify writes JCS. */
+export const evidenceDocument = (
+  tenantId: string,
+  asked: EvidenceQuestion,
+  read: EvidenceRead,
+  similarNames: readonly string[],
+): EvidenceDocument => ({
+  agent: read.agent,
+  approval: read.approval,
+  asked,
+  evaluation: read.evaluation,
+  open_recertifications: read.open_recertifications,
+  other_evaluations: read.other_evaluations,
+  policy: POLICY,
+  read_at: read.read_at,
+  similar_names: similarNames,
+  tenant_id: tenantId,
+  version: 1,
+});
+
+/** The members of a decision that follow from its evidence. */
+export type DecidedMembers = Pick<
+  PromotionDecision,
+  | 'allowed'
+  | 'reason'
+  | 'message'
+  | 'event'
+  | 'evaluation_id'
+  | 'agent_id'
+  | 'policy'
+  | 'threshold'
+  | 'required_threshold'
+  | 'actual_threshold'
+  | 'evaluation_age'
+  | 'evaluation'
+  | 'checks'
+>;
+
+/** Decides on an evidence document. The service signs what this returns; a verifier compares what was signed with it. */
+export function decideOn(document: EvidenceDocument): DecidedMembers {
+  const { asked, agent } = document;
+  const evidence = evidenceOf(document);
+  const { allowed, reason, message, event, checks } = decidePromotion(evidence, {
+    agentLabel: agentLabelOf(document),
+    harnessId: asked.harness_id,
+    minPassRate: asked.min_pass_rate,
+    maxAgeHours: asked.max_age_hours,
+  });
+  const { ageHours, ...evaluation } = evidence.evaluation ?? { ageHours: null };
+  return {
+    allowed,
+    reason,
+    message,
+    event,
+    evaluation_id: evidence.evaluation?.id ?? null,
+    agent_id: agent?.id ?? null,
+    policy: POLICY,
+    threshold: asked.min_pass_rate,
+    required_threshold: asked.min_pass_rate,
+    actual_threshold: evidence.evaluation?.pass_rate ?? null,
+    evaluation_age: ageHours === null ? null : roundedHours(ageHours),
+    evaluation: evaluation as DecidedEvaluation | NoEvaluation,
+    checks,
+  };
+}
+
+/** The agent's name, or else what was asked for. */
+export const agentLabelOf = ({ agent, asked }: Pick<EvidenceDocument, 'agent' | 'asked'>): string =>
+  agent?.name ?? asked.agent_name ?? asked.agent_id ?? '';
+
+/** What the rules look at, computed from the raw columns. */
+export function evidenceOf(read: EvidenceRead & { similar_names?: readonly string[] }): Evidence {
+  const { agent, approval } = read;
+  const now = microsOf(read.read_at);
+  return {
+    agent: agent === null ? null : { id: agent.id, name: agent.name, highRisk: agent.risk_level !== 'low' },
+    evaluation: agent === null || read.evaluation === null ? null : decidedEvaluation(read.evaluation, agent.name, now),
+    approval: approval?.status ?? null,
+    approvalInFuture: approval?.decided_at != null && !(microsOf(approval.decided_at) <= now + CLOCKS_APART_MICROS),
+    openRecertifications: read.open_recertifications,
+    others: read.other_evaluations.map(({ name, suite, status, pass_rate, ...times }) => {
+      return { name, suite, status, pass_rate, ageHours: ageHours(times, now) };
+    }),
+    ...(read.similar_names === undefined ? {} : { similarNames: read.similar_names }),
+  };
+}
+
+/** The clocks of two nodes may differ by this much; a moment later than that was written by a wrong clock. */
+const CLOCKS_APART_MICROS = 5_000_000;
+
+function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: number): Evidence['evaluation'] {
+  return {
+    id: read.id,
+    name: read.name,
+    status: read.status,
+    pass_rate: read.pass_rate,
+    category: read.category,
+    harness_id: read.harness_id,
+    recorded_at: inMilliseconds(read.recorded_at),
+    recorded_by: read.recorded_by,
+    agent_name: agentName,
+    ...(read.evaluated_at === null ? {} : { evaluated_at: inMilliseconds(read.evaluated_at) }),
+    ageHours: ageHours(read, now),
+  };
+}
+
+/**
+ * An evaluation's age: from the earlier of `evaluated_at` and the moment of recording. Negative where it was recorded in the future,
+ * whatever `evaluated_at` says: a clock was wrong, and it grants nothing.
+ */
+function ageHours(times: { recorded_at: string; evaluated_at: string | null }, now: number): number {
+  const recorded = microsOf(times.recorded_at);
+  const since = times.evaluated_at === null || recorded > now ? recorded : Math.min(recorded, microsOf(times.evaluated_at));
+  return (now - since) / 3_600_000_000;
+}
+
+/** Microseconds since 1970 of an instant with six fraction digits. Exact: they stay below 2^53 until the year 2255. */
+const microsOf = (instant: string): number => Date.parse(inMilliseconds(instant)) * 1000 + Number(instant.slice(23, 26));
+
+/** `2026-11-20T09:30:00.123456Z` as decisions write instants: cut to milliseconds. */
+const inMilliseconds = (instant: string): string => `${instant.slice(0, 23)}Z`;

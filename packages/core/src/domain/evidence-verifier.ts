@@ -1,0 +1,141 @@
+import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
+import type { Digests } from './digests.ts';
+import { decideOn, type EvidenceDocument } from './evidence-document.ts';
+import { deeperThan } from './nesting.ts';
+import { POLICY } from './promotion.ts';
+
+/** Deepest nesting of an evidence document. */
+const DEPTH_MAX = 4;
+
+/**
+ * Why a decision does not follow from the evidence that is said to be its own; undefined when it does. The text must have the digest that the
+ * decision names, and deciding on it again must give the same verdict. Texts for people (`message`) are not compared: a later version may
+ * word them differently. The decision's own signature is checked apart.
+ */
+export function evidenceFault(
+  decision: Record<string, unknown>,
+  text: string,
+  digests: Pick<Digests, 'sha256Hex'>,
+): string | undefined {
+  const { evidence_sha256: named } = decision;
+  if (named === undefined) return 'the decision names no evidence: it was made by a version that kept none';
+  const computed = digests.sha256Hex(text);
+  if (named !== computed)
+    return `evidence_sha256 is ${JSON.stringify(named)}, but the evidence hashes to ${computed}: it was altered, or is of another decision`;
+  const document = readEvidence(text);
+  return 'fault' in document ? document.fault : difference(decision, document.value);
+}
+
+/** Reads an evidence document; the fault says what keeps it from being one that this version knows. */
+export function readEvidence(text: string): { value: EvidenceDocument } | { fault: string } {
+  const value = parsed(text);
+  if (!isObject(value) || deeperThan(value, DEPTH_MAX)) return { fault: 'the evidence is not a JSON object of its form' };
+  if (value.version !== 1) return { fault: `the evidence has version ${JSON.stringify(value.version)}; this verifier knows 1` };
+  if (value.policy !== POLICY)
+    return { fault: `the evidence is for the policy ${JSON.stringify(value.policy)}; this verifier knows ${POLICY}` };
+  const unfit = unfitMember(value, DOCUMENT);
+  if (unfit !== undefined) return { fault: `the evidence has no ${unfit} of its form` };
+  if (canonicalText(value) !== text) return { fault: 'the evidence is not canonical JSON (RFC 8785)' };
+  return { value: value as unknown as EvidenceDocument };
+}
+
+/** The first member of a decision that its evidence contradicts. */
+function difference(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
+  const { message: _, checks, ...decided } = decideOn(document);
+  const expected: Record<string, unknown> = { ...decided, tenant_id: document.tenant_id, checks: checks.map(withoutMessage) };
+  const signed: Record<string, unknown> = {
+    ...decision,
+    checks: Array.isArray(decision.checks) ? decision.checks.map(withoutMessage) : decision.checks,
+  };
+  for (const [name, value] of Object.entries(expected)) {
+    const [said, follows] = [canonicalText(signed[name]), canonicalText(value)];
+    if (said !== follows)
+      return `${name} does not follow from the evidence: signed is ${shown(said)}, and it gives ${shown(follows)}`;
+  }
+  return undefined;
+}
+
+const withoutMessage = (check: unknown): unknown => {
+  if (!isObject(check)) return check;
+  const { message: _, ...rest } = check;
+  return rest;
+};
+
+const shown = (text: string | undefined): string =>
+  text === undefined ? 'nothing' : text.length > 200 ? `${text.slice(0, 200)}…` : text;
+
+function canonicalText(value: unknown): string | undefined {
+  try {
+    return canonicalJson(value);
+  } catch (error) {
+    if (error instanceof NotCanonicalError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+type Test = (value: unknown) => boolean;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText: Test = (value) => typeof value === 'string';
+const isNumber: Test = (value) => typeof value === 'number';
+const isInstant: Test = (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value);
+const orNull =
+  (test: Test): Test =>
+  (value) =>
+    value === null || test(value);
+const objectOf =
+  (tests: Record<string, Test>): Test =>
+  (value) =>
+    isObject(value) && unfitMember(value, tests) === undefined;
+const listOf =
+  (test: Test): Test =>
+  (value) =>
+    Array.isArray(value) && value.every(test);
+
+/** The first member that is missing, has another form or is not known. */
+function unfitMember(value: Record<string, unknown>, tests: Record<string, Test>): string | undefined {
+  return (
+    Object.keys(tests).find((name) => !Object.hasOwn(value, name) || !tests[name]!(value[name])) ??
+    Object.keys(value).find((name) => !Object.hasOwn(tests, name))
+  );
+}
+
+const RECORDED = {
+  evaluated_at: orNull(isInstant),
+  name: isText,
+  pass_rate: orNull(isNumber),
+  recorded_at: isInstant,
+  status: isText,
+};
+
+/** The members of an evidence document, version 1. */
+const DOCUMENT: Record<string, Test> = {
+  agent: orNull(objectOf({ id: isText, name: isText, risk_level: isText })),
+  approval: orNull(objectOf({ decided_at: orNull(isInstant), requested_at: isInstant, status: isText })),
+  asked: objectOf({
+    agent_id: orNull(isText),
+    agent_name: orNull(isText),
+    harness_id: orNull(isText),
+    max_age_hours: isNumber,
+    min_pass_rate: isNumber,
+  }),
+  evaluation: orNull(
+    objectOf({ ...RECORDED, category: orNull(isText), harness_id: orNull(isText), id: isText, recorded_by: isText }),
+  ),
+  open_recertifications: isNumber,
+  other_evaluations: listOf(objectOf({ ...RECORDED, suite: orNull(isText) })),
+  policy: isText,
+  read_at: isInstant,
+  similar_names: listOf(isText),
+  tenant_id: isText,
+  version: isNumber,
+};
