@@ -119,7 +119,10 @@ afterAll(async () => {
 describe('after a clock was ahead while the server was started', () => {
   let workspace: Workspace;
   const gate = () =>
-    countersign(['gate', '--agent', 'bot', '--verify-key', at('instance.vkey'), '--timeout', '20s'], workspace.key);
+    countersign(
+      ['gate', '--agent', 'bot', '--verify-key', at('instance.vkey'), '--workspace', workspace.tenantId, '--timeout', '20s'],
+      workspace.key,
+    );
 
   beforeAll(async () => {
     const before = await testServer({ database });

@@ -70,11 +70,13 @@ describe('doctor', () => {
 
   test('a public key that signs nothing here is bad; one that signs, and a decision key, are not', async () => {
     const keyFinding = async (given: string) =>
-      (await doctor({ COUNTERSIGN_VERIFY_KEY: given })).findings.filter(({ what }) => what === 'verify key').at(-1);
+      (await doctor({ COUNTERSIGN_VERIFY_KEY: given }, ['--workspace', tenantId])).findings
+        .filter(({ what }) => what === 'verify key')
+        .at(-1);
     const own = (await runCommand(environmentOf(server), 'signing-key', 'show', '--vkey')).out.trim();
     expect(await keyFinding(own)).toMatchObject({ ok: true, says: 'is one that signs here' });
     const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
-    expect(await keyFinding(other)).toMatchObject({ ok: false, remedy: expect.stringContaining('signing-key show') });
+    expect(await keyFinding(other)).toMatchObject({ ok: false, remedy: expect.stringContaining('trust show') });
     expect(await keyFinding('ab'.repeat(32))).toMatchObject({ ok: null });
   });
 

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -127,14 +128,25 @@ describe('action.yml', () => {
     60_000,
   );
 
-  test('the public key as an input is verified with; another instance is not believed', async () => {
+  test('the trust file is verified with, as a file of the repository and as a text; another workspace is not believed', async () => {
+    const shown = async (workspace: string) =>
+      (await runCommand(environmentOf(world.server), 'trust', 'show', '--workspace', workspace)).out;
+    const trust = await shown('acme');
+    const file = join(tmpdir(), `countersign-c-trust-${process.pid}.json`);
+    writeFileSync(file, trust);
+    for (const given of [{ trust }, { 'trust-file': file }])
+      expect((await act({ agent: 'good', ...given, 'require-verify-key': 'true' })).outputs.get('verified-by')).toBe(
+        'the public key of the instance',
+      );
+    rmSync(file);
+    await world.server.workspace('elsewhere');
+    expect((await act({ agent: 'good', trust: await shown('elsewhere') })).status).toBe(3);
+    expect((await act({ agent: 'good', 'trust-file': 'nosuch.json' })).status).toBe(2);
     const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
-    expect((await act({ agent: 'good', 'verify-key': publicKey, 'require-verify-key': 'true' })).outputs.get('verified-by')).toBe(
-      'the public key of the instance',
-    );
-    const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
-    expect((await act({ agent: 'good', 'verify-key': other })).status).toBe(3);
-  }, 60_000);
+    expect((await act({ agent: 'good', 'verify-key': publicKey })).status).toBe(2);
+    const workspace = JSON.parse(trust).workspace.id;
+    expect((await act({ agent: 'good', 'verify-key': publicKey, workspace })).status).toBe(0);
+  }, 120_000);
 
   test('a package of another integrity than the one given is not run', async () => {
     const { status, stdout } = await act({ agent: 'good', integrity: 'sha512-AAAA' });

@@ -51,13 +51,19 @@ describe('the GitLab template', () => {
         status: 0,
         stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/),
       });
-      const passing = await gate({ COUNTERSIGN_AGENT: `from ${tool}`, COUNTERSIGN_MIN_PASS_RATE: '60' });
+      const trust = join(world.place(), 'trust.json');
+      writeFileSync(trust, (await runCommand(environmentOf(world.server), 'trust', 'show', '--workspace', 'acme')).out);
+      const passing = await gate({
+        COUNTERSIGN_AGENT: `from ${tool}`,
+        COUNTERSIGN_MIN_PASS_RATE: '60',
+        COUNTERSIGN_TRUST_FILE: trust,
+      });
       expect([passing.status, passing.stdout]).toEqual([0, expect.stringContaining('ALLOWED')]);
       const { paths, reports } = gitlab['.countersign-gate'].artifacts;
       const [decision, attestation] = paths.map((path: string) => join(passing.workspace, path));
       expect(JSON.parse(readFileSync(decision, 'utf8')).allowed).toBe(true);
-      const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
-      expect((await runCli(['verify', 'decision', attestation, '--verify-key', publicKey, '--allowed'])).status).toBe(0);
+      expect(passing.stdout).toContain('verified by the public key of the instance');
+      expect((await runCli(['verify', 'decision', attestation, '--trust', trust, '--allowed'])).status).toBe(0);
       expect(readFileSync(join(passing.workspace, reports.junit), 'utf8')).toContain('tests="4" failures="0"');
     },
     60_000,

@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
         if (status !== '200') expect(response.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/Error' });
       }
       const names = (post.parameters ?? []).map(({ name }: Json) => name);
-      expect(names).toEqual(path === paths.promotionCheck ? ['Prefer'] : ['Idempotency-Key']);
+      expect(names).toEqual(path === paths.promotionCheck ? ['Prefer', 'Countersign-Nonce'] : ['Idempotency-Key']);
     }
   });
 

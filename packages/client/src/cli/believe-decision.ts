@@ -21,6 +21,8 @@ export interface Moment {
   receivedAt: number;
   /** How far the clocks of the two machines may be apart. */
   skewMs: number;
+  /** What the question was sent with as Countersign-Nonce. */
+  nonce: string;
 }
 
 /**
@@ -35,7 +37,7 @@ export function disbelief(decision: unknown, text: string, asked: Asked, moment:
   const read = decision as PromotionDecision;
   if (read.response_sha256 !== digestOf(read))
     return 'the decision is not what its response_sha256 says: it was altered on its way';
-  return aboutSomethingElse(read, asked) ?? notOfNow(read, moment) ?? contradiction(read, asked);
+  return aboutSomethingElse(read, asked) ?? notOfNow(read, moment) ?? notThisAnswer(read, moment) ?? contradiction(read, asked);
 }
 
 function digestOf(decision: object): string | undefined {
@@ -69,6 +71,14 @@ function notOfNow({ timestamp }: PromotionDecision, { sentAt, receivedAt, skewMs
     return `it was decided ${seconds(sentAt - decidedAt)} s before it was asked for: an old decision${hint}`;
   if (decidedAt > receivedAt + skewMs) return `it was decided ${seconds(decidedAt - receivedAt)} s after it arrived${hint}`;
   return undefined;
+}
+
+/** A decision repeats the nonce of its request: without it, one that is seconds old could pass for the answer. */
+function notThisAnswer({ nonce }: PromotionDecision, { nonce: sent }: Moment): string | undefined {
+  if (nonce === sent) return undefined;
+  if (nonce === undefined)
+    return 'it does not repeat the nonce of the request (Countersign-Nonce): an older server answered, which must be updated, or something in between removes the header';
+  return 'it repeats another nonce than this request was sent with: it is the answer to another request, replayed';
 }
 
 /** Clocks of one database, read moments apart. */

@@ -27,7 +27,7 @@ export async function diagnoseVerifyKey(
     what,
     ok: false,
     says: 'signs nothing here now: it has ended, or is of another instance',
-    remedy: 'get the present one from the operator (`countersign-server signing-key show --vkey`), not by this address',
+    remedy: 'get the present one from the operator (`countersign-server trust show --workspace NAME`), not by this address',
   };
 }
 

@@ -8,11 +8,12 @@ import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readDuration } from './readings.ts';
 import type { Connection, Session } from './session.ts';
-import { readTrusted } from './trusted.ts';
+import { hasKeys, readTrusted, requireWorkspace, TRUST, type Trusted, type TrustOptions } from './trusted.ts';
 
 const OPTIONS = {
   ...CONNECTION,
   scopes: { type: 'string', value: 'LIST', help: 'scopes that the key must have, such as governance,evaluations (governance)' },
+  ...TRUST,
   'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the key that the gate is to verify with' },
 } as const satisfies Options;
 
@@ -38,7 +39,10 @@ function readScopes(given = 'governance'): string[] {
   return scopes;
 }
 
-type Given = Connection & { 'verify-key'?: string[] | undefined };
+type Given = Connection & TrustOptions;
+
+const ofWorkspace = ({ workspace }: Trusted): string =>
+  workspace === undefined ? '' : `; decisions must be of workspace ${workspace}`;
 
 /** One finding after the other; what stands on a bad one is not tried. */
 async function examine(session: Session, values: Given, wanted: readonly string[]): Promise<Diagnosis[]> {
@@ -58,17 +62,22 @@ async function examine(session: Session, values: Given, wanted: readonly string[
   );
   const trusted = await tried(
     'verify key',
-    async () => readTrusted(session, values['verify-key']),
-    (given) => (given === undefined ? 'none given: signatures are not checked' : 'can be read'),
+    async () => {
+      const given = readTrusted(session, values);
+      requireWorkspace(given);
+      return given;
+    },
+    (given) => (hasKeys(given) ? `can be read${ofWorkspace(given)}` : 'none given: signatures are not checked'),
     found,
-    (given) => (given === undefined ? null : true),
+    (given) => (hasKeys(given) ? true : null),
   );
   if (address === undefined) return found;
   const reached = await diagnoseAddress(session.terminal, address, { timeoutMs, insecureHttp: values['insecure-http'] === true });
   found.push(...reached.diagnoses);
   if (reached.answer === undefined) return found;
   found.push(diagnoseClock(reached.answer));
-  if (trusted !== undefined) found.push(await diagnoseVerifyKey(session.terminal, address, trusted, timeoutMs));
+  if (trusted !== undefined && hasKeys(trusted))
+    found.push(await diagnoseVerifyKey(session.terminal, address, trusted, timeoutMs));
   if (key === undefined) return found;
   for (const scope of SCOPES)
     found.push(await diagnoseScope(session.terminal, address, key, { scope, wanted: wanted.includes(scope), timeoutMs }));
@@ -100,7 +109,7 @@ const REMEDIES: Record<string, string> = {
   address: 'give the address of the service, as COUNTERSIGN_URL or --url',
   key: 'give the key as it was printed, alone, as COUNTERSIGN_API_KEY; when it is lost, mint another (`countersign-server keys mint`)',
   'verify key':
-    'give a file of the public key (`countersign-server signing-key show --vkey`) or of the decision key (`decision-key show`)',
+    'give the trust file (`countersign-server trust show --workspace NAME`), or a file of the decision key (`decision-key show`)',
 };
 
 const MARKS = new Map<boolean | null, string>([

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { envelopeOfHeader } from '@countersign/core/domain/attestation';
 import { isRetryable } from '../http/retry-pace.ts';
 import { harnessIdOf } from '../importers/harness-id.ts';
@@ -12,7 +13,8 @@ import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readDuration, readLabel, readPercentage, readUuid, readWhole } from './readings.ts';
 import type { Session } from './session.ts';
-import { checkSignature, readTrusted, type Trusted } from './trusted.ts';
+import { trustFileProblem } from './trust-given.ts';
+import { checkSignature, hasKeys, readTrusted, requireWorkspace, TRUST, type Trusted, workspaceFault } from './trusted.ts';
 import { waitForApproval } from './wait-for-approval.ts';
 
 const OPTIONS = {
@@ -21,14 +23,19 @@ const OPTIONS = {
   'min-pass-rate': { type: 'string', value: 'PERCENT', help: 'the pass rate required (80)' },
   'max-age-hours': { type: 'string', value: 'HOURS', help: 'how old the evaluation may be (72)' },
   harness: { type: 'string', value: 'NAME', help: 'look at the last evaluation of this harness alone: its name or its UUID' },
+  ...TRUST,
   'verify-key': {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    help: 'key that the decision must be signed with: a file of the decision key, or of the public key (verifier key, JWKS); env:NAME for a variable',
+    help: 'instead: a file of the decision key; or of the public key (verifier key, JWKS), together with --workspace; env:NAME for a variable',
   },
-  'require-verify-key': { type: 'boolean', help: 'refuse to run without a key to verify with' },
-  'clock-skew': { type: 'string', value: 'TIME', help: 'how far the clocks of the two machines may be apart (60s)' },
+  'require-verify-key': { type: 'boolean', help: 'refuse to run without a trust file or a key to verify with' },
+  'clock-skew': {
+    type: 'string',
+    value: 'TIME',
+    help: 'how far the clocks of the two machines may be apart (60s); at most 5m',
+  },
   wait: {
     type: 'string',
     value: 'TIME',
@@ -56,32 +63,55 @@ export const gate = command({
   options: OPTIONS,
   examples: [
     'countersign gate --agent support-bot --min-pass-rate 90 --max-age-hours 24',
-    'countersign gate --agent support-bot --verify-key instance.vkey --wait 30m --output decision.json',
-    'countersign gate --agent support-bot --verify-key instance.vkey --attestation attestation.json',
+    'countersign gate --agent support-bot --trust trust.json --wait 30m --output decision.json',
+    'countersign gate --agent support-bot --trust trust.json --attestation attestation.json',
   ],
-  notes: `A decision is believed only if it is about this agent, threshold, age and moment, bears itself out, and, with --verify-key, is signed
-by that key. The public key (countersign-server signing-key show --vkey) needs no secret in CI; fetch it once and keep it in the repository.`,
+  notes: `A decision is believed only if it is about this agent, threshold, age and moment, repeats the nonce of this request, and agrees with itself.
+With --trust it must also be of that workspace and signed by one of the public keys. The trust file holds no secret: fetch it once
+(countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.`,
   async run(session, values) {
     const asked = readAsked(values);
-    const trusted = readTrusted(session, values['verify-key']);
-    if (trusted === undefined && values['require-verify-key'] === true)
+    const trusted = readTrusted(session, values);
+    requireWorkspace(trusted);
+    if (!hasKeys(trusted) && values['require-verify-key'] === true)
       throw wrongUse(
-        '--require-verify-key: no key was given; give --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
+        '--require-verify-key: no key was given; give --trust, COUNTERSIGN_TRUST_FILE, --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
-    const skewMs = readDuration('--clock-skew', values['clock-skew'] ?? '60s');
+    const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
     // Before anything is asked: an allowed decision may use an approval up.
     for (const path of [values.output, values.attestation, values.junit]) if (path !== undefined) checkWritable(path);
     const client = await session.client(values);
     const demand = { asked, trusted, skewMs, attested: values.attestation !== undefined };
-    const ask = () => askOnce(session, client, demand);
+    const address = session.address(values);
+    const ask = async () => explained(session, address, demand, await askOnce(session, client, demand));
     const finding = await waitForApproval(session, ask, { waitMs, portalUrl });
     const { output, attestation, junit } = values;
     gateReport(session, finding, { asked, portalUrl, output, attestation, junit });
     return finding.ending;
   },
 });
+
+/** A larger allowance would let an old decision pass where the nonce is not signed for; clocks that far apart need mending. */
+const SKEW_MS_MAX = 5 * 60_000;
+
+function readSkew(text: string): number {
+  const skewMs = readDuration('--clock-skew', text);
+  if (skewMs <= SKEW_MS_MAX) return skewMs;
+  throw wrongUse(
+    `--clock-skew takes at most 5m; got ${text}. Set the clocks of the two machines instead (countersign doctor compares them)`,
+  );
+}
+
+/** A finding whose signature was refused, with what is wrong with the trust file where the service's own list of keys shows it. */
+async function explained(session: Session, address: string, { trusted }: Demand, finding: Finding): Promise<Finding> {
+  if (!finding.fault?.startsWith(UNSIGNED) || trusted.trustFile === undefined) return finding;
+  const problem = await trustFileProblem(session, address, trusted.trustFile);
+  return problem === undefined ? finding : { ...finding, fault: `${finding.fault}; ${shortLine(problem, 800)}` };
+}
+
+const UNSIGNED = 'the signature is not believed';
 
 function readAsked(values: Partial<Record<keyof typeof OPTIONS, unknown>>): Asked {
   const text = (name: keyof typeof OPTIONS) => values[name] as string | undefined;
@@ -99,7 +129,7 @@ function readAsked(values: Partial<Record<keyof typeof OPTIONS, unknown>>): Aske
 /** What is asked, and what the answer must bring to be believed. */
 interface Demand {
   asked: Asked;
-  trusted: Trusted | undefined;
+  trusted: Trusted;
   skewMs: number;
   /** Whether the attestation is to be kept. */
   attested: boolean;
@@ -108,6 +138,7 @@ interface Demand {
 /** Asks once. Whatever happens becomes a finding: nothing but a decision that is believed allows. */
 async function askOnce(session: Session, client: Countersign, demand: Demand): Promise<Finding> {
   const { asked, trusted, attested, skewMs } = demand;
+  const nonce = randomBytes(24).toString('base64url');
   let sentAt = session.terminal.now();
   try {
     const decision = await client.governance.checkPromotion(
@@ -117,12 +148,12 @@ async function askOnce(session: Session, client: Countersign, demand: Demand): P
         min_pass_rate: asked.minPassRate,
         max_age_hours: asked.maxAgeHours,
       },
-      { attestation: attested || (trusted?.publicKeys.length ?? 0) > 0 },
+      { attestation: attested || trusted.publicKeys.length > 0, nonce },
     );
     const receivedAt = session.terminal.now();
     // A clock that was set back meanwhile says nothing of the order of the two.
     sentAt = Math.min(sentAt, receivedAt);
-    return judged(decision, demand, { sentAt, receivedAt, skewMs });
+    return judged(decision, demand, { sentAt, receivedAt, skewMs, nonce });
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
     return { ...undecided(shortLine(error.message, 1000)), isTransient: isRetryable(error) };
@@ -143,8 +174,10 @@ function judged(
   const { text, headers } = receiptOf(decision)!;
   const fault = disbelief(decision, text, asked, moment);
   if (fault !== undefined) return undecided(`the answer is not believed: ${fault}`);
-  const trust = trusted === undefined ? undefined : checkSignature(text, headers['countersign-attestation'], trusted);
-  if (trust !== undefined && 'fault' in trust) return undecided(`the signature is not believed: ${trust.fault}`);
+  const trust = hasKeys(trusted) ? checkSignature(text, headers['countersign-attestation'], trusted) : undefined;
+  if (trust !== undefined && 'fault' in trust) return undecided(`${UNSIGNED}: ${trust.fault}`);
+  const foreign = workspaceFault(decision, trusted);
+  if (foreign !== undefined) return undecided(`${foreign}; COUNTERSIGN_API_KEY must be a key of that workspace`);
   const header = headers['countersign-attestation'];
   const attestation = attested && header !== undefined ? envelopeOfHeader(decision, header) : undefined;
   if (attested && attestation === undefined)

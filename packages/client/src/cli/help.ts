@@ -19,6 +19,8 @@ countersign <command> --help says more; countersign --version prints the version
 Environment:
 ${row('COUNTERSIGN_API_KEY', 'the ingestion key; or on standard input with --key-stdin, never as an option', 28)}
 ${row('COUNTERSIGN_URL', 'address of the service', 28)}
+${row('COUNTERSIGN_TRUST_FILE', 'the trust file, as --trust takes it', 28)}
+${row('COUNTERSIGN_TRUST', 'its text, where no file can be given', 28)}
 ${row('COUNTERSIGN_VERIFY_KEY', 'key that checks decisions, as --verify-key takes it in a file', 28)}
 ${row('COUNTERSIGN_VERIFY_KEY_FILE', 'a file of it', 28)}
 ${row('COUNTERSIGN_PORTAL_URL', 'where approvers sign in (the address of the service)', 28)}

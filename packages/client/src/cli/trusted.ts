@@ -1,13 +1,33 @@
 import { toBase64Url } from '@countersign/core/domain/attestation';
-import { parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
+import { noteVerifierKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { verifyDecision } from '../index.ts';
 import { sha256 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
+import type { Options } from './options.ts';
+import { readUuid } from './readings.ts';
 import type { Session } from './session.ts';
+import { KEY_BYTES_MAX, readTrustGiven, type TrustGiven } from './trust-given.ts';
 
-/** The keys by which decisions are checked. */
+/** The options of every command that checks signatures. */
+export const TRUST = {
+  trust: {
+    type: 'string',
+    value: 'FILE',
+    help: 'trust file of the workspace: its id and the public keys (countersign-server trust show); env:NAME for a variable',
+  },
+  workspace: { type: 'string', value: 'UUID', help: 'the workspace that it must be of; a trust file names it already' },
+} as const satisfies Options;
+
+/** What was given of those, and of --verify-key. */
+export interface TrustOptions {
+  'verify-key'?: string[] | undefined;
+  trust?: string | undefined;
+  workspace?: string | undefined;
+}
+
+/** By what decisions are believed: keys, and the workspace that they must be of. */
 export interface Trusted {
   /** Decision keys, 64 hex digits: shared secrets, for whoever has one can forge. */
   decisionKeys: string[];
@@ -15,6 +35,10 @@ export interface Trusted {
   publicKeys: PublicKey[];
   /** The text of the public keys, as verifying a ledger takes it. */
   publicText: string;
+  /** Id of the workspace; undefined if nothing that was given names one. */
+  workspace: string | undefined;
+  /** The trust file; undefined if none was given. */
+  trustFile: TrustGiven | undefined;
 }
 
 interface PublicKey {
@@ -24,19 +48,57 @@ interface PublicKey {
   retired_at?: string | undefined;
 }
 
-/** Most bytes of a file of keys. */
-const KEY_BYTES_MAX = 1024 * 1024;
-
 /**
- * The keys that --verify-key and the environment give: files that hold decision keys (64 hex digits a line), verifier keys (a line), or a
- * JWKS; `env:NAME` for a variable; a verifier key may stand in the line itself, for it is public. Undefined when nothing was given.
+ * What --trust, --verify-key, --workspace and the environment give. Keys are files that hold decision keys (64 hex digits a line), verifier
+ * keys (a line), or a JWKS; `env:NAME` for a variable; a verifier key may stand in the line itself, for it is public.
  */
-export function readTrusted(session: Session, given: readonly string[] | undefined): Trusted | undefined {
-  const texts = [...(given ?? []).map((each) => textOf(session, each)), ...fromEnvironment(session)];
-  if (texts.length === 0) return undefined;
-  const trusted: Trusted = { decisionKeys: [], publicKeys: [], publicText: '' };
+export function readTrusted(session: Session, options: TrustOptions): Trusted {
+  const texts = [...(options['verify-key'] ?? []).map((each) => textOf(session, each)), ...fromEnvironment(session)];
+  const trustFile = readTrustGiven(session, options.trust);
+  const workspace = options.workspace === undefined ? undefined : readUuid('--workspace', options.workspace);
+  if (workspace !== undefined && trustFile !== undefined && trustFile.workspace.id !== workspace)
+    throw wrongUse(
+      `${trustFile.source} is of workspace ${trustFile.workspace.id}, and --workspace is ${workspace}; give one of the two`,
+    );
+  const trusted: Trusted = {
+    decisionKeys: [],
+    publicKeys: [],
+    publicText: '',
+    workspace: trustFile?.workspace.id ?? workspace,
+    trustFile,
+  };
+  if (trustFile !== undefined) {
+    const keys = trustFile.keys.map(({ x, retiredAt }) => ({
+      kty: 'OKP' as const,
+      crv: 'Ed25519' as const,
+      x,
+      retired_at: retiredAt,
+    }));
+    trusted.publicKeys.push(...keys);
+    trusted.publicText = trustFile.keys.map(({ noteKey }) => noteVerifierKey(noteKey, sha256)).join('\n');
+  }
   for (const { source, text } of texts) read(session, source, text, trusted);
   return trusted;
+}
+
+/** Whether there is a key to check signatures with. */
+export const hasKeys = ({ decisionKeys, publicKeys }: Trusted): boolean => decisionKeys.length + publicKeys.length > 0;
+
+/** Refuses public keys without a workspace: they are the instance's, and so every workspace's. */
+export function requireWorkspace({ publicKeys, workspace }: Trusted): void {
+  if (publicKeys.length > 0 && workspace === undefined)
+    throw wrongUse(
+      'a public key is the same for every workspace of the instance; give --trust FILE, which names the workspace (countersign-server trust show --workspace NAME > FILE), or --workspace UUID besides the key',
+    );
+}
+
+/** Why a decision is not of the workspace that it must be of; undefined if it is, or if none was demanded. */
+export function workspaceFault(decision: { tenant_id?: unknown }, { workspace }: Trusted): string | undefined {
+  const { tenant_id: named } = decision;
+  if (workspace === undefined || named === workspace) return undefined;
+  if (named === undefined)
+    return `the decision names no workspace, and ${workspace} is demanded: it was made by an older server, which must be updated`;
+  return `the decision is of workspace ${String(named)}, not of ${workspace}`;
 }
 
 interface Given {
@@ -74,6 +136,7 @@ function read(session: Session, source: string, text: string, trusted: Trusted):
         .filter((line) => line !== '');
   // An unset secret must not pass as "nothing to check".
   if (lines.length === 0) throw wrongUse(`${source} holds no key: it is empty`);
+  if (isTrustFile(text)) throw wrongUse(`${source} is a trust file; give it as --trust`);
   for (const line of lines) {
     if (/^[0-9a-f]{64}$/i.test(line)) {
       session.redaction.add(line);
@@ -93,6 +156,9 @@ function read(session: Session, source: string, text: string, trusted: Trusted):
     }
   }
 }
+
+/** Whether a text is that of a trust file, by its members. */
+const isTrustFile = (text: string): boolean => /^\s*\{\s*"version"\s*:/.test(text);
 
 /** When the keys of a JWKS ended. */
 function endsOf(text: string): Map<string, string> {

@@ -1,18 +1,26 @@
+import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { type PromotionDecision, verifyAttestation, verifyDecision as verifyByKey } from '../index.ts';
+import { digests } from '../verification/cryptography.ts';
 import { command } from './command.ts';
 import { shapeFault } from './decision-shape.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import type { Options } from './options.ts';
 import { oneLine, shortLine } from './plain-text.ts';
-import { liveAt, readTrusted, type Trusted } from './trusted.ts';
+import { hasKeys, liveAt, readTrusted, TRUST, type Trusted, workspaceFault } from './trusted.ts';
 
 const OPTIONS = {
+  ...TRUST,
   'verify-key': {
     type: 'string',
     multiple: true,
     value: 'FILE',
     help: 'the key: a file of the decision key or of the public key, or env:NAME',
+  },
+  evidence: {
+    type: 'string',
+    value: 'FILE',
+    help: 'its evidence document (/api/ledger/decisions/ID/evidence): its digest, and that the verdict follows from it',
   },
   allowed: { type: 'boolean', help: 'end with 1 unless the decision allows' },
 } as const satisfies Options;
@@ -31,28 +39,41 @@ export const verifyDecision = command({
   options: OPTIONS,
   examples: [
     'countersign verify decision decision.json --verify-key workspace.key',
-    'countersign verify decision attestation.json --verify-key jwks.json --allowed',
+    'countersign verify decision attestation.json --trust trust.json --allowed',
+    'countersign verify decision attestation.json --trust trust.json --evidence evidence.json',
   ],
   notes: 'Genuine is not allowed, and an old decision stays genuine: read what it says, and of when it is. --allowed tests it.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with a decision or an attestation');
-    const trusted = readTrusted(session, values['verify-key']);
-    if (trusted === undefined)
-      throw wrongUse('by which key? Give --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE');
-    const opened = open(path, Buffer.from(readFile(path, DECISION_BYTES_MAX)).toString('utf8'), trusted);
-    if ('fault' in opened) {
-      session.answer({ genuine: false, fault: opened.fault }, [`NOT GENUINE: ${shortLine(opened.fault, 800)}`]);
+    const trusted = readTrusted(session, values);
+    if (!hasKeys(trusted))
+      throw wrongUse(
+        'by which key? Give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
+      );
+    const opened = open(path, textOf(path), trusted);
+    const fault =
+      'fault' in opened
+        ? opened.fault
+        : (workspaceFault(opened.decision, trusted) ?? keptFault(opened.decision, values.evidence));
+    if (fault !== undefined || 'fault' in opened) {
+      session.answer({ genuine: false, fault }, [`NOT GENUINE: ${shortLine(fault!, 800)}`]);
       return 'no';
     }
     const { decision, by } = opened;
     const says = decision.allowed ? 'allowed' : 'blocked';
-    session.answer({ genuine: true, verified_by: by, decision }, [
-      `genuine, signed by ${shortLine(by, 120)}`,
+    session.answer({ genuine: true, verified_by: by, decision, ...(values.evidence === undefined ? {} : { evidence: true }) }, [
+      `genuine, signed by ${shortLine(by, 120)}${values.evidence === undefined ? '' : '; the evidence gives this verdict'}`,
       `${says.toUpperCase()} at ${decision.timestamp}: ${oneLine(decision.message)}`,
     ]);
     return values.allowed === true && !decision.allowed ? 'no' : 'ok';
   },
 });
+
+const textOf = (path: string): string => Buffer.from(readFile(path, DECISION_BYTES_MAX)).toString('utf8');
+
+/** Why the evidence given is not the decision's, or does not give its verdict. A line end that an editor added does not count. */
+const keptFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>
+  path === undefined ? undefined : evidenceFault({ ...decision }, textOf(path).replace(/\r?\n$/, ''), digests);
 
 function open(path: string, text: string, trusted: Trusted): Opened {
   const value = parsed(text);

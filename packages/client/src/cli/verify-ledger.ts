@@ -6,9 +6,9 @@ import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import type { Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
-import { readOneOf, readUuid } from './readings.ts';
+import { readOneOf } from './readings.ts';
 import type { Session } from './session.ts';
-import { readTrusted } from './trusted.ts';
+import { readTrusted, TRUST } from './trusted.ts';
 
 const OPTIONS = {
   log: { type: 'string', value: 'LOG', help: 'audit, decisions or keys (audit)' },
@@ -19,7 +19,7 @@ const OPTIONS = {
   },
   checkpoint: { type: 'string', multiple: true, value: 'FILE', help: 'a checkpoint that somebody kept; needs --verify-key' },
   head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that somebody kept' },
-  workspace: { type: 'string', value: 'UUID', help: 'the workspace whose ledger it must be' },
+  ...TRUST,
   'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the public key of the instance, for checkpoints' },
 } as const satisfies Options;
 
@@ -41,13 +41,13 @@ export const verifyLedger = command({
   notes: 'Rows alone do not show that the newest are missing, or that all were written anew: hold them against what you kept.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with an export');
-    const trusted = readTrusted(session, values['verify-key']);
+    const trusted = readTrusted(session, values);
     const trust = {
       log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'keys']),
-      tenantId: values.workspace === undefined ? undefined : readUuid('--workspace', values.workspace),
+      tenantId: trusted.workspace,
       checkpoints: (values.checkpoint ?? []).map((file) => Buffer.from(readFile(file, CHECKPOINT_BYTES_MAX)).toString('utf8')),
       heads: values.head ?? [],
-      publicKeys: trusted?.publicText,
+      publicKeys: trusted.publicText === '' ? undefined : trusted.publicText,
     };
     const verdict = await walked(
       session,

@@ -13,6 +13,11 @@ export interface CheckOptions extends CallOptions {
    * `verifyDecision` checks it with the service's public keys: no shared secret is needed.
    */
   attestation?: boolean | undefined;
+  /**
+   * A new random value, 16 to 64 characters of base64url, which the signed decision repeats as `nonce`: compare the two, and an older
+   * decision cannot pass for the answer.
+   */
+  nonce?: string | undefined;
 }
 
 /** May this agent be promoted? Scope of the key: `governance`. */
@@ -29,8 +34,14 @@ export class Governance {
    * was decided, and must never let a promotion pass.
    * @throws the ApiError's class of the status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
-  checkPromotion(check: PromotionCheck, { attestation = false, ...options }: CheckOptions = {}): Promise<PromotionDecision> {
-    const headers = attestation ? { prefer: ATTESTATION_PREFERENCE } : undefined;
+  checkPromotion(
+    check: PromotionCheck,
+    { attestation = false, nonce, ...options }: CheckOptions = {},
+  ): Promise<PromotionDecision> {
+    const headers = {
+      ...(attestation ? { prefer: ATTESTATION_PREFERENCE } : {}),
+      ...(nonce === undefined ? {} : { 'countersign-nonce': nonce }),
+    };
     return this.#transport.post(ENDPOINTS.promotionCheck, () => jsonBody(check), { ...options, headers });
   }
 

@@ -13,6 +13,7 @@ import { addMembers } from './members.ts';
 import { addServe } from './serve.ts';
 import { OutputClosed, Session, type Terminal } from './session.ts';
 import { addSigningKey } from './signing-key.ts';
+import { addTrust } from './trust.ts';
 import { addWorkspace } from './workspace.ts';
 
 /** The standard streams of this process. */
@@ -83,6 +84,7 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
     addTokens,
     addDecisionKey,
     addSigningKey,
+    addTrust,
     addAgents,
     addApprovals,
     addIncidents,

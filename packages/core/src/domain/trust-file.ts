@@ -1,0 +1,100 @@
+import { toBase64Url } from './attestation.ts';
+import type { Sha256 } from './merkle-tree.ts';
+import type { NoteKey } from './signed-note.ts';
+import { trustedKeys } from './trusted-keys.ts';
+
+/**
+ * The trust file (docs/formats.md, "Trust file"): by what a gate believes a decision. It binds the workspace and the instance's public
+ * keys. `url` is a hint and binds nothing, because a proxy may stand between. Readers ignore members that they do not know.
+ */
+export interface TrustFile {
+  version: 1;
+  workspace: { id: string; name: string };
+  /** The address of the service, for people. */
+  url: string;
+  /** JWKs with `note_key`; an ended one with `retired_at`. */
+  keys: readonly object[];
+}
+
+/** The text of a trust file. */
+export const trustFileText = (file: Omit<TrustFile, 'version'>): string => {
+  const { workspace, url, keys } = file;
+  return `${JSON.stringify({ version: 1, workspace, url, keys }, null, 2)}\n`;
+};
+
+/** What a reader takes from a trust file. */
+export interface TrustFileContent {
+  workspace: { id: string; name: string };
+  keys: TrustFileKey[];
+}
+
+/** A public key of the file. */
+export interface TrustFileKey {
+  noteKey: NoteKey;
+  /** The 32 bytes in base64url. */
+  x: string;
+  /** When it ended; undefined while it signs. */
+  retiredAt: string | undefined;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Reads a trust file. The fault completes a sentence that begins with the file's name. */
+export function readTrustFile(text: string, sha256: Sha256): TrustFileContent | { fault: string } {
+  if (text.trim() === '') return { fault: 'is not a trust file: it is empty' };
+  const value = parsed(text);
+  if (value === undefined) return { fault: 'is not a trust file: it is not JSON' };
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { fault: 'is not a trust file: it is not a JSON object' };
+  const { version, workspace, keys } = value as Record<string, unknown>;
+  if (version === undefined && workspace === undefined && keys !== undefined)
+    return {
+      fault: 'is a JWKS, which names no workspace: give it as --verify-key together with --workspace, or make a trust file',
+    };
+  if (version !== 1)
+    return {
+      fault: `is not a trust file of version 1: it has version ${JSON.stringify(version)}; a newer one needs a newer command`,
+    };
+  const named = readWorkspace(workspace);
+  if (named === undefined) return { fault: 'is not a trust file: `workspace` has no UUID as `id`, or no `name`' };
+  return readKeys(keys, named, sha256);
+}
+
+function readWorkspace(value: unknown): TrustFileContent['workspace'] | undefined {
+  const { id, name } = (value ?? {}) as Record<string, unknown>;
+  return typeof id === 'string' && UUID.test(id) && typeof name === 'string' && name !== '' ? { id, name } : undefined;
+}
+
+function readKeys(
+  given: unknown,
+  workspace: TrustFileContent['workspace'],
+  sha256: Sha256,
+): TrustFileContent | { fault: string } {
+  if (!Array.isArray(given) || given.length === 0) return { fault: 'is not a trust file: it has no key in `keys`' };
+  const found = trustedKeys(JSON.stringify({ keys: given }), sha256);
+  if (found === undefined)
+    return { fault: 'is not a trust file: `keys` holds something that is no Ed25519 JWK with its `note_key`' };
+  const ends = new Map(given.map((jwk: { x?: unknown; retired_at?: unknown }) => [jwk.x, jwk.retired_at]));
+  const keys = found.map((noteKey): TrustFileKey => {
+    const x = toBase64Url(noteKey.publicKey);
+    const end = ends.get(x);
+    return { noteKey, x, retiredAt: end === undefined ? undefined : String(end) };
+  });
+  if (keys.every(({ retiredAt }) => retiredAt !== undefined))
+    return { fault: `has no live key: every key in it has ended; renew it (${renewal(workspace.name)})` };
+  return { workspace, keys };
+}
+
+/** The command that writes the present trust file of a workspace. */
+export const renewal = (name: string): string => `countersign-server trust show --workspace ${quotedWord(name)}`;
+
+/** A name as a shell takes it. */
+const quotedWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

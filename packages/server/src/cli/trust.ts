@@ -1,0 +1,34 @@
+import { trustFileText } from '@countersign/core/domain/trust-file';
+import type { Command } from 'commander';
+import { publishedKey } from '../instance-signer.ts';
+import { publicAddress } from '../public-address.ts';
+import { listSigningKeys } from '../storage/signing-keys.ts';
+import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+
+/** `trust show`: what a gate needs to believe the decisions of one workspace. */
+export function addTrust(program: Command, session: Session): void {
+  const group = program.command('trust').description('Print the trust file of a workspace, for `countersign gate --trust`.');
+  group
+    .command('show')
+    .description(
+      "Print the workspace's trust file: its id and the instance's public keys. It holds no secret; keep it in the repository that deploys.",
+    )
+    .requiredOption(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('trust show --workspace acme >trust.json') + NOTE)
+    .action(async ({ workspace }: { workspace: string }) => {
+      const { origin, caution } = publicAddress(session.config);
+      const text = await session.withWorkspace(workspace, async ({ ledgerPool, signer }, { id, name }) => {
+        const keys = (await listSigningKeys(ledgerPool)).map((key) => publishedKey(signer.instanceId, key));
+        return trustFileText({ workspace: { id, name }, url: origin, keys });
+      });
+      await session.answer(JSON.parse(text), text.trimEnd());
+      if (caution !== undefined) session.say(`url: ${caution}`);
+    });
+}
+
+const NOTE = `
+Renew the file after the signing key was rotated: before the older key is retired. Its \`url\` is a hint and binds nothing.
+`;
