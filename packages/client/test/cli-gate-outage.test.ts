@@ -27,10 +27,10 @@ async function lateServer(): Promise<{ url: string; open(): Promise<void>; close
   const standIn: Server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const { authorization = '', prefer = '' } = request.headers;
+    const { authorization = '', prefer = '', 'countersign-nonce': nonce = '' } = request.headers;
     const real = await fetch(server.url + request.url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization, prefer: String(prefer) },
+      headers: { 'content-type': 'application/json', authorization, prefer: String(prefer), 'countersign-nonce': String(nonce) },
       body: Buffer.concat(chunks),
     });
     const headers = Object.fromEntries([...real.headers].filter(([name]) => /^(content-type|countersign-.*)$/.test(name)));
