@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CONDITIONS, REASONS } from '../src/contract/promotion-check.ts';
-import { decidePromotion, EVENT_OF_REASON, type Evidence, roundedHours } from '../src/domain/promotion.ts';
+import { askedAgent, decidePromotion, EVENT_OF_REASON, type Evidence, roundedHours } from '../src/domain/promotion.ts';
 
 const demand = { agentLabel: 'bot', minPassRate: 80, maxAgeHours: 72 };
 const evaluation = {
@@ -26,6 +26,18 @@ const good: Evidence = {
 const highRisk = { id: 'a', name: 'bot', highRisk: true };
 
 describe('the promotion rule', () => {
+  test('a decision about an unknown agent says what was asked for, whatever its name; one about a known agent does not', () => {
+    const unknown = { ...good, agent: null, evaluation: null };
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'binary' }), (agentLabel) => {
+        const { checks } = decidePromotion(unknown, { ...demand, agentLabel });
+        expect(askedAgent({ agent_id: null, checks })).toBe(agentLabel);
+      }),
+    );
+    expect(askedAgent({ agent_id: 'a', checks: decidePromotion(good, demand).checks })).toBeNull();
+    expect(askedAgent({ agent_id: null, checks: [] })).toBeNull();
+  });
+
   test('all conditions met allows', () => {
     expect(decidePromotion(good, demand)).toMatchObject({
       allowed: true,

@@ -47,3 +47,15 @@ test('a decision that was doctored in the database is refused', async () => {
   await page.getByText('Not verified: do not rely on this decision').waitFor();
   await page.getByText('Hash of the content: wrong').waitFor();
 });
+
+test('a decision about an agent that is not known shows the name that was asked for, in lists and on its page', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.promotionCheck, { agent_name: 'suport-bot' });
+  const { page, faults } = await workspace.visit('viewer', 'decisions');
+  const row = page.getByRole('table', { name: 'Decisions' }).locator('tbody tr', { hasText: 'suport-bot' });
+  await row.getByText('unknown agent').waitFor();
+  await row.getByRole('link', { name: 'suport-bot' }).click();
+  await page.getByRole('heading', { name: 'Blocked: suport-bot' }).waitFor();
+  await page.getByText('suport-bot: not known here').waitFor();
+  expect(faults).toEqual([]);
+});

@@ -1,4 +1,11 @@
-import type { Condition, ConditionCheck, DecidedEvaluation, DecisionEvent, Reason } from '../contract/promotion-check.ts';
+import type {
+  Condition,
+  ConditionCheck,
+  DecidedEvaluation,
+  DecisionEvent,
+  PromotionDecision,
+  Reason,
+} from '../contract/promotion-check.ts';
 import { acceptableName, agentNameProblems, codePoint } from './agent-name.ts';
 
 /** The policy that the rules below are, named in every decision. A change of the rules is a new version. */
@@ -192,9 +199,19 @@ function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Demand)
   return passing(condition, `The pass rate is ${rate} %, and ${minPassRate} % is required.`);
 }
 
+/** What stands before and after the agent that was asked for, in the third condition of a decision about an unknown one. */
+const UNKNOWN_RISK = { before: 'The risk level of ', after: ' is not known.' };
+
+/** What a decision about an unknown agent was asked about, name or id, as the signed decision says it; null for a known agent. */
+export function askedAgent({ agent_id, checks }: Pick<PromotionDecision, 'agent_id' | 'checks'>): string | null {
+  const message = checks.find(({ condition }) => condition === 'high_risk_approval')?.message;
+  if (agent_id !== null || !message?.startsWith(UNKNOWN_RISK.before) || !message.endsWith(UNKNOWN_RISK.after)) return null;
+  return message.slice(UNKNOWN_RISK.before.length, -UNKNOWN_RISK.after.length);
+}
+
 function highRiskApproval({ agent, evaluation, approval, approvalInFuture }: Evidence, { agentLabel }: Demand): ConditionCheck {
   const condition = 'high_risk_approval';
-  if (agent === null) return failing(condition, 'approval_required', `The risk level of ${agentLabel} is not known.`);
+  if (agent === null) return failing(condition, 'approval_required', `${UNKNOWN_RISK.before}${agentLabel}${UNKNOWN_RISK.after}`);
   if (!agent.highRisk) return passing(condition, 'The agent is not high-risk.');
   if (evaluation === null)
     return failing(condition, 'approval_required', `${agentLabel} is high-risk, and there is no evaluation to approve.`);

@@ -12,6 +12,7 @@ export const ListedDecision = Type.Object({
   decided_at: dateTime({ description: 'When it was decided.' }),
   asked_by: label({ description: 'Who asked: key:<prefix>.' }),
   agent: agentOrNone('The agent; null when it is not known.'),
+  asked_for: nullable(label({ description: 'Name or id of the unknown agent that was asked about; null for a known agent.' })),
   evaluation_id: nullable(uuid({ description: 'The evaluation that it rests on; null without one.' })),
   allowed: flag({ description: 'Whether the agent might be promoted.' }),
   reason: oneOf(REASONS, { description: 'The first condition that failed, or all_conditions_met.' }),

@@ -42,7 +42,8 @@ describe('the list of decisions', () => {
       asked_by: `key:${key.slice(8, 20)}`,
       event: 'promotion.allowed',
     });
-    expect(ghost).toMatchObject({ agent: null, evaluation_id: null });
+    expect(ghost).toMatchObject({ agent: null, asked_for: 'ghost', evaluation_id: null });
+    expect([no!.asked_for, yes!.asked_for]).toEqual([null, null]);
     expect(await list({ agent_id: yes!.agent!.id })).toEqual([no!.id, yes!.id]);
     expect(await list({ agent_id: yes!.agent!.id, allowed: 'false' })).toEqual([no!.id]);
     expect(await list({ allowed: 'false' })).toEqual([ghost!.id, no!.id]);

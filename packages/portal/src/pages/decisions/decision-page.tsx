@@ -47,7 +47,7 @@ export function DecisionPage() {
   const { data } = read;
   const evaluation = 'id' in data.decision.evaluation ? (data.decision.evaluation as CheckedEvaluation) : null;
   const params = { workspace: workspace.id, decision: id };
-  const name = data.agent?.name ?? 'an unknown agent';
+  const name = data.agent?.name ?? data.asked_for ?? 'an unknown agent';
   return (
     <>
       <PageHeader
@@ -103,7 +103,7 @@ function age(hours: number): string {
   return hours < 1 ? `${Math.round(hours * 60)} min` : `${hours.toFixed(1)} hours`;
 }
 
-function Evidence({ decision: { decision, agent } }: { decision: Decision }) {
+function Evidence({ decision: { decision, agent, asked_for } }: { decision: Decision }) {
   const { workspace } = useHere();
   const { evaluation } = decision;
   return (
@@ -113,7 +113,7 @@ function Evidence({ decision: { decision, agent } }: { decision: Decision }) {
           [
             'Agent',
             agent === null ? (
-              'not known'
+              `${asked_for ?? 'the agent'}: not known here`
             ) : (
               <Link key="agent" to="/w/$workspace/agents/$agent" params={{ workspace: workspace.id, agent: agent.id }}>
                 {agent.name}

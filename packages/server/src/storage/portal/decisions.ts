@@ -1,4 +1,5 @@
-import { REASONS, type Reason } from '@countersign/core/contract/promotion-check';
+import { type PromotionDecision, REASONS, type Reason } from '@countersign/core/contract/promotion-check';
+import { askedAgent } from '@countersign/core/domain/promotion';
 import type { ListedDecision } from '@countersign/core/portal/decision-routes';
 import { textArray } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
@@ -17,11 +18,28 @@ export interface DecisionFilter {
 }
 
 const LISTED = `d.id, d.seq, ${instantText('d.recorded_at')} AS decided_at, d.recorded_by AS asked_by, ${agentJson('a')} AS agent, d.evaluation_id,
-  d.allowed, d.reason, d.event`;
+  d.allowed, d.reason, d.event, CASE WHEN d.agent_id IS NULL THEN d.document END AS unknown_document`;
+
+/** A decision as it is read. The name of an agent that is not known is in the signed document alone. */
+type DecisionRow = Omit<ListedDecision, 'asked_for'> & { unknown_document: string | null };
+
+function listed<Row extends DecisionRow>({ unknown_document: document, ...row }: Row) {
+  return { ...row, asked_for: document === null ? null : askedIn(document) };
+}
+
+/** Null too when somebody has altered the document so that it is no decision any more: the page of the decision says so. */
+function askedIn(document: string): string | null {
+  try {
+    return askedAgent(JSON.parse(document) as PromotionDecision);
+  } catch {
+    return null;
+  }
+}
+
 const AGENT = lookUp('agents', 'a', 'id', 'd.agent_id');
 const RANGE = 'd.tenant_id = $1 AND d.seq < $2 AND d.seq >= $3';
 
-const LIST = sql<ListedDecision>(
+const LIST = sql<DecisionRow>(
   'portal_list_decisions',
   `SELECT ${LISTED} FROM (
      SELECT * FROM countersign.decisions AS d
@@ -31,7 +49,7 @@ const LIST = sql<ListedDecision>(
 );
 
 // One walk a reason, each in the order of the index, and the heads of all are merged: `reason = ANY` over one index would sort all of them.
-const LIST_BY_REASON = sql<ListedDecision>(
+const LIST_BY_REASON = sql<DecisionRow>(
   'portal_list_decisions_by_reason',
   `SELECT ${LISTED} FROM (
      SELECT d.* FROM unnest($4::text[]) AS asked (reason)
@@ -40,21 +58,26 @@ const LIST_BY_REASON = sql<ListedDecision>(
 );
 
 /** Decisions in a range of numbers, latest first. */
-export function listDecisions(tx: Transaction, filter: DecisionFilter, limit: number): Promise<ListedDecision[]> {
+export async function listDecisions(tx: Transaction, filter: DecisionFilter, limit: number): Promise<ListedDecision[]> {
   const { agentId, evaluationId, reasons, first, end } = filter;
   const anyReason = reasons.length === REASONS.length;
-  if (agentId !== null || evaluationId !== null || anyReason)
-    return tx.run(LIST, [tx.tenantId, end, first, agentId, evaluationId, anyReason ? null : textArray(reasons), limit]);
-  return tx.run(LIST_BY_REASON, [tx.tenantId, end, first, textArray(reasons), limit]);
+  const rows =
+    agentId !== null || evaluationId !== null || anyReason
+      ? tx.run(LIST, [tx.tenantId, end, first, agentId, evaluationId, anyReason ? null : textArray(reasons), limit])
+      : tx.run(LIST_BY_REASON, [tx.tenantId, end, first, textArray(reasons), limit]);
+  return (await rows).map(listed);
 }
 
-const FIND = sql<ListedDecision & { document: string }>(
+const FIND = sql<DecisionRow & { document: string }>(
   'portal_find_decision',
   `SELECT ${LISTED}, d.document FROM countersign.decisions AS d ${AGENT} WHERE d.tenant_id = $1 AND d.id = $2`,
 );
 
 /** One decision with the text that was signed; undefined when there is none. */
-export const findListedDecision = async (
+export async function findListedDecision(
   tx: Transaction,
   id: string,
-): Promise<(ListedDecision & { document: string }) | undefined> => (await tx.run(FIND, [tx.tenantId, id]))[0];
+): Promise<(ListedDecision & { document: string }) | undefined> {
+  const [row] = await tx.run(FIND, [tx.tenantId, id]);
+  return row && listed(row);
+}
