@@ -53,6 +53,10 @@ export const AgentSummary = Type.Object({
   created_at: dateTime({ description: 'When it was registered.' }),
   archived_at: nullable(dateTime({ description: 'When it was archived; null when it is not.' })),
   last_seen_at: nullable(dateTime({ description: 'When its last trace, telemetry event or evaluation came; null before any.' })),
+  similar_to: Type.Array(AgentName, {
+    description:
+      'Agents whose names differ from its name only by case or look-alike letters, the oldest first; at most 3, none archived.',
+  }),
   latest_evaluation: Type.Union([EvaluationSummary, Type.Null()], {
     description: 'The evaluation that decides; null without one.',
   }),

@@ -21,15 +21,16 @@ export const SIMILAR_MAX = 3;
 /** So many agents of one skeleton are compared by age. */
 const COMPARED_MAX = 20;
 
-const alike = (column: string, digest: string) =>
-  `(SELECT id, name, created_at FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.${column} = ${digest} LIMIT ${COMPARED_MAX})`;
+const alike = (column: string, digest: string, condition: string) =>
+  `(SELECT id, name, created_at FROM countersign.agents AS other
+     WHERE other.tenant_id = $1 AND other.${column} = ${digest}${condition} LIMIT ${COMPARED_MAX})`;
 
 /**
  * SQL of the agents whose name looks like one of these digests, the oldest first, as rows of `id` and `name`. A look-up in each index,
- * bounded, however many agents have one skeleton.
+ * bounded, however many agents have one skeleton. `condition` is SQL about them, as rows of `other`.
  */
-export const similarTo = (asWritten: string, caseless: string): string =>
-  `SELECT id, name FROM (${alike('name_skeleton', asWritten)} UNION ${alike('name_skeleton_caseless', caseless)}) AS alike
+export const similarTo = (asWritten: string, caseless: string, condition = ''): string =>
+  `SELECT id, name FROM (${alike('name_skeleton', asWritten, condition)} UNION ${alike('name_skeleton_caseless', caseless, condition)}) AS alike
     ORDER BY created_at, id LIMIT ${SIMILAR_MAX}`;
 
 const FIND = sql<{ place: number; name: string }>(

@@ -60,6 +60,27 @@ describe('the list of agents', () => {
     expect(await names({ search: 'search', risk_level: 'high' })).toEqual(['search-you']);
   });
 
+  test('names agents that look alike, but neither the agent itself nor archived ones, and at most three', async () => {
+    const alike = ['pay-bot', 'Pay-Bot', 'pаy-bot', 'PAY-BOT', 'pay-bоt'];
+    for (const name of alike) await evaluate(name);
+    const similar = async (name: string) => {
+      const { similar_to } = await viewer.get('agents.read', { params: { agent: await idOf(name) } });
+      return similar_to.map((agent) => agent.name);
+    };
+    expect(await similar('pay-bot')).toEqual(['Pay-Bot', 'pаy-bot', 'PAY-BOT']);
+    expect(await similar('pay-bоt')).toEqual(['pay-bot', 'Pay-Bot', 'pаy-bot']);
+    await admin.get('agents.set_archived', { params: { agent: await idOf('Pay-Bot') }, body: { archived: true } });
+    expect(await similar('pay-bot')).toEqual(['pаy-bot', 'PAY-BOT', 'pay-bоt']);
+    const { items } = await viewer.get('agents.list', { query: { search: 'pay-b' } });
+    expect(items.find(({ name }) => name === 'PAY-BOT')!.similar_to.map(({ name }) => name)).toEqual([
+      'pay-bot',
+      'pаy-bot',
+      'pay-bоt',
+    ]);
+    await evaluate('unlike any other');
+    expect(await similar('unlike any other')).toEqual([]);
+  });
+
   test('goes on page by page and has each agent once', async () => {
     for (const name of ['p-1', 'p-2', 'p-3', 'p-4', 'p-5']) await evaluate(name);
     const seen: string[] = [];

@@ -12,6 +12,7 @@ import { Identifier } from '../../pieces/identifier.tsx';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
+import { SimilarAgents } from '../../pieces/similar-agents.tsx';
 import { ExampleMark, Risk } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 import styles from './agent-page.module.css';
@@ -63,6 +64,7 @@ export function AgentPage() {
             <span>
               last seen <When at={data.last_seen_at} />
             </span>
+            <SimilarAgents workspace={workspace.id} agents={data.similar_to} />
           </span>
         }
         actions={

@@ -11,6 +11,7 @@ import { StandingCell } from '../../pieces/failure-list.tsx';
 import { percent } from '../../pieces/figures.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
+import { SimilarAgents } from '../../pieces/similar-agents.tsx';
 import { EvaluationState, ExampleMark, Risk } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
 
@@ -83,12 +84,13 @@ const columnsOf = (workspace: string): Column<Agent>[] => [
   {
     title: 'Agent',
     wide: true,
-    cell: ({ id, name }) => (
+    cell: ({ id, name, similar_to }) => (
       <span className="row">
         <Link className={rowLink} to="/w/$workspace/agents/$agent" params={{ workspace, agent: id }}>
           {name}
         </Link>
         <ExampleMark agent={name} />
+        <SimilarAgents workspace={workspace} agents={similar_to} />
       </span>
     ),
   },

@@ -1,11 +1,12 @@
-import type { RiskLevel } from '@countersign/core/portal/agent-facts';
+import type { AgentName, RiskLevel } from '@countersign/core/portal/agent-facts';
 import type { AgentDetail, PassRatePoint } from '@countersign/core/portal/agent-routes';
 import { uuidArray } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
+import { similarTo } from '../similar-agents.ts';
 import { lookUp } from './fragments.ts';
 
-/** An agent as it is stored, and when anything of it came last. */
+/** An agent as it is stored, when anything of it came last, and agents whose names look like its name. */
 export interface SeenAgent {
   id: string;
   name: string;
@@ -13,15 +14,20 @@ export interface SeenAgent {
   created_at: string;
   archived_at: string | null;
   last_seen_at: string | null;
+  similar_to: AgentName[];
 }
 
 const lastOf = (table: string, order: string): string =>
   `(SELECT x.received_at FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.agent_id = a.id ORDER BY ${order} LIMIT 1)`;
 
+/** Agents that are not archived with a name that looks like that of `a`. */
+const SIMILAR = similarTo('a.name_skeleton', 'a.name_skeleton_caseless', ' AND other.id <> a.id AND other.archived_at IS NULL');
+
 const SEEN = `a.id, a.name, a.risk_level, ${instantText('a.created_at')} AS created_at,
   ${instantText('a.archived_at')} AS archived_at,
   ${instantText(`greatest(${lastOf('traces', 'x.id DESC')}, ${lastOf('telemetry_events', 'x.submission DESC, x.ordinal DESC')},
-    (SELECT e.recorded_at FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.seq DESC LIMIT 1))`)} AS last_seen_at`;
+    (SELECT e.recorded_at FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.seq DESC LIMIT 1))`)} AS last_seen_at,
+  coalesce((SELECT json_agg(json_build_object('id', found.id, 'name', found.name)) FROM (${SIMILAR}) AS found), '[]') AS similar_to`;
 
 const LIST = sql<SeenAgent>(
   'portal_list_agents',
