@@ -29,6 +29,8 @@ export interface Options {
   memorySeconds: number;
   /** Whether the measured server writes CPU profiles beside the results. */
   profile: boolean;
+  /** Another checkout whose server is the limit, instead of the limits of the table. */
+  against: string | undefined;
 }
 
 export const HELP = `npm run bench -- [options]
@@ -39,6 +41,8 @@ export const HELP = `npm run bench -- [options]
   --rows N              rows stored beforehand for "stored" (1000000)
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
+  --against FOLDER      hold traces, telemetry, audit and promotion against another checkout's server,
+                        whose packages are installed
   --profile             write CPU profiles of the server into bench/results
 `;
 
@@ -55,6 +59,7 @@ export function readOptions(args: string[]): Options | 'help' {
       rows: text('1000000'),
       'verify-rows': text('1000000'),
       'memory-seconds': text('60'),
+      against: { type: 'string' },
       profile: { type: 'boolean', default: false },
     },
   });
@@ -67,6 +72,7 @@ export function readOptions(args: string[]): Options | 'help' {
     verifyRows: positive('--verify-rows', values['verify-rows']),
     memorySeconds: positive('--memory-seconds', values['memory-seconds']),
     profile: values.profile,
+    against: values.against,
   };
 }
 

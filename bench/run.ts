@@ -4,6 +4,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { HELP, type Options, type Part, readOptions } from './options.ts';
 import { type Row, standing } from './rounds.ts';
+import { against } from './rows/against.ts';
 import { bare } from './rows/bare.ts';
 import { client } from './rows/client.ts';
 import { gate } from './rows/gate.ts';
@@ -70,9 +71,14 @@ async function run(options: Options): Promise<void> {
     node: process.version,
   };
   const rows: Row[] = [];
-  for (const part of options.only) {
-    process.stderr.write(`measuring ${part} ...\n`);
-    const measured = await inWorld(options, (world) => parts[part](options, world));
+  const { against: folder, only } = options;
+  const measurements: [name: string, measure: (world: World) => Promise<Row[]>][] =
+    folder === undefined
+      ? only.map((part) => [part, (world) => parts[part](options, world)])
+      : [[`against ${folder}`, (world) => against(world, folder, only, options)]];
+  for (const [name, measure] of measurements) {
+    process.stderr.write(`measuring ${name} ...\n`);
+    const measured = await inWorld(options, measure);
     for (const row of measured) process.stderr.write(`${table([row]).split('\n').at(-1)} ${row.note ?? ''}\n`);
     rows.push(...measured);
   }

@@ -2,18 +2,18 @@ import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { exceededBound, type JsonBounds } from '@countersign/core/domain/json-size';
 import { ApiError, validationFailed } from '../api-error.ts';
-import { SMALL_BODY_BYTES_MAX } from './body-bounds.ts';
+import { isLight } from './body-bounds.ts';
 
 const SEED = randomInt(2 ** 32);
 
 /**
  * Reads a body as JSON in UTF-8 (RFC 8259). Anything else is `invalid_json`, with the place where the reading stopped. Bodies that are
- * not small are counted first, because few bytes can make millions of values, which cost seconds and gigabytes to parse.
+ * not light are counted first, because few bytes can make millions of values, which cost seconds and gigabytes to parse.
  */
 export function parseJson(document: Buffer, bounds: JsonBounds): { text: string; value: unknown } {
   if (document.length === 0) throw notJson('the body is empty; send a JSON object');
   if (!isUtf8(document)) throw notJson('the body is not UTF-8');
-  if (document.length > SMALL_BODY_BYTES_MAX) checkBounds(document, bounds);
+  if (!isLight(document)) checkBounds(document, bounds);
   const text = document.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff)
     throw notJson('the body begins with a byte order mark; leave it out (RFC 8259, section 8.1)');

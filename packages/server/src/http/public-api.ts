@@ -10,7 +10,7 @@ import type { Answered, Asked } from '../ingest/endpoint.ts';
 import { endpoints } from '../ingest/endpoints.ts';
 import type { House } from '../ingest/house.ts';
 import type { Authenticator } from './authenticate.ts';
-import { SMALL_BODY_BYTES_MAX } from './body-bounds.ts';
+import { isLight } from './body-bounds.ts';
 import type { BodyWorkers } from './body-workers.ts';
 import { refuseOtherMethods } from './other-methods.ts';
 import { isPreferred } from './preferences.ts';
@@ -28,7 +28,7 @@ export interface PublicApi {
   /** Bounds the bodies that are in memory. */
   reading: Admission;
   bytesMax: { report: number; record: number };
-  /** Prepares bodies that are not small. */
+  /** Prepares bodies that are not light. */
   workers: BodyWorkers;
 }
 
@@ -40,9 +40,9 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
     const operation = operations[id];
     const ask = (asked: Asked) =>
-      asked.document.length > SMALL_BODY_BYTES_MAX
-        ? askByWorker(id, api, asked)
-        : endpoints[id].submit(api.house, asked, prepareBody(id, asked));
+      isLight(asked.document)
+        ? endpoints[id].submit(api.house, asked, prepareBody(id, asked))
+        : askByWorker(id, api, asked);
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
       const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};
@@ -66,7 +66,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   }
 }
 
-/** A body that is not small is parsed, validated and prepared on the worker thread: nobody else waits for that. */
+/** A body that is not light is parsed, validated and prepared on the worker thread: nobody else waits for that. */
 async function askByWorker(id: OperationId, { house, workers }: PublicApi, asked: Asked): Promise<Answered> {
   const { prepared, document } = await workers.prepare(id, asked);
   return endpoints[id].submit(house, { ...asked, document }, prepared);
