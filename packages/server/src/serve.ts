@@ -20,6 +20,7 @@ import { metricsAccess } from './http/metrics-endpoint.ts';
 import { Outgoing } from './http/outgoing.ts';
 import type { PublicApi } from './http/public-api.ts';
 import { RateLimit } from './http/rate-limit.ts';
+import { countRefusedLogs } from './ledger/head-memory.ts';
 import { checkAddress, listenFailure } from './listening.ts';
 import { type MetricsListener, metricsAddress, openMetricsListener } from './metrics-listener.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
@@ -162,6 +163,7 @@ export async function start(
       reading: () => reading.used,
       answering: () => answering.used,
       isClockUnsafe,
+      refusedLogs: () => countRefusedLogs(database.pool),
       preparing: () => workers.length,
       prepared: () => workers.done,
       connections,
@@ -243,9 +245,15 @@ export async function start(
 }
 
 /** What a ready server cannot do at the moment, in words. */
-function warnings({ clock }: OpenDatabase): string[] {
+function warnings({ clock, pool }: OpenDatabase): string[] {
   const fault = clock.fault();
-  return fault === undefined ? [] : [`clock unsafe: ${describeFault(fault)}`];
+  const refused = countRefusedLogs(pool);
+  return [
+    ...(fault === undefined ? [] : [`clock unsafe: ${describeFault(fault)}`]),
+    ...(refused === 0
+      ? []
+      : [`logs refused: ${refused} (changed by somebody else than the server); \`ledger verify\` says where, the log which`]),
+  ];
 }
 
 /** Watches the disk of the embedded database; an outside one has its own operator. */

@@ -144,8 +144,30 @@ describe('large bodies are prepared on the worker thread', () => {
     expect(await done()).toBe(settled);
   });
 
+  test('a batch of telemetry of 90 KB with few values stays on the main thread, one with many values does not', async () => {
+    const before = await done();
+    const events = (count: number, name: string) =>
+      Array.from({ length: count }, (_, index) => ({
+        trace_id: `${name}-${index}`,
+        outcome: 'success',
+        metadata: { note: name },
+      }));
+    const few = JSON.stringify({ events: events(200, 'a'.repeat(200)) });
+    expect(few.length).toBeGreaterThan(90_000);
+    expect((await server.post(paths.telemetry, key, few)).status).toBe(200);
+    expect(await done()).toBe(before);
+    const many = JSON.stringify({
+      trace_id: 'many',
+      outcome: 'success',
+      metadata: { list: Array.from({ length: 40_000 }, () => 1) },
+    });
+    expect(many.length).toBeLessThan(256 * 1024);
+    expect((await server.post(paths.telemetry, key, many)).status).toBe(200);
+    expect(await done()).toBe(before + 1);
+  });
+
   test('each endpoint takes large bodies there, and what is wrong is said as on the main thread', async () => {
-    const padding = ' '.repeat(70_000);
+    const padding = ' '.repeat(300_000);
     const before = await done();
     const entry = { actor: 'ci', action: 'a.b', metadata: { nested: [1, 'two', null] } };
     const answers = [
@@ -167,7 +189,7 @@ describe('large bodies are prepared on the worker thread', () => {
     const workers = new BodyWorkers();
     const asked = (tenant: string) => ({
       principal: { tenantId: tenant, keyId: 'k', prefix: 'p', scopes: [] },
-      document: Buffer.from(JSON.stringify({ trace_id: tenant }) + ' '.repeat(70_000)),
+      document: Buffer.from(JSON.stringify({ trace_id: tenant }) + ' '.repeat(300_000)),
       idempotencyKey: undefined,
       prefersAttestation: false,
     });
@@ -188,7 +210,7 @@ describe('large bodies are prepared on the worker thread', () => {
   test('a thread that ends costs the bodies that it had, which are answered 503; the next ones are taken', async () => {
     const file = new URL('./fixtures/ending-body-worker.ts', import.meta.url);
     const fragile = await testServer({ database: server.database, options: { workers: new BodyWorkers({ file }) } });
-    const padded = (traceId: string) => JSON.stringify({ trace_id: traceId }) + ' '.repeat(70_000);
+    const padded = (traceId: string) => JSON.stringify({ trace_id: traceId }) + ' '.repeat(300_000);
     expect((await fragile.post(paths.traces, key, padded('before'))).status).toBe(200);
     const lost = await fragile.post(paths.traces, key, padded('end this thread'));
     expect([lost.status, lost.body.error, lost.headers.get('retry-after')]).toEqual([503, 'unavailable', '1']);

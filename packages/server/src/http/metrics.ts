@@ -10,6 +10,8 @@ export interface MetricSources {
   reading: () => number;
   answering: () => number;
   isClockUnsafe: () => boolean;
+  /** How many logs somebody else than the server has changed, as far as it has read them. */
+  refusedLogs: () => number;
   /** Large bodies with the worker thread. */
   preparing: () => number;
   /** Large bodies that the worker thread has finished since the start. */
@@ -70,6 +72,11 @@ export class Metrics {
       'countersign_clock_unsafe',
       'Whether a clock jumped or the clocks differ, so that no moment is recorded: 1 or 0.',
       () => Number(sources.isClockUnsafe()),
+    );
+    this.#gauge(
+      'countersign_logs_refused',
+      'Logs that somebody else than the server has changed, as far as it has read them: nothing more is signed of them.',
+      sources.refusedLogs,
     );
     const { connections } = sources;
     this.#gauge('countersign_connections', 'Open connections.', () => connections.open);

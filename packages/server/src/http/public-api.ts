@@ -40,9 +40,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
     const operation = operations[id];
     const ask = (asked: Asked) =>
-      isLight(asked.document)
-        ? endpoints[id].submit(api.house, asked, prepareBody(id, asked))
-        : askByWorker(id, api, asked);
+      isLight(asked.document) ? endpoints[id].submit(api.house, asked, prepareBody(id, asked)) : askByWorker(id, api, asked);
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
       const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};

@@ -1,4 +1,6 @@
 import { sameBytes } from '@countersign/core/domain/signed-note';
+import type { Pool } from 'pg';
+import { type Seals, sealsOf } from '../database/seals.ts';
 import type { Transaction } from '../database/transaction.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { openFrontier, storedRoot } from './log-tree.ts';
@@ -6,28 +8,46 @@ import { openFrontier, storedRoot } from './log-tree.ts';
 /** Heads remembered at once; beyond, the one that was touched longest ago is forgotten. */
 const HEADS_MAX = 30_000;
 
-/** The last committed heads that this process has seen of each log of one database. */
-type Heads = Map<string, StoredTree>;
+/** What this process knows of the logs of one database. */
+interface Memory {
+  /** The last committed heads that it has seen. */
+  heads: Map<string, StoredTree>;
+  /** Logs whose head was not believed when it was last read. */
+  refused: Set<string>;
+}
 
-const memories = new WeakMap<object, Heads>();
+const memories = new WeakMap<Seals, Memory>();
 
-function headsOf({ seals }: Transaction): Heads {
-  let heads = memories.get(seals);
-  if (heads === undefined) {
-    heads = new Map();
-    memories.set(seals, heads);
+function memoryOf(seals: Seals): Memory {
+  let memory = memories.get(seals);
+  if (memory === undefined) {
+    memory = { heads: new Map(), refused: new Set() };
+    memories.set(seals, memory);
   }
-  return heads;
+  return memory;
+}
+
+/** Takes note of whether a log's head was believed when it was read. */
+export function noteBelief(tx: Transaction, log: LogName, isBelieved: boolean): void {
+  const { refused } = memoryOf(tx.seals);
+  if (isBelieved) refused.delete(keyOf(tx, log));
+  else if (refused.size < HEADS_MAX) refused.add(keyOf(tx, log));
+}
+
+/** How many logs of a pool's database were not believed when they were last read. */
+export function countRefusedLogs(pool: Pool): number {
+  const seals = sealsOf(pool);
+  return seals === undefined ? 0 : memoryOf(seals).refused.size;
 }
 
 const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`;
 
 /** The last committed head that this process has seen of a log. To be taken before a statement that reads the head is sent. */
-export const lastSeen = (tx: Transaction, log: LogName): StoredTree | undefined => headsOf(tx).get(keyOf(tx, log));
+export const lastSeen = (tx: Transaction, log: LogName): StoredTree | undefined => memoryOf(tx.seals).heads.get(keyOf(tx, log));
 
 /** Remembers a committed head, unless a later one is known. */
 export function rememberSeen(tx: Transaction, log: LogName, { size, frontier }: StoredTree): void {
-  const heads = headsOf(tx);
+  const { heads } = memoryOf(tx.seals);
   const key = keyOf(tx, log);
   if ((heads.get(key)?.size ?? -1) > size) return;
   heads.delete(key);

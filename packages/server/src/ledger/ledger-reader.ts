@@ -1,15 +1,15 @@
-import { attestDecision, type Envelope } from '@countersign/core/domain/attestation';
-import { decisionFault } from '@countersign/core/domain/decision-signature';
+import type { Envelope } from '@countersign/core/domain/attestation';
 import { formatLogProof } from '@countersign/core/domain/log-proof';
 import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
 import { leafHash } from '@countersign/core/domain/merkle-tree';
 import { sameBytes, toBase64 } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { digests, sha256 } from '../digests.ts';
+import { sha256 } from '../digests.ts';
 import { findDecision, findDecisionEvidence } from '../storage/decisions.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
+import { type Attested, type Attesting, attestStored } from './attested-decision.ts';
 import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
@@ -26,13 +26,10 @@ export interface ConsistencyProof {
 }
 
 /** What a reader stands on. */
-export interface ReaderParts {
+export interface ReaderParts extends Attesting {
   pool: Pool;
   /** The log's newest checkpoint if it covers this many rows, and else one over every row there is. */
   checkpointOver: (tenantId: string, log: LogName, rows: number) => Promise<StoredCheckpoint>;
-  /** Signs attestations: every live key of the instance. */
-  signers: readonly { keyid: string; sign(message: Uint8Array): Uint8Array }[];
-  decisionKey: (tenantId: string, keyId: string) => Uint8Array;
   publicKeys: () => Promise<{ keys: object[] }>;
 }
 
@@ -110,22 +107,17 @@ export class LedgerReader {
     return this.#read(tenantId, (tx) => findDecisionEvidence(tx, id));
   }
 
-  /** The decision's attestation. One that was altered in the database is not attested: its signature does not fit any more. */
-  async attestation(tenantId: string, id: string): Promise<Envelope | undefined> {
-    const document = await this.decision(tenantId, id);
-    if (document === undefined) return undefined;
-    const attested = this.attest(tenantId, id, document);
-    if ('fault' in attested) throw new Error(`decision ${id} is not as it was signed: ${attested.fault}`);
-    return attested.envelope;
+  /** The decision's attestation, or why it is not attested. Undefined when there is no such decision. */
+  attested(tenantId: string, id: string): Promise<Attested | undefined> {
+    return this.#read(tenantId, (tx) => attestStored(tx, id, this.#parts));
   }
 
-  /** The attestation of a stored decision by its text, or why there is none: it is not as it was signed. */
-  attest(tenantId: string, id: string, document: string): { envelope: Envelope } | { fault: string } {
-    const decision = JSON.parse(document) as { decision_id: string; response_sha256: string; key_id: string };
-    const fault = decisionFault({ ...decision }, this.#parts.decisionKey(tenantId, decision.key_id), digests);
-    if (fault !== undefined) return { fault };
-    if (decision.decision_id !== id) return { fault: 'its id was changed' };
-    return { envelope: attestDecision(decision, this.#parts.signers) };
+  /** The decision's attestation. Throws for one that the server has not signed, or that does not stand in the sealed log. */
+  async attestation(tenantId: string, id: string): Promise<Envelope | undefined> {
+    const attested = await this.attested(tenantId, id);
+    if (attested === undefined) return undefined;
+    if ('fault' in attested) throw new LogRewrittenError(`decision ${id} of tenant ${tenantId}: ${attested.fault}`);
+    return attested.envelope;
   }
 
   /** The instance's public keys, as a JWK set; ended ones with their end. */

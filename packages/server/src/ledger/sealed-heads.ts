@@ -13,7 +13,7 @@ import {
   type StoredHead,
   type StoredTree,
 } from '../storage/log-heads.ts';
-import { continuityFault, lastSeen, rememberSeen } from './head-memory.ts';
+import { continuityFault, lastSeen, noteBelief, rememberSeen } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 
 /** Makes the sealed heads of a new tenant's logs. */
@@ -32,9 +32,8 @@ export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: 
   const locked = {} as Record<L, LockedHead>;
   for (const log of logs) {
     const head = stored.get(log);
-    requireSeal(tx, log, head);
-    await requireContinuity(tx, log, seen.get(log), head);
-    const { seq, rowHash, tree, now, clock } = head;
+    const { seq, rowHash, tree } = await believed(tx, log, seen.get(log), head);
+    const { now, clock } = head!;
     locked[log] = { seq, rowHash, tree, now, clock };
   }
   return locked;
@@ -43,10 +42,7 @@ export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: 
 /** A log's head as it is, not locked. Throws LogRewrittenError likewise. */
 export async function readSealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
   const seen = lastSeen(tx, log);
-  const head = await readHead(tx, log);
-  requireSeal(tx, log, head);
-  await requireContinuity(tx, log, seen, head);
-  return head;
+  return believed(tx, log, seen, await readHead(tx, log));
 }
 
 /** Moves a locked or guessed head behind the rows just appended, and seals it. */
@@ -65,20 +61,20 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
   return head.tree.size === head.seq ? undefined : `its tree covers ${head.tree.size} of ${head.seq} rows`;
 }
 
-function requireSeal(tx: Transaction, log: LogName, head: StoredHead | undefined): asserts head is StoredHead {
-  const fault = head === undefined ? 'it is gone' : sealFault(tx, log, head);
-  if (fault !== undefined) throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
-}
-
-async function requireContinuity(
+/** Returns a head whose seal holds and that continues the log as this process has seen it. */
+async function believed(
   tx: Transaction,
   log: LogName,
   seen: StoredTree | undefined,
-  { tree }: StoredHead,
-): Promise<void> {
-  const fault = await continuityFault(tx, log, seen, tree);
-  if (fault !== undefined) throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
-  rememberSeen(tx, log, tree);
+  head: StoredHead | undefined,
+): Promise<StoredHead> {
+  const fault =
+    head === undefined ? 'it is gone' : (sealFault(tx, log, head) ?? (await continuityFault(tx, log, seen, head.tree)));
+  noteBelief(tx, log, fault === undefined);
+  if (fault !== undefined || head === undefined)
+    throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
+  rememberSeen(tx, log, head.tree);
+  return head;
 }
 
 const sealedOf = (

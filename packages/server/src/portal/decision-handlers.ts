@@ -33,7 +33,7 @@ export const decisionHandlers = handlers({
     const { document, ...listed } = found(
       await inReadTransaction(parts.readPool, workspace, (tx) => findListedDecision(tx, params.decision)),
     );
-    const attested = parts.reader.attest(workspace, params.decision, document);
+    const attested = found(await parts.reader.attested(workspace, params.decision));
     return {
       ...listed,
       decision: JSON.parse(document) as PromotionDecision,

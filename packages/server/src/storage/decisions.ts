@@ -100,6 +100,15 @@ const FIND = sql<{ document: string }>(
 export const findDecision = async (tx: Transaction, id: string): Promise<string | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0]?.document;
 
+const FIND_PLACE = sql<{ seq: number; document: string }>(
+  'find_decision_place',
+  `SELECT seq, document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
+);
+
+/** The same, with its number in the log. */
+export const findDecisionPlace = async (tx: Transaction, id: string): Promise<{ seq: number; document: string } | undefined> =>
+  (await tx.run(FIND_PLACE, [tx.tenantId, id]))[0];
+
 const FIND_EVIDENCE = sql<{ evidence: string | null }>(
   'find_decision_evidence',
   `SELECT evidence FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,

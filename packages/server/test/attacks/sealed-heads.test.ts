@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { signDecision } from '@countersign/core/domain/decision-signature';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { deriveDecisionKey, digests } from '../../src/digests.ts';
+import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { Insider } from './insider.ts';
@@ -92,9 +95,76 @@ describe('a head that the server has not written gets no append, decision, check
     }
   });
 
+  test('and /readyz and the metrics say so, until it is put back', async () => {
+    const observed = await freshServer();
+    const told = async () => {
+      const [ready, metrics] = await Promise.all([fetch(`${observed.url}/readyz`), fetch(`${observed.url}/metrics`)]);
+      const { warnings = [] } = (await ready.json()) as { warnings?: string[] };
+      return [ready.status, warnings, /^countersign_logs_refused \d+$/m.exec(await metrics.text())?.[0]];
+    };
+    await insider.sql(`UPDATE countersign.log_heads SET seal = '\\x01' || sha256('x') WHERE $T AND log = 'audit'`, tenantId);
+    await append(key, observed);
+    expect(await told()).toEqual([200, [expect.stringMatching(/^logs refused: 1 /)], 'countersign_logs_refused 1']);
+    await insider.undo();
+    expect((await append(key, observed)).status).toBe(200);
+    expect(await told()).toEqual([200, [], 'countersign_logs_refused 0']);
+  });
+
   test('none at all', async () => {
     await insider.sql(`DELETE ${headOf('audit')}`, tenantId);
     await expectNothingSigned(await freshServer());
+  });
+});
+
+describe('a decision forged with the decision key, and put into the table', () => {
+  /** Puts a decision that allows behind the last one, with the HMAC that any gate with the key can make. */
+  async function forge(): Promise<string> {
+    const [last] = await insider.sql<{ seq: string; document: string }>(
+      'SELECT seq, document FROM countersign.decisions WHERE $T ORDER BY seq DESC LIMIT 1',
+      tenantId,
+    );
+    const { response_sha256: _digest, signature: _signature, signature_alg: _alg, ...decision } = JSON.parse(last!.document);
+    const forged = signDecision(
+      { ...decision, allowed: true, reason: 'all_conditions_met', decision_id: randomUUID() },
+      deriveDecisionKey(server.open.secrets.masterSecret, tenantId, decision.key_id),
+      digests,
+    );
+    await insider.sql(
+      `INSERT INTO countersign.decisions
+       SELECT (jsonb_populate_record(d, $1::jsonb)).* FROM countersign.decisions AS d WHERE $T AND seq = $2`,
+      tenantId,
+      [
+        JSON.stringify({
+          ...{ seq: Number(last!.seq) + 1, id: forged.decision_id, allowed: true, reason: forged.reason },
+          ...{ response_sha256: `\\x${forged.response_sha256}`, document: JSON.stringify(forged) },
+        }),
+        last!.seq,
+      ],
+    );
+    return forged.decision_id;
+  }
+
+  const attestationOf = async (on: TestServer, decision: string) => {
+    const asker = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
+    const token = await mintKey(on.open.pool, tenantId, asker, 'operator');
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${on.url}/api/ledger/decisions/${decision}/attestation`, { headers })).status;
+  };
+
+  test('is not attested, neither behind the head nor with a head that was moved', async () => {
+    const id = await forge();
+    const [genuine] = await insider.sql<{ id: string }>('SELECT id FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
+    const fresh = await freshServer();
+    expect([await attestationOf(fresh, genuine!.id), await attestationOf(fresh, id)]).toEqual([200, 500]);
+    await insider.regrow(tenantId, 'decisions');
+    expect([await attestationOf(fresh, genuine!.id), await attestationOf(fresh, id)]).toEqual([500, 500]);
+  });
+
+  test('nor in the place of another one', async () => {
+    const id = await forge();
+    await insider.sql('DELETE FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
+    await insider.sql('UPDATE countersign.decisions SET seq = 1 WHERE $T AND id = $1', tenantId, [id]);
+    expect(await attestationOf(await freshServer(), id)).toBe(500);
   });
 });
 

@@ -1,0 +1,51 @@
+import { attestDecision, type Envelope } from '@countersign/core/domain/attestation';
+import { decisionFault } from '@countersign/core/domain/decision-signature';
+import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
+import { leafHash } from '@countersign/core/domain/merkle-tree';
+import { sameBytes } from '@countersign/core/domain/signed-note';
+import type { Transaction } from '../database/transaction.ts';
+import { digests, sha256 } from '../digests.ts';
+import { findDecisionPlace } from '../storage/decisions.ts';
+import { LogRewrittenError, openFrontier, proveInclusion } from './log-tree.ts';
+import { readSealedHead } from './sealed-heads.ts';
+
+/** What attestations are made with. */
+export interface Attesting {
+  /** Every live key of the instance. */
+  signers: readonly { keyid: string; sign(message: Uint8Array): Uint8Array }[];
+  decisionKey: (tenantId: string, keyId: string) => Uint8Array;
+}
+
+/** An attestation, or why there is none. */
+export type Attested = { envelope: Envelope } | { fault: string };
+
+/**
+ * Attests a stored decision that is as it was signed and stands in the sealed log. A good HMAC is not enough: every gate with the decision key
+ * can make one, and whoever can write to the database can add a row. Undefined when there is no such decision.
+ */
+export async function attestStored(tx: Transaction, id: string, attesting: Attesting): Promise<Attested | undefined> {
+  // In this order: a decision that is committed is in every head that is read later.
+  const place = findDecisionPlace(tx, id);
+  const head = readSealedHead(tx, 'decisions').catch(faultOfLog);
+  const [found, sealed] = await Promise.all([place, head]);
+  if (found === undefined) return undefined;
+  const decision = JSON.parse(found.document) as { decision_id: string; response_sha256: string; key_id: string };
+  const fault = decisionFault({ ...decision }, attesting.decisionKey(tx.tenantId, decision.key_id), digests);
+  if (fault !== undefined) return { fault };
+  if (decision.decision_id !== id) return { fault: 'its id was changed' };
+  if ('fault' in sealed) return sealed;
+  if (found.seq > sealed.seq) return { fault: NOT_IN_LOG };
+  const hashes = await proveInclusion(tx, 'decisions', found.seq - 1, sealed.seq).catch(faultOfLog);
+  if ('fault' in hashes) return hashes;
+  const leaf = leafHash(Buffer.from(decision.response_sha256, 'hex'), sha256);
+  const root = rootOfInclusion(found.seq - 1, sealed.seq, leaf, hashes, sha256);
+  if (root === undefined || !sameBytes(root, openFrontier(sealed.tree).root())) return { fault: NOT_IN_LOG };
+  return { envelope: attestDecision(decision, attesting.signers) };
+}
+
+const NOT_IN_LOG = 'it is not in the sealed log of decisions: somebody else than the server has written it there';
+
+function faultOfLog(error: unknown): { fault: string } {
+  if (error instanceof LogRewrittenError) return { fault: error.message };
+  throw error;
+}
