@@ -187,6 +187,13 @@ recertifications.closed_by text
 recertifications.rationale text
 recertifications.evaluation_id uuid
 recertifications.opened_seq bigint not null
+run_id_segments.tenant_id uuid not null
+run_id_segments.source text not null
+run_id_segments.first_run uuid not null
+run_id_segments.last_run uuid not null
+run_id_segments.run_count integer not null
+run_id_segments.runs uuid[] not null storage external
+run_id_segments.trace_ids text not null storage external
 sessions.token_sha256 bytea not null
 sessions.id uuid not null
 sessions.person_id uuid not null
@@ -374,6 +381,8 @@ countersign.recertifications recertifications_pkey PRIMARY KEY (tenant_id, incid
 countersign.recertifications recertifications_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
 countersign.recertifications recertifications_tenant_id_evaluation_id_fkey FOREIGN KEY (tenant_id, evaluation_id) REFERENCES countersign.evaluations(tenant_id, id)
 countersign.recertifications recertifications_tenant_id_incident_id_fkey FOREIGN KEY (tenant_id, incident_id) REFERENCES countersign.incidents(tenant_id, id)
+countersign.run_id_segments run_id_segments_pkey PRIMARY KEY (tenant_id, source, last_run)
+countersign.run_id_segments run_id_segments_source_check CHECK ((source = ANY (ARRAY['trace'::text, 'telemetry'::text])))
 countersign.sessions sessions_id_key UNIQUE (id)
 countersign.sessions sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES countersign.people(id)
 countersign.sessions sessions_pkey PRIMARY KEY (token_sha256)
@@ -434,6 +443,7 @@ CREATE INDEX one_time_links_of_person ON countersign.one_time_links USING btree 
 CREATE INDEX one_time_links_of_tenant ON countersign.one_time_links USING btree (tenant_id, purpose, created_at)
 CREATE INDEX recertifications_by_age ON countersign.recertifications USING btree (tenant_id, opened_seq, incident_id) WHERE (closed_at IS NULL)
 CREATE INDEX recertifications_open ON countersign.recertifications USING btree (tenant_id, agent_id) WHERE (closed_at IS NULL)
+CREATE INDEX run_id_segments_small ON countersign.run_id_segments USING btree (tenant_id, source, last_run) WHERE (run_count < 256)
 CREATE INDEX sessions_by_end ON countersign.sessions USING btree (expires_at)
 CREATE INDEX sessions_of_person ON countersign.sessions USING btree (person_id, created_at)
 CREATE INDEX sign_in_attempts_by_age ON countersign.sign_in_attempts USING btree (window_began_at)
@@ -473,6 +483,7 @@ CREATE UNIQUE INDEX one_time_links_pkey ON countersign.one_time_links USING btre
 CREATE UNIQUE INDEX people_email_key ON countersign.people USING btree (email)
 CREATE UNIQUE INDEX people_pkey ON countersign.people USING btree (id)
 CREATE UNIQUE INDEX recertifications_pkey ON countersign.recertifications USING btree (tenant_id, incident_id)
+CREATE UNIQUE INDEX run_id_segments_pkey ON countersign.run_id_segments USING btree (tenant_id, source, last_run)
 CREATE UNIQUE INDEX sessions_id_key ON countersign.sessions USING btree (id)
 CREATE UNIQUE INDEX sessions_pkey ON countersign.sessions USING btree (token_sha256)
 CREATE UNIQUE INDEX sign_in_attempts_pkey ON countersign.sign_in_attempts USING btree (subject)
@@ -521,6 +532,7 @@ migrations enabled f forced f using  check
 one_time_links enabled f forced f using  check 
 people enabled f forced f using  check 
 recertifications enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+run_id_segments enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 sessions enabled f forced f using  check 
 sign_in_attempts enabled f forced f using  check 
 signing_keys enabled f forced f using  check 
@@ -554,6 +566,7 @@ migrations SELECT
 one_time_links DELETE, INSERT, SELECT
 people INSERT, SELECT
 recertifications INSERT, SELECT, UPDATE
+run_id_segments DELETE, INSERT, SELECT
 sessions DELETE, INSERT, SELECT
 sign_in_attempts DELETE, INSERT, SELECT, UPDATE
 signing_keys INSERT, SELECT

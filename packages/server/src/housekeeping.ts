@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { inTenantTransaction } from './database/transaction.ts';
 import type { OpenDatabase } from './open-database.ts';
+import type { RunIdMerging } from './run-id-merging.ts';
 import { deleteExpiredAnswers } from './storage/idempotency.ts';
 import { deleteExpiredLinks } from './storage/one-time-links.ts';
 import { deleteExpiredSessions } from './storage/sessions.ts';
@@ -14,9 +15,13 @@ const PAUSE_MS = 10 * 60_000;
 /**
  * Forgets what is over, every ten minutes: sessions, links and tries, and answers older than 24 hours, tenant by tenant. What fails waits
  * for the next time, and keeps nothing else waiting. While the clocks are unsafe nothing is deleted. At the start and every ten minutes it
- * makes the skeletons of agent names that have none.
+ * makes the skeletons of agent names that have none. Every ten minutes it merges small segments of run ids.
  */
-export function keepHouse({ ledgerPool, clock }: Pick<OpenDatabase, 'ledgerPool' | 'clock'>, log: Logger): { stop(): void } {
+export function keepHouse(
+  { ledgerPool, clock }: Pick<OpenDatabase, 'ledgerPool' | 'clock'>,
+  runIds: Pick<RunIdMerging, 'merge'>,
+  log: Logger,
+): { stop(): void } {
   const forget = (what: string, forgetting: Promise<unknown>) =>
     forgetting.catch((error: Error) => log.warn({ reason: error.message, what }, 'what has expired was not forgotten this time'));
   const forgetAnswers = async () => {
@@ -27,12 +32,16 @@ export function keepHouse({ ledgerPool, clock }: Pick<OpenDatabase, 'ledgerPool'
     for (const { id } of await listTenants(ledgerPool))
       while (!stopped && (await inTenantTransaction(ledgerPool, id, fillSkeletons)) > 0);
   };
+  const mergeRunIds = async () => {
+    for (const { id } of await listTenants(ledgerPool)) if (!stopped) await runIds.merge(id);
+  };
   const fillNow = () =>
     fill().catch((error: Error) => {
       if (!stopped) log.warn({ reason: error.message }, 'not all agent names have their skeleton yet');
     });
   const sweep = async () => {
     await fillNow();
+    await forget('small segments of run ids', mergeRunIds());
     if (clock.fault() !== undefined) return;
     await forget('sessions', deleteExpiredSessions(ledgerPool));
     await forget('links', deleteExpiredLinks(ledgerPool));

@@ -15,6 +15,7 @@ import { writeTelemetry } from './ingest/write-telemetry.ts';
 import { writeTraces } from './ingest/write-traces.ts';
 import { RememberedHeads } from './ledger/remembered-heads.ts';
 import type { OpenDatabase } from './open-database.ts';
+import type { RunIdMerging } from './run-id-merging.ts';
 
 /** Items of a batch, and batches of a tenant under way at once, by kind of record (docs/performance.md). */
 const SHAPES = {
@@ -28,15 +29,21 @@ const SHAPES = {
 } as const;
 
 /** Makes the house: one batch writer per kind of record, all on one pool, one queue and one set of connections. */
-export function openHouse(parts: { database: OpenDatabase; queue: Admission; metrics: Metrics; connections: number }): House {
-  const { database, queue, metrics } = parts;
+export function openHouse(parts: {
+  database: OpenDatabase;
+  queue: Admission;
+  metrics: Metrics;
+  connections: number;
+  runIds: RunIdMerging;
+}): House {
+  const { database, queue, metrics, runIds } = parts;
   const slots = new Slots(parts.connections);
   const heads = new RememberedHeads();
   const decisionKeys = rememberedKeys(database.secrets.masterSecret);
   const writer = <I extends Item>(
     name: keyof typeof SHAPES,
     write: (tx: Transaction, items: readonly I[]) => Promise<Outcome[]>,
-    committed: (outcomes: readonly Outcome[]) => void = () => undefined,
+    committed: (outcomes: readonly Outcome[], tenantId: string) => void = () => undefined,
   ): BatchWriter<I, Answered> =>
     new BatchWriter({
       name,
@@ -46,14 +53,15 @@ export function openHouse(parts: { database: OpenDatabase; queue: Admission; met
       write: async (tenantId, items) => {
         database.clock.requireSafe();
         const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items));
-        committed(outcomes);
+        committed(outcomes, tenantId);
         return outcomes;
       },
       observe: (items) => metrics.batchItems.observe({ kind: name }, items),
     });
+  const countRuns = (_outcomes: readonly Outcome[], tenantId: string) => runIds.count(tenantId);
   return {
-    traces: writer('traces', writeTraces),
-    telemetry: writer('telemetry', writeTelemetry),
+    traces: writer('traces', writeTraces, countRuns),
+    telemetry: writer('telemetry', writeTelemetry, countRuns),
     evaluations: writer('evaluations', writeEvaluations),
     detailedEvaluations: writer('detailedEvaluations', writeDetailedEvaluations),
     audit: writer(

@@ -33,6 +33,7 @@ import { registerPages } from './portal/pages.ts';
 import { registerPortalApi } from './portal/portal-api.ts';
 import { allowedHosts, isPublic, publicAddress } from './public-address.ts';
 import { databaseReadiness } from './readiness.ts';
+import { RunIdMerging } from './run-id-merging.ts';
 import { serverLog } from './server-log.ts';
 import { removeSetUpLink, writeSetUpLink } from './set-up-link-file.ts';
 import { isBoundByNothing } from './storage/own-role.ts';
@@ -172,7 +173,8 @@ export async function start(
   );
   const space = watchedSpace(config, database, log);
   if (space !== undefined) metrics.watchSpace(space);
-  const house = openHouse({ database, queue, metrics, connections: config.databaseConnections });
+  const runIds = new RunIdMerging(database.ledgerPool, log);
+  const house = openHouse({ database, queue, metrics, connections: config.databaseConnections, runIds });
   const api: PublicApi = {
     house,
     authenticator: new Authenticator(database.lookupPool),
@@ -206,12 +208,13 @@ export async function start(
     warnings: () => [...warnings(database), ...(space?.isLow ? [`new records are refused: ${space.summary}`] : [])],
   });
   alsoRegister?.(app, api);
-  const housekeeping = keepHouse(database, log);
+  const housekeeping = keepHouse(database, runIds, log);
   const clockWatch = watchClock(database, log);
   await space?.start();
   const stopWatching = () => {
     space?.stop();
     housekeeping.stop();
+    runIds.stop();
     clockWatch.stop();
     checkpoints.stop();
   };

@@ -205,7 +205,7 @@ describe('names that look like a known one', () => {
         )
       )[0]!.n;
     expect(await missing()).toBe(2500);
-    const housekeeping = keepHouse(server.open, pino({ level: 'silent' }));
+    const housekeeping = keepHouse(server.open, { merge: async () => undefined }, pino({ level: 'silent' }));
     await vi.waitUntil(async () => (await missing()) === 0, { timeout: 30_000 });
     housekeeping.stop();
     const itsKey = await server.key(tenant);

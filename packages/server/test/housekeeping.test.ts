@@ -36,7 +36,7 @@ test('answers that have expired are forgotten every ten minutes; a workspace in 
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const house = keepHouse(server.open, log);
+  const house = keepHouse(server.open, { merge: async () => undefined }, log);
   vi.advanceTimersByTime(10 * 60_000 - 1);
   await sleep(100);
   expect(await keptOf(whole)).toEqual(['new', 'old']);

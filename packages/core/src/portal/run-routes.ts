@@ -107,7 +107,9 @@ export const runRoutes = {
       from: filter.from(),
       to: filter.to(),
       session_id: filter.label('Of this session alone.'),
-      text: filter.label('Those whose trace_id begins with it, whose session it is, or whose agent has it in the name.'),
+      text: filter.label(
+        'Those that have it in their trace_id or in the name of their agent, upper and lower case alike, or whose session it is.',
+      ),
     }),
     answer: page(RunSummary),
   },

@@ -92,6 +92,7 @@ const CHANGEABLE: Record<string, string> = {
   traces: 'UPDATE',
   merged_spans: 'UPDATE',
   merged_traces: 'UPDATE',
+  run_id_segments: 'DELETE',
   approvals: 'UPDATE',
   recertifications: 'UPDATE',
   people: 'UPDATE (name, password, password_changed_at)',

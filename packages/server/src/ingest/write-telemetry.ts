@@ -3,6 +3,7 @@ import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { findAgents } from '../storage/agents.ts';
+import { insertRunIds, type SearchedRun } from '../storage/run-id-segments.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
 import { answered } from './endpoint.ts';
@@ -25,6 +26,7 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
   const book = new AgentBook(await findAgents(tx, ...claimed(items.flatMap(({ claims }) => claims))));
   const submissions: { id: string; recordedBy: string; document: Buffer }[] = [];
   const rows: { submission: string; agentId: string | null; event: TelemetryRow }[] = [];
+  const searched: SearchedRun[] = [];
   const registered: (readonly NewAgent[])[] = [];
   const outcomes = items.map((item, index): Outcome => {
     const resolved = book.resolve(item.claims);
@@ -32,6 +34,7 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
     const id = newId();
     registered[index] = resolved.registered;
     submissions.push({ id, recordedBy: item.recordedBy, document: item.document });
+    searched.push({ id, traceIds: item.events.map(({ traceId }) => traceId) });
     item.events.forEach((event, place) => {
       rows.push({ submission: id, agentId: resolved.agentIds[place] ?? null, event });
     });
@@ -40,6 +43,11 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
   if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
   const registering = registerAgents(tx, book.registered);
   const registration = registering instanceof Promise ? await registering : registering;
-  const sent = Promise.all([registration.sent, insertTelemetrySubmissions(tx, submissions), insertTelemetryEvents(tx, rows)]);
+  const sent = Promise.all([
+    registration.sent,
+    insertTelemetrySubmissions(tx, submissions),
+    insertTelemetryEvents(tx, rows),
+    insertRunIds(tx, 'telemetry', searched),
+  ]);
   return { outcomes: outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? [])), sent };
 }

@@ -6,6 +6,7 @@ import { type Transaction, underWay } from '../database/transaction.ts';
 import { newId } from '../new-id.ts';
 import { findAgents } from '../storage/agents.ts';
 import { carryMergedSpans, mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
+import { insertRunIds } from '../storage/run-id-segments.ts';
 import {
   insertTraceSubmissions,
   insertTraces,
@@ -71,6 +72,13 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
       insertTraces(
         tx,
         fresh.map((each) => facts(each, each.item.supplied, each.totals!, each.item.spanCount)),
+      ),
+    ),
+    underWay(
+      insertRunIds(
+        tx,
+        'trace',
+        fresh.map(({ id, item }) => ({ id, traceIds: [item.traceId] })),
       ),
     ),
   ];

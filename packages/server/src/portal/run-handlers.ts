@@ -1,5 +1,4 @@
 import { inReadTransaction } from '../database/transaction.ts';
-import { findAgentIdsByName } from '../storage/portal/agents.ts';
 import {
   findEvent,
   findEventSubmission,
@@ -10,12 +9,13 @@ import {
   listSubmissions,
   readDocuments,
 } from '../storage/portal/run-details.ts';
-import { listRuns } from '../storage/portal/runs.ts';
+import { FIRST_PLACE, listRuns } from '../storage/portal/runs.ts';
 import { findSpan } from '../storage/portal/spans.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf } from './query.ts';
 import { eventIn, lastSaid, payloadOf, spanIn } from './run-documents.ts';
+import { placeOf, searchRuns } from './run-search.ts';
 import { readSpanPage, withinBytes } from './span-pages.ts';
 
 const EVENTS_SHOWN = 50;
@@ -30,23 +30,25 @@ const JSON_FILE = 'application/json; charset=utf-8';
 export const runHandlers = handlers({
   'runs.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['uuid', 'place']);
-    const place = after === null ? null : { id: after[0], ordinal: Number(after[1]) };
-    return inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const filter = {
-        ...rangeOf(query),
-        source: query.source ?? null,
-        agentId: idOf(query.agent_id),
-        outcome: query.outcome ?? null,
-        sessionId: query.session_id ?? null,
-        text: query.text ?? null,
-        textAgents: query.text === undefined ? [] : await findAgentIdsByName(tx, query.text),
-      };
-      return pageOf(
+    const place = after === null ? FIRST_PLACE : { id: after[0], ordinal: Number(after[1]) };
+    const filter = {
+      ...rangeOf(query),
+      source: query.source ?? null,
+      agentId: idOf(query.agent_id),
+      outcome: query.outcome ?? null,
+      sessionId: query.session_id ?? null,
+    };
+    const { text } = query;
+    return inReadTransaction(parts.readPool, workspace, (tx) =>
+      pageOf(
         query,
-        (limit) => listRuns(tx, filter, place, limit),
-        ({ id, ordinal }) => [id, ordinal ?? 0],
-      );
-    });
+        (limit) => (text === undefined ? listRuns(tx, filter, place, limit) : searchRuns(tx, filter, text, place, limit)),
+        (run) => {
+          const { id, ordinal } = placeOf(run);
+          return [id, ordinal];
+        },
+      ),
+    );
   },
 
   'runs.trace': async ({ workspace, params, parts, room }) =>

@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { mergeRunIdSegments } from '../../src/storage/run-id-segments.ts';
 import { type PortalClient, portalClient } from '../bed/portal-client.ts';
 import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { fillMany } from '../fixtures/many-records.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -65,7 +68,9 @@ describe('the list of runs', () => {
     expect(await traceIds({ session_id: 'monday' })).toEqual(['list-2', 'list-1']);
     expect(await traceIds({ text: 'monday' })).toEqual(['list-2', 'list-1']);
     expect(await traceIds({ text: 'other cl' })).toEqual(['list-3']);
-    expect(await traceIds({ text: 'ist-1' })).toEqual([]);
+    expect(await traceIds({ text: 'ist-1' })).toEqual(['list-1']);
+    expect(await traceIds({ text: 'ist-', session_id: 'monday' })).toEqual(['list-2', 'list-1']);
+    expect(await traceIds({ text: 'clerk', agent_id: clerk })).toEqual(['list-5', 'list-2', 'list-1']);
     expect(await traceIds({ source: 'trace', agent_id: clerk, outcome: 'failure', text: 'list-5' })).toEqual(['list-5']);
     expect(await traceIds({ agent_id: clerk, session_id: 'tuesday' })).toEqual([]);
   });
@@ -102,13 +107,95 @@ describe('the list of runs', () => {
     }
   });
 
-  test('finds a prefix of any characters: of the last ones that there are, of case, of wildcards', async () => {
-    const odd = ['🦉-1', '🦉', '\u{10ffff}a', '퟿x', 'A%b', 'A_b'];
+  test('finds a run by any part of its id, upper and lower case alike; wildcards are characters as all others', async () => {
+    const odd = ['🦉-1', '🦉', '\u{10ffff}a', '\ud7ffx', 'A%b', 'A_b', 'Ünï-Code'];
     for (const trace_id of odd) await trace({ trace_id });
+    await telemetry({ trace_id: 'In-The-MIDDLE-Of', outcome: 'x' });
     for (const trace_id of odd) expect(await traceIds({ text: trace_id })).toContain(trace_id);
     expect(await traceIds({ text: '🦉' })).toEqual(['🦉', '🦉-1']);
-    expect(await traceIds({ text: 'A%' })).toEqual(['A%b']);
-    expect(await traceIds({ text: 'a%' })).toEqual([]);
+    expect(await traceIds({ text: 'a%' })).toEqual(['A%b']);
+    expect(await traceIds({ text: '_B' })).toEqual(['A_b']);
+    expect(await traceIds({ text: 'NÏ-C' })).toEqual(['Ünï-Code']);
+    expect(await traceIds({ text: 'the-middle' })).toEqual(['In-The-MIDDLE-Of']);
+    expect(await traceIds({ text: 'the-middle', source: 'trace' })).toEqual([]);
+  });
+});
+
+/** The trace_ids of all pages of the list, or of so many that `most` runs were seen. */
+async function everyPage(
+  reader: PortalClient,
+  filter: Record<string, string>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<string[]> {
+  const seen: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null && seen.length < most; ) {
+    const query: Record<string, string> = { ...filter, limit: '200', ...(cursor === '' ? {} : { cursor }) };
+    const page = await reader.get('runs.list', { query });
+    seen.push(...page.items.map(({ trace_id }) => trace_id));
+    cursor = page.next;
+  }
+  return seen;
+}
+
+describe('the search by a part of the id', () => {
+  const sizes = async (id: string) =>
+    (
+      await server.database.sql<{ run_count: number }>(
+        `SELECT run_count FROM countersign.run_id_segments WHERE tenant_id = $1 ORDER BY source, last_run`,
+        [id],
+      )
+    ).map(({ run_count }) => run_count);
+
+  test('finds the same runs in the same order before and after segments are merged, and merging loses none', async () => {
+    const other = await server.workspace();
+    const sender = await server.key(other);
+    for (let number = 0; number < 40; number += 1) {
+      const events = Array.from({ length: 40 }, (_each, place) => ({ trace_id: `Merged-${number}-${place}`, outcome: 'x' }));
+      await server.post(paths.telemetry, sender, { events });
+      await server.post(paths.traces, sender, { trace_id: `Merged-${number}-trace` });
+    }
+    const reader = await portalClient(server, other, 'viewer');
+    const search = (text: string) => everyPage(reader, { text });
+    const texts = ['merged-', 'ED-7-', '-39', 'trace', 'nowhere'];
+    const before = await Promise.all(texts.map(search));
+    expect(before.map(({ length }) => length)).toEqual([40 * 41, 41, 39 + 41, 40, 0]);
+    expect((await sizes(other)).length).toBe(80);
+    while (await inTenantTransaction(server.open.pool, other, mergeRunIdSegments));
+    expect(await sizes(other)).toEqual([520, 520, 520, 40, 40]);
+    expect(await Promise.all(texts.map(search))).toEqual(before);
+  });
+
+  test('goes on page by page through more runs than it looks up by their ids', async () => {
+    const other = await server.workspace();
+    const many = {
+      agents: 10,
+      traces: 6000,
+      telemetry: 3000,
+      evaluations: 1,
+      decisions: 1,
+      entries: 1,
+      approvals: 1,
+      incidents: 1,
+    };
+    await fillMany(server.database.sql, other, many);
+    const reader = await portalClient(server, other, 'viewer');
+    const queries: { text: string; outcome?: string; source?: string }[] = [
+      { text: 'N-' },
+      { text: 'un-1', outcome: 'failure' },
+      { text: 'VENT-', source: 'telemetry' },
+    ];
+    for (const query of queries) {
+      const seen = await everyPage(reader, query, 4000);
+      const rows = await server.database.sql<{ trace_id: string }>(
+        `SELECT trace_id FROM (SELECT id, 0 AS ordinal, trace_id, outcome FROM countersign.traces WHERE tenant_id = $1
+           UNION ALL SELECT submission, ordinal, trace_id, outcome FROM countersign.telemetry_events WHERE tenant_id = $1) AS run
+          WHERE strpos(trace_id, lower($2)) > 0 AND ($3::text IS NULL OR outcome = $3) ORDER BY id DESC, ordinal DESC`,
+        [other, query.text, query.outcome ?? null],
+      );
+      expect(rows.length).toBeGreaterThan(15);
+      expect(seen).toEqual(rows.slice(0, seen.length).map(({ trace_id }) => trace_id));
+      expect(seen.length).toBeGreaterThanOrEqual(Math.min(4000, rows.length));
+    }
   });
 });
 

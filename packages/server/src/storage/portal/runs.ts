@@ -1,10 +1,9 @@
 import type { RunSource, RunSummary } from '@countersign/core/portal/run-facts';
-import { uuidArray } from '../../database/binary-array.ts';
+import { int4Array, uuidArray } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, dollarsText, lookUp } from './fragments.ts';
 import { HIGHEST_ID, idRange, type TimeRange } from './id-time.ts';
-import { prefixEnd } from './text-prefix.ts';
 
 /** Which runs of the list. Null lets everything through. */
 export interface RunFilter extends TimeRange {
@@ -12,16 +11,16 @@ export interface RunFilter extends TimeRange {
   agentId: string | null;
   outcome: string | null;
   sessionId: string | null;
-  text: string | null;
-  /** Agents whose name has the text. */
-  textAgents: readonly string[];
 }
 
-/** Where a page of runs ends: its last run. */
+/** Where a page of runs ends: its last run. The ordinal of a trace is 0. */
 export interface RunPlace {
   id: string;
   ordinal: number;
 }
+
+/** The place before all runs. */
+export const FIRST_PLACE: RunPlace = { id: HIGHEST_ID, ordinal: 0 };
 
 /** What both kinds of runs have, of a row `r` with its agent `a`. */
 export const RUN_COLUMNS = `r.trace_id, ${agentJson('a')} AS agent, r.outcome, r.has_error, r.session_id, r.external_user_id, r.latency_ms,
@@ -33,45 +32,97 @@ const AGENT_OF_RUN = lookUp('agents', 'a', 'id', 'r.agent_id');
 // `coalesce` hides the moments from the planner: it would take them for another condition than the range of ids, expect a thirtieth of the
 // rows of a day, and rather sort them all than walk the index.
 const FILTERS = `coalesce(r.received_at >= $7::timestamptz, true) AND coalesce(r.received_at < $8::timestamptz, true)
-  AND ($9::uuid IS NULL OR r.agent_id = $9) AND ($10::text IS NULL OR r.outcome = $10) AND ($11::text IS NULL OR r.session_id = $11)
-  AND ($12::text IS NULL OR (r.trace_id >= $12 AND r.trace_id < $13) OR r.session_id = $12 OR r.agent_id = ANY ($14::uuid[]))`;
+  AND ($9::uuid IS NULL OR r.agent_id = $9) AND ($10::text IS NULL OR r.outcome = $10) AND ($11::text IS NULL OR r.session_id = $11)`;
+
+const TRACES = `r.tenant_id = $1 AND coalesce($2::text, 'trace') = 'trace' AND r.id < $3 AND r.id >= $5 AND r.id <= $6 AND ${FILTERS}`;
+const EVENTS = `r.tenant_id = $1 AND coalesce($2::text, 'telemetry') = 'telemetry' AND (r.submission, r.ordinal) < ($3, $4)
+  AND r.submission >= $5 AND r.submission <= $6 AND ${FILTERS}`;
 
 // Each half is cut to the page in the order of its own index before the two are merged. The plan is made for the values at hand
 // (inReadTransaction): a filter that is not given is no condition then, and the partial indexes are seen to hold.
-const LIST = sql<RunSummary>(
-  'portal_list_runs',
+const both = (traces: string, events: string): string =>
   `SELECT * FROM (
      (SELECT 'trace' AS source, r.id, NULL::integer AS ordinal, ${RUN_COLUMNS}, r.span_count, NULL::bigint AS tool_count, NULL AS model
-        FROM (SELECT * FROM countersign.traces AS r
-               WHERE r.tenant_id = $1 AND coalesce($2::text, 'trace') = 'trace' AND r.id < $3 AND r.id >= $5 AND r.id <= $6 AND ${FILTERS}
-               ORDER BY r.id DESC LIMIT $15) AS r ${AGENT_OF_RUN})
+        FROM (SELECT r.* ${traces} ORDER BY r.id DESC LIMIT $12) AS r ${AGENT_OF_RUN})
      UNION ALL
      (SELECT 'telemetry', r.submission, r.ordinal, ${RUN_COLUMNS}, NULL, r.tool_count, r.model
-        FROM (SELECT * FROM countersign.telemetry_events AS r
-               WHERE r.tenant_id = $1 AND coalesce($2::text, 'telemetry') = 'telemetry' AND (r.submission, r.ordinal) < ($3, $4)
-                 AND r.submission >= $5 AND r.submission <= $6 AND ${FILTERS}
-               ORDER BY r.submission DESC, r.ordinal DESC LIMIT $15) AS r ${AGENT_OF_RUN})) AS run
-    ORDER BY id DESC, ordinal DESC LIMIT $15`,
+        FROM (SELECT r.* ${events} ORDER BY r.submission DESC, r.ordinal DESC LIMIT $12) AS r ${AGENT_OF_RUN})) AS run
+    ORDER BY id DESC, ordinal DESC LIMIT $12`;
+
+const LIST = sql<RunSummary>(
+  'portal_list_runs',
+  both(`FROM countersign.traces AS r WHERE ${TRACES}`, `FROM countersign.telemetry_events AS r WHERE ${EVENTS}`),
 );
 
 /** Traces and telemetry events behind a place, newest first, at most `limit`. */
-export function listRuns(tx: Transaction, filter: RunFilter, after: RunPlace | null, limit: number): Promise<RunSummary[]> {
-  const [lowest, highest] = idRange(filter);
-  return tx.run(LIST, [
-    tx.tenantId,
-    filter.source,
-    after?.id ?? HIGHEST_ID,
-    after?.ordinal ?? 0,
-    lowest,
-    highest,
-    filter.from,
-    filter.to,
-    filter.agentId,
-    filter.outcome,
-    filter.sessionId,
-    filter.text,
-    filter.text === null ? null : prefixEnd(filter.text),
-    uuidArray(filter.textAgents),
-    limit,
+export const listRuns = (tx: Transaction, filter: RunFilter, after: RunPlace, limit: number): Promise<RunSummary[]> =>
+  tx.run(LIST, listValues(tx, filter, after, limit));
+
+// The condition on the text is last: the others have an index.
+const HAS_TEXT = `strpos(lower(r.trace_id COLLATE "default"), lower($13::text)) > 0`;
+const LIST_WITH_TEXT = sql<RunSummary>(
+  'portal_list_runs_with_text',
+  both(
+    `FROM countersign.traces AS r WHERE ${TRACES} AND ${HAS_TEXT}`,
+    `FROM countersign.telemetry_events AS r WHERE ${EVENTS} AND ${HAS_TEXT}`,
+  ),
+);
+
+/** The same of those with a text in their trace_id and an id up to `newest`, found by walking the list: for a text that many runs have. */
+export const walkRunsWithText = (
+  tx: Transaction,
+  filter: RunFilter,
+  { text, newest }: { text: string; newest: string },
+  after: RunPlace,
+  limit: number,
+): Promise<RunSummary[]> => tx.run(LIST_WITH_TEXT, [...listValues(tx, filter, after, limit, newest), text]);
+
+// Each agent's rows are walked in the order of its index, as many as a page holds.
+const ofAgents = (table: string, condition: string, order: string): string =>
+  `FROM unnest($13::uuid[]) AS wanted (agent_id) CROSS JOIN LATERAL (
+     SELECT * FROM countersign.${table} AS r WHERE ${condition} AND r.agent_id = wanted.agent_id ORDER BY ${order} LIMIT $12) AS r`;
+const LIST_OF_AGENTS = sql<RunSummary>(
+  'portal_list_runs_of_agents',
+  both(ofAgents('traces', TRACES, 'r.id DESC'), ofAgents('telemetry_events', EVENTS, 'r.submission DESC, r.ordinal DESC')),
+);
+
+/** The same of those of some agents. */
+export const listRunsOfAgents = (
+  tx: Transaction,
+  filter: RunFilter,
+  agentIds: readonly string[],
+  after: RunPlace,
+  limit: number,
+): Promise<RunSummary[]> => tx.run(LIST_OF_AGENTS, [...listValues(tx, filter, after, limit), uuidArray(agentIds)]);
+
+// One look-up in the primary key for each place.
+const AT_PLACES = sql<RunSummary>(
+  'portal_list_runs_at_places',
+  both(
+    `FROM unnest($13::uuid[]) AS place (id) CROSS JOIN LATERAL (
+       SELECT * FROM countersign.traces AS r WHERE ${TRACES} AND r.id = place.id OFFSET 0) AS r`,
+    `FROM unnest($13::uuid[], $14::integer[]) AS place (id, ordinal) CROSS JOIN LATERAL (
+       SELECT * FROM countersign.telemetry_events AS r WHERE ${EVENTS} AND r.submission = place.id AND r.ordinal = place.ordinal OFFSET 0) AS r`,
+  ),
+);
+
+/** The same of those at some places of one source. */
+export const listRunsAtPlaces = (
+  tx: Transaction,
+  filter: RunFilter & { source: RunSource },
+  places: readonly RunPlace[],
+  after: RunPlace,
+  limit: number,
+): Promise<RunSummary[]> =>
+  tx.run(AT_PLACES, [
+    ...listValues(tx, filter, after, limit),
+    uuidArray(places.map(({ id }) => id)),
+    int4Array(places.map(({ ordinal }) => ordinal)),
   ]);
+
+function listValues(tx: Transaction, filter: RunFilter, after: RunPlace, limit: number, newest = HIGHEST_ID): unknown[] {
+  const [lowest, latest] = idRange(filter);
+  const highest = newest < latest ? newest : latest;
+  const { source, from, to, agentId, outcome, sessionId } = filter;
+  return [tx.tenantId, source, after.id, after.ordinal, lowest, highest, from, to, agentId, outcome, sessionId, limit];
 }

@@ -1,0 +1,50 @@
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { inTenantTransaction } from './database/transaction.ts';
+import { mergeRunIdSegments } from './storage/run-id-segments.ts';
+
+/** After so many batches of a workspace its segments are merged: a search reads each small segment as a row. */
+const BATCHES_BETWEEN = 512;
+
+/** Merges the segments of run ids of workspaces that send many runs. The rest is merged by housekeeping, every ten minutes. */
+export class RunIdMerging {
+  readonly #pool: Pool;
+  readonly #log: Logger;
+  readonly #batches = new Map<string, number>();
+  #merging = Promise.resolve();
+  #stopped = false;
+
+  constructor(pool: Pool, log: Logger) {
+    this.#pool = pool;
+    this.#log = log;
+  }
+
+  /** Counts a batch of runs that was stored. */
+  count(tenantId: string): void {
+    const batches = (this.#batches.get(tenantId) ?? 0) + 1;
+    if (batches < BATCHES_BETWEEN) {
+      this.#batches.set(tenantId, batches);
+      return;
+    }
+    this.#batches.delete(tenantId);
+    void this.merge(tenantId);
+  }
+
+  /** Merges the segments of a workspace, one workspace after the other. What fails is logged, and tried again by the next one. */
+  merge(tenantId: string): Promise<void> {
+    this.#merging = this.#merging.then(async () => {
+      try {
+        while (!this.#stopped && (await inTenantTransaction(this.#pool, tenantId, mergeRunIdSegments)));
+      } catch (error) {
+        if (this.#stopped) return;
+        this.#log.warn({ reason: (error as Error).message, tenantId }, 'the index of run ids was not merged this time');
+      }
+    });
+    return this.#merging;
+  }
+
+  /** Starts no further transaction. */
+  stop(): void {
+    this.#stopped = true;
+  }
+}

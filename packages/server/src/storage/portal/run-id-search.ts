@@ -1,0 +1,57 @@
+import type { RunSource } from '@countersign/core/portal/run-facts';
+import { sql, type Transaction } from '../../database/transaction.ts';
+import type { RunPlace } from './runs.ts';
+
+/** The newest runs whose trace_id has a text. */
+export interface FoundRuns {
+  /** Newest first. All runs with the text that are newer than the last of these are among them. */
+  places: RunPlace[];
+  /** Whether there are no others. */
+  complete: boolean;
+  /** No run with the text is newer than this id. */
+  newest: string;
+}
+
+/** More runs than this with one text are common enough to be found by walking the list. */
+const FOUND_MAX = 2000;
+
+/** Segments that are looked through first: a common text is found FOUND_MAX times in them. */
+const FIRST_SEGMENTS = 64;
+
+// The text is compared above the LIMIT: the planner does not know what reading a segment costs, and would read all of them to sort them.
+const FIND = sql<{ segment: string; run: string; ordinal: number }>(
+  'portal_find_runs_by_trace_id',
+  `SELECT s.last_run AS segment, found.run, found.ordinal
+     FROM (SELECT * FROM countersign.run_id_segments
+            WHERE tenant_id = $1 AND source = $2 AND last_run >= $3 AND first_run <= $4 AND first_run <= $5
+            ORDER BY last_run DESC LIMIT $8) AS s
+    CROSS JOIN LATERAL (
+      SELECT run, ordinal - 1 AS ordinal FROM unnest(s.runs, string_to_array(s.trace_ids, chr(29))) AS member (run, trace_ids)
+       CROSS JOIN LATERAL unnest(string_to_array(member.trace_ids, chr(10))) WITH ORDINALITY AS event (trace_id, ordinal)
+       WHERE strpos(member.trace_ids, lower($7::text)) > 0 AND strpos(trace_id, lower($7::text)) > 0
+         AND run >= $3 AND run <= $4 AND (run, ordinal - 1) < ($5, $6)) AS found
+    WHERE strpos(s.trace_ids, lower($7::text)) > 0
+    LIMIT ${FOUND_MAX + 1}`,
+);
+
+/** The newest runs of a source behind a place with a text in their trace_id, upper and lower case alike, in a range of ids. */
+export async function findRunsByTraceId(
+  tx: Transaction,
+  query: { source: RunSource; text: string; range: readonly [lowest: string, highest: string]; after: RunPlace },
+): Promise<FoundRuns> {
+  const { source, text, range, after } = query;
+  const find = (segmentsMax: number | null) =>
+    tx.run(FIND, [tx.tenantId, source, ...range, after.id, after.ordinal, text, segmentsMax]);
+  let rows = await find(FIRST_SEGMENTS);
+  // All of them in one statement: between two, segments may be merged.
+  if (rows.length <= FOUND_MAX) rows = await find(null);
+  const complete = rows.length <= FOUND_MAX;
+  // Segments may overlap. What is newer than the newest run of the last segment has been read, whatever segment it is in.
+  const read = complete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
+  const places = read.map(({ run, ordinal }) => ({ id: run, ordinal })).sort(newestFirst);
+  return { places, complete, newest: rows[0]?.segment ?? range[0] };
+}
+
+/** The order of the list of runs. */
+export const newestFirst = (left: RunPlace, right: RunPlace): number =>
+  left.id === right.id ? right.ordinal - left.ordinal : left.id < right.id ? 1 : -1;
