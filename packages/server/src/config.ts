@@ -116,7 +116,7 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Connections for writing; two more look up who asks, and up to four read for the portal and three for the record and its upkeep.',
+    'Connections for writing; beside them two look up keys and up to three sessions, four read for the portal and three for the record and its upkeep.',
     whole(2, 200),
   ),
   reportBytesMax: variable(

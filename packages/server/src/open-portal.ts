@@ -14,7 +14,7 @@ import { SessionCookie } from './portal/session-cookie.ts';
 /** Makes what the portal stands on. */
 export function openPortal(
   config: Config,
-  { pool, lookupPool, readPool, secrets }: OpenDatabase,
+  { pool, sessionPool, readPool, secrets }: OpenDatabase,
   reader: LedgerReader,
   reading: Admission,
   space: FreeSpace | undefined,
@@ -27,7 +27,7 @@ export function openPortal(
     pool,
     headers: securityHeaders({ secure }),
     space,
-    lookupPool,
+    sessionPool,
     readPool,
     reader,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),

@@ -3,7 +3,8 @@ import pg from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { FairTurns } from '../src/database/fair-turns.ts';
 import { portalClient } from './bed/portal-client.ts';
-import { type TestServer, testServer } from './bed/test-server.ts';
+import type { TestDatabase } from './bed/test-database.ts';
+import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 const VIEWERS = 64;
 /** The advisory lock that the heavy reads of a test wait for. */
@@ -47,6 +48,29 @@ describe('readers of one tenant whose reads do not end', () => {
   });
 });
 
+test('looking up sessions that hangs makes no sender wait, and nobody in another workspace', async () => {
+  const server = await testServer();
+  const [busy, polite] = [await server.workspace(), await server.workspace()];
+  const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
+  const key = await server.key(busy);
+  const release = await holdSessionsOf(server, busy);
+  const waiting = Array.from({ length: 20 }, () => viewer.ask('overview.read'));
+  await sleep(300);
+  expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })).status).toBe(200);
+  expect((await other.ask('overview.read')).status).toBe(200);
+  await release();
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+});
+
+/** Makes looking up the sessions of a tenant's members wait; the function returned lets all of them go on. */
+async function holdSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
+  await database.sql(
+    `CREATE POLICY heavy ON countersign.memberships AS RESTRICTIVE FOR SELECT
+      USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${HEAVY}) IS NOT NULL)`,
+  );
+  return holdLock(database);
+}
+
 /** Makes every read of a tenant's entries wait for a lock that the test holds; the function returned lets all of them go on. */
 async function holdReadsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
@@ -57,6 +81,11 @@ async function holdReadsOf({ database }: TestServer, tenant: string): Promise<()
       `CREATE POLICY heavy ON countersign.${table} AS RESTRICTIVE FOR SELECT
         USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${HEAVY}) IS NOT NULL)`,
     );
+  return holdLock(database);
+}
+
+/** Holds the lock that the heavy reads wait for; the function returned lets go of it. */
+async function holdLock(database: TestDatabase): Promise<() => Promise<void>> {
   const holder = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
   await holder.connect();
   await holder.query('SELECT pg_advisory_lock($1)', [HEAVY]);

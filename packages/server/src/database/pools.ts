@@ -7,8 +7,10 @@ import { shareSeals } from './seals.ts';
 export interface Pools {
   /** For writing, one batch a connection. */
   pool: Pool;
-  /** For looking up who asks, keys and sessions, and whether the database is there: every request waits for that, so nothing long may. */
+  /** For looking up keys, and whether the database is there: every request with a key waits for that, so nothing long may. */
   lookupPool: Pool;
+  /** For looking up who asks in the portal, shared fairly between tenants: people who ask often make no sender wait. */
+  sessionPool: FairPool;
   /** For the portal's lists and pages, shared fairly between tenants. */
   readPool: FairPool;
   /** For exports and proofs of the record, for its checkpoints, and for what is swept up now and then. Shared fairly too. */
@@ -25,6 +27,7 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   const pools = {
     pool: openPool(address, { size: writers, name: 'write' }),
     lookupPool: openPool(address, { size: 2, name: 'lookup' }),
+    sessionPool: openFairPool(address, { size: 3, name: 'session' }),
     readPool: openFairPool(address, { size: 4, name: 'read' }),
     ledgerPool: openFairPool(address, { size: 3, name: 'ledger' }),
   };
@@ -32,10 +35,17 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
 };
 
 /** Gives the pools the master secret, by which what is stored is sealed and believed. */
-export const sealWith = ({ pool, lookupPool, readPool, ledgerPool }: Pools, masterSecret: Uint8Array): void =>
-  shareSeals([pool, lookupPool, readPool, ledgerPool], masterSecret);
+export const sealWith = (pools: Pools, masterSecret: Uint8Array): void => shareSeals(poolsOf(pools), masterSecret);
+
+const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools): Pool[] => [
+  pool,
+  lookupPool,
+  sessionPool,
+  readPool,
+  ledgerPool,
+];
 
 /** Ends them, whatever state they are in. */
-export async function closePools({ pool, lookupPool, readPool, ledgerPool }: Pools): Promise<void> {
-  await Promise.allSettled([pool, lookupPool, readPool, ledgerPool].map((each) => each.end()));
+export async function closePools(pools: Pools): Promise<void> {
+  await Promise.allSettled(poolsOf(pools).map((each) => each.end()));
 }

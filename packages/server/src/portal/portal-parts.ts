@@ -13,7 +13,7 @@ export interface PortalParts {
   /** For acts. */
   pool: Pool;
   /** For looking up who asks. */
-  lookupPool: Pool;
+  sessionPool: Pool;
   /** For lists and pages. */
   readPool: Pool;
   headers: SecurityHeaders;

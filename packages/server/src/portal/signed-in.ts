@@ -34,10 +34,10 @@ export async function whoAsks(
   if (access === 'anyone') return {};
   const tokenSha256 = hashOfToken(parts.cookie.read(headers.cookie) ?? '');
   if (tokenSha256 === undefined) throw new ApiError('not_signed_in');
-  if (!isRole(access)) return { person: personOf(parts, await findSession(parts.lookupPool, tokenSha256)) };
+  if (!isRole(access)) return { person: personOf(parts, await findSession(parts.sessionPool, tokenSha256)) };
   const { workspace } = params;
   if (workspace === undefined) throw new Error('a route for members has no workspace in its path');
-  const session = await inTenantTransaction(parts.lookupPool, workspace, (tx) => findSessionInTenant(tx, tokenSha256));
+  const session = await inTenantTransaction(parts.sessionPool, workspace, (tx) => findSessionInTenant(tx, tokenSha256));
   const person = personOf(parts, session);
   const role = session?.role ?? undefined;
   if (role === undefined) throw new ApiError('not_found');
