@@ -18,7 +18,7 @@ export async function sendDemoData(send: Send): Promise<void> {
       const status = passRate >= 80 ? 'passing' : 'failing';
       const category = place === 2 ? 'safety' : 'regression';
       const evaluation = { name: `nightly-${marked(day)}`, agent_name: agent, category };
-      if (place === 0) {
+      if (place === 2) {
         const rate = 70 + ((day * 3) % 17);
         const safety = { suite: { name: 'safety' }, status: rate >= 80 ? 'passing' : 'failing', pass_rate: rate };
         await send('/api/v1/evaluations', { ...evaluation, ...safety });
@@ -29,7 +29,8 @@ export async function sendDemoData(send: Send): Promise<void> {
   }
   await send('/api/public/traces', conversation());
   await send('/api/public/traces', longRun());
-  for (const agent_name of AGENTS) await send('/api/public/governance/promotion-check', { agent_name });
+  for (const agent_name of [...AGENTS, 'refnd-agent']) await send('/api/public/governance/promotion-check', { agent_name });
+  await send('/api/public/evaluations', { name: 'first', agent_name: 'Refund-Agent', status: 'passing', pass_rate: 91 });
 }
 
 /** A day's number as it stands in names, so that backdate finds the rows again. */

@@ -20,7 +20,7 @@ export async function pagesOf(request: APIRequestContext, workspace: string): Pr
     ['overview', of('')],
     ['agents', of('agents')],
     ['agent', of(`agents/${agents.items[0].id}`)],
-    ['agent-with-history', of(`agents/${(await get('agents?search=refund')).items[0].id}`)],
+    ['agent-with-history', of(`agents/${(await get('agents?search=refund-agent')).items.at(-1).id}`)],
     ['runs', of('runs')],
     ['run', of(`runs/traces/${byTrace('run-refund-4711')}?step=plan`)],
     ['run-long', of(`runs/traces/${byTrace('run-research-market')}`)],
