@@ -17,6 +17,7 @@ import json
 import pathlib
 
 import decision
+import evidence
 import jcs
 import ledger
 import ndjson
@@ -278,6 +279,84 @@ def decision_vectors():
     }
 
 
+# --- Decisions that name their evidence -------------------------------------------------------------------------------
+
+_READ_AT = '2026-11-20T12:00:00.001234Z'
+_EVALUATION = {
+    'category': 'regression',
+    'evaluated_at': None,
+    'harness_id': HARNESS,
+    'id': EVALUATION,
+    'name': 'nightly regression',
+    'pass_rate': 97.5,
+    'recorded_at': '2026-11-20T11:59:58.560789Z',
+    'recorded_by': KEY_WRITER,
+    'status': 'passing',
+}
+
+
+def _document(**changed):
+    return {
+        'agent': {'id': AGENT, 'name': 'refund-agent', 'risk_level': 'low'},
+        'approval': None,
+        'asked': {'agent_id': None, 'agent_name': 'refund-agent', 'harness_id': None, 'max_age_hours': 72, 'min_pass_rate': 80},
+        'evaluation': _EVALUATION,
+        'open_recertifications': 0,
+        'other_evaluations': [],
+        'policy': evidence.POLICY,
+        'read_at': _READ_AT,
+        'similar_names': [],
+        'tenant_id': TENANT,
+        'version': 1,
+        **changed,
+    }
+
+
+_HIGH = {'id': AGENT, 'name': 'refund-agent', 'risk_level': 'high'}
+_APPROVED = {'decided_at': '2026-11-20T11:59:59.000001Z', 'requested_at': '2026-11-20T11:59:58.900000Z', 'status': 'approved'}
+
+DOCUMENTS = [
+    ('allowed', _document(), None),
+    ('allowed, with a nonce, on an approval and the time of the run', _document(agent=_HIGH, approval=_APPROVED, evaluation={**_EVALUATION, 'evaluated_at': '2026-11-19T11:00:00.000000Z'}), 'q3mZ0cX8s1v7bTqg9Jw2Lw'),
+    ('blocked: no approval', _document(agent=_HIGH), None),
+    ('blocked: rejected', _document(agent=_HIGH, approval={**_APPROVED, 'status': 'rejected'}), None),
+    ('blocked: an approval from the future', _document(agent=_HIGH, approval={**_APPROVED, 'decided_at': '2026-11-20T12:00:05.001235Z'}), None),
+    ('blocked: below the threshold', _document(evaluation={**_EVALUATION, 'pass_rate': 42}), None),
+    ('blocked: failing', _document(evaluation={**_EVALUATION, 'status': 'failing'}), None),
+    ('blocked: too old by a microsecond', _document(evaluation={**_EVALUATION, 'recorded_at': '2026-11-17T12:00:00.001233Z'}), None),
+    ('allowed: as old as the limit', _document(evaluation={**_EVALUATION, 'recorded_at': '2026-11-17T12:00:00.001234Z'}), None),
+    ('blocked: recorded in the future', _document(evaluation={**_EVALUATION, 'recorded_at': '2026-11-20T13:00:00.000000Z'}), None),
+    ('blocked: a re-certification is open', _document(open_recertifications=2), None),
+    ('blocked: an unknown agent with a name beyond ASCII', _document(agent=None, evaluation=None, similar_names=['refund-agent'], asked={'agent_id': None, 'agent_name': 'r\u0435fund-agent \U0001f600', 'harness_id': HARNESS, 'max_age_hours': 1, 'min_pass_rate': 99.5}), None),
+]
+
+
+def evidence_vectors():
+    cases = []
+    for what, document, nonce in DOCUMENTS:
+        canonical = jcs.canonicalize(document)
+        decided = evidence.verdict(document)
+        signed_part = {
+            **decided,
+            'message': what,
+            'checks': [{**check, 'message': what} for check in decided['checks']],
+            'decision_id': '8d2f4b6c-0e1a-4c3d-9f5b-7a9c1e3d5f70',
+            'key_id': KEY_ID,
+            'timestamp': '2026-11-20T12:00:00.002Z',
+            'asked_by': KEY_WRITER,
+            'evidence_sha256': hashlib.sha256(canonical).hexdigest(),
+            **({} if nonce is None else {'nonce': nonce}),
+        }
+        cases.append({'what': what, 'evidence': canonical.decode('utf-8'), 'response': decision_response(signed_part)})
+    return {
+        'origin': ORIGIN,
+        'how': 'evidence is the canonical text; evidence_sha256 = hex(SHA-256(evidence in UTF-8)); the verdict of the response follows from it. '
+        'Keys as in decision.json.',
+        'decision_key_hex': decision.decision_key(MASTER_SECRET, TENANT, KEY_ID).hex(),
+        'cases': cases,
+    }
+
+
 # --- Files ------------------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +369,7 @@ def files():
     made = {
         'audit-chain.json': chain,
         'decision.json': decisions,
+        'evidence.json': evidence_vectors(),
         'checkpoints.json': proof_vectors.checkpoint_vectors(ORIGIN, TENANT, row_hashes, digests),
         'head-seals.json': seal_vectors.seal_vectors(ORIGIN, MASTER_SECRET, TENANT, row_hashes),
         'attestation.json': proof_vectors.attestation_vectors(ORIGIN, responses),

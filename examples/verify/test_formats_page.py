@@ -18,6 +18,7 @@ import unittest
 
 import attestation
 import decision
+import evidence
 import jcs
 import key_events
 import ledger
@@ -60,6 +61,16 @@ class FormatsPage(unittest.TestCase):
         response = decision.verify(answer.encode('utf-8'), bytes.fromhex(key))
         self.assertEqual(response, vectors('decision.json')['cases'][0]['response'])
         self.assertEqual(decision.decision_key(make_vectors.MASTER_SECRET, make_vectors.TENANT, 'dk-1').hex(), key)
+
+    def test_its_decision_follows_from_its_evidence(self):
+        (answer,), (canonical,) = self.blocks('vector: decision with evidence'), self.blocks('vector: evidence')
+        golden = vectors('evidence.json')
+        response = decision.verify(answer.encode('utf-8'), bytes.fromhex(golden['decision_key_hex']))
+        self.assertEqual((response, canonical.rstrip('\n')), (golden['cases'][1]['response'], golden['cases'][1]['evidence']))
+        document = evidence.check(response, canonical.encode('utf-8'))
+        self.assertIn(f'is `{response["evidence_sha256"]}`', self.page)
+        rows = re.findall(r'^\| `(\w+)` \|', self.section('Evidence').partition('A later version')[0], re.M)
+        self.assertEqual(set(rows), set(document))
 
     def test_its_ingestion_key_is_stored_as_it_says(self):
         ((prefix, secret),) = re.findall(r'`aa_live_([0-9a-f]{12})\.([A-Za-z0-9_-]{43})`', self.page)

@@ -18,6 +18,7 @@ import re
 import check_log
 import check_proof
 import decision
+import evidence
 from verdict import BROKEN, UNUSABLE, WHOLE, Invalid, Unusable, Verdict
 from verdict import bounded, document, invalid, opened, unusable
 
@@ -46,13 +47,16 @@ def check_decision(asked):
     key = _decision_key_asked(asked)
     try:
         response = decision.verify(document(asked.file), key)
+        if asked.evidence is not None:
+            evidence.check(response, document(asked.evidence))
     except Invalid as error:
         return invalid(error)
     facts = {name: response[name] for name in ('allowed', 'reason', 'decision_id', 'key_id', 'timestamp', 'response_sha256')}
     # A valid decision may well say no; the line must not be read as leave to deploy.
     said = 'ALLOWED' if response['allowed'] else 'BLOCKED'
     shown = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id', 'key_id'))
-    return Verdict(WHOLE, f'valid: the service decided {said}, {shown}', facts)
+    held = '' if asked.evidence is None else '; the evidence gives this verdict'
+    return Verdict(WHOLE, f'valid: the service decided {said}, {shown}{held}', facts)
 
 
 def derive_decision_key(asked):
@@ -127,6 +131,7 @@ def _parser():
 
     one = question('decision', check_decision, 'Check digest and signature of a promotion decision. Valid does not mean allowed.')
     one.add_argument('file', metavar='FILE', help='the answer of the promotion check; - for standard input')
+    one.add_argument('--evidence', metavar='FILE', help='its evidence document: the digest, and that the verdict follows from it')
     key = one.add_mutually_exclusive_group(required=True)
     key.add_argument('--key', metavar='HEX64', help="the tenant's decision key, 64 hex digits")
     key.add_argument('--key-file', metavar='F', help='the same from a file, which other users of the machine cannot list')

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { readTrustFile } from '@countersign/core/domain/trust-file';
 import { expect, test } from 'vitest';
+import { sha256 } from '../../server/src/digests.ts';
 import { newWorkspace, paths } from './bed.ts';
 
 test('a decision is verified in the browser: hash, attestation, and its HMAC once an admin has loaded the key; a doctored copy is refused', async () => {
@@ -10,6 +13,8 @@ test('a decision is verified in the browser: hash, attestation, and its HMAC onc
   await page.getByText('Verified: as it was signed').waitFor();
   await page.getByText('Hash of the content: good').waitFor();
   await page.getByText('Attestation (Ed25519, DSSE, in-toto): good').waitFor();
+  await page.getByText('Evidence: good').waitFor();
+  await page.getByText('Open re-certifications').waitFor();
   await page.getByText('Signature (HMAC-SHA256): not checked').waitFor();
 
   await page.getByRole('button', { name: 'Load the key and check' }).click();
@@ -57,5 +62,31 @@ test('a decision about an agent that is not known shows the name that was asked 
   await row.getByRole('link', { name: 'suport-bot' }).click();
   await page.getByRole('heading', { name: 'Blocked: suport-bot' }).waitFor();
   await page.getByText('suport-bot: not known here').waitFor();
+  expect(faults).toEqual([]);
+});
+
+test('evidence that was altered in the database is refused', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
+  await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
+  const { sql } = workspace.server.database;
+  await sql('ALTER TABLE countersign.decisions DISABLE TRIGGER ALL');
+  await sql(`UPDATE countersign.decisions SET evidence = replace(evidence, ':40', ':99') WHERE tenant_id = $1`, [workspace.id]);
+  const { page } = await workspace.visit('viewer', 'decisions');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await page.getByText('Not verified: do not rely on this decision').waitFor();
+  await page.getByText('Evidence: wrong').waitFor();
+});
+
+test('the trust file of the workspace is downloaded from the page Signing', async () => {
+  const workspace = await newWorkspace();
+  const { page, faults } = await workspace.visit('viewer', 'signing');
+  const saving = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download' }).click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toBe('trust.json');
+  const file = JSON.parse(readFileSync(await saved.path(), 'utf8'));
+  expect(file).toMatchObject({ version: 1, workspace: { id: workspace.id }, keys: [{ kty: 'OKP', crv: 'Ed25519' }] });
+  expect(readTrustFile(JSON.stringify(file), sha256)).toMatchObject({ workspace: { id: workspace.id } });
   expect(faults).toEqual([]);
 });

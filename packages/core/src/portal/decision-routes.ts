@@ -43,6 +43,12 @@ export const DecisionDetail = Type.Object({
   attestation: Type.Union([Attestation, Type.Null()], {
     description: 'Its attestation; null when the decision is not as it was signed any more, which `altered` then explains.',
   }),
+  evidence: nullable(
+    unboundedText({
+      description:
+        'Its evidence document, as it was hashed: what the decision was computed from. Null for a decision that names none.',
+    }),
+  ),
   altered: nullable(
     unboundedText({ description: 'Why the stored decision is not to be believed; null when it is as it was signed.' }),
   ),
@@ -80,6 +86,13 @@ export const decisionRoutes = {
     access: 'viewer',
     compressed: false,
     summary: 'A file: the signed JSON exactly as it was answered.',
+  },
+  'decisions.evidence': {
+    method: 'GET',
+    path: `${WORKSPACE}/decisions/:decision/evidence`,
+    access: 'viewer',
+    compressed: false,
+    summary: 'A file: the evidence document, exactly as it was hashed.',
   },
   'decisions.attestation': {
     method: 'GET',

@@ -1,6 +1,7 @@
 import { openAttestation } from '@countersign/core/domain/attestation';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
+import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { inexactnessOf } from '@countersign/core/domain/exact-json';
 import { digests, verifyEd25519 } from './browser-digests.ts';
 import type { PublicKeys } from './public-keys.ts';
@@ -17,15 +18,24 @@ export interface DecisionFindings {
   hash: Finding;
   /** One of the instance's published Ed25519 keys has attested exactly this decision. */
   attestation: Finding;
+  /** The evidence is the one that was signed, and deciding on it again gives this verdict; absent where the decision names none. */
+  evidence?: Finding;
   /** HMAC by the decision key; only where somebody has loaded it. */
   hmac?: Finding;
 }
 
-/**
- * Checks a signed decision in the browser, by the same code as the server and the command line, over the text as it was answered.
- * @param decisionKey 32 bytes, when an admin has loaded it.
- */
-export function checkDecision(document: string, envelope: unknown, keys: PublicKeys, decisionKey?: Uint8Array): DecisionFindings {
+/** What a decision is checked with besides its own text. */
+export interface DecisionProofParts {
+  envelope: unknown;
+  keys: PublicKeys;
+  /** The text of its evidence document; null where none is kept. */
+  evidence: string | null;
+  /** 32 bytes, when an admin has loaded it. */
+  decisionKey?: Uint8Array | undefined;
+}
+
+/** Checks a signed decision in the browser, by the same code as the server and the command line, over the text as it was answered. */
+export function checkDecision(document: string, { envelope, keys, evidence, decisionKey }: DecisionProofParts): DecisionFindings {
   const decision = parsed(document);
   if (decision === undefined) {
     const finding = { good: false, detail: 'The document is not JSON that can be read in one way only.' };
@@ -34,6 +44,7 @@ export function checkDecision(document: string, envelope: unknown, keys: PublicK
   return {
     hash: hashFinding(decision),
     attestation: attestationFinding(decision, envelope, keys),
+    ...evidenceFinding(decision, evidence),
     ...(decisionKey === undefined ? {} : { hmac: hmacFinding(decision, decisionKey) }),
   };
 }
@@ -56,6 +67,19 @@ function attestationFinding(decision: Record<string, unknown>, envelope: unknown
   if (canonicalJson(opened.decision) !== canonicalJson(decision))
     return { good: false, detail: 'The attestation is about another decision than this one.' };
   return { good: true, detail: `Ed25519 signature of key ${opened.keyid} over the in-toto statement.` };
+}
+
+function evidenceFinding(decision: Record<string, unknown>, evidence: string | null): { evidence?: Finding } {
+  if (evidence === null && decision.evidence_sha256 === undefined) return {};
+  if (evidence === null)
+    return { evidence: { good: false, detail: 'The decision names its evidence, and the server has none.' } };
+  const fault = evidenceFault(decision, evidence, digests);
+  return {
+    evidence:
+      fault === undefined
+        ? { good: true, detail: `SHA-256 ${String(decision.evidence_sha256)}, and deciding on it again gives the same verdict.` }
+        : { good: false, detail: `Not to be believed: ${fault}.` },
+  };
 }
 
 function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Finding {

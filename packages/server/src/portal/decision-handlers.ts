@@ -46,6 +46,9 @@ export const decisionHandlers = handlers({
   'decisions.document': async ({ workspace, params, parts }) =>
     Reply.file(found(await parts.reader.decision(workspace, params.decision)), JSON_FILE, `decision-${params.decision}.json`),
 
+  'decisions.evidence': async ({ workspace, params, parts }) =>
+    Reply.file(found(await parts.reader.evidence(workspace, params.decision)), JSON_FILE, `evidence-${params.decision}.json`),
+
   'decisions.attestation': async ({ workspace, params, parts }) => {
     const envelope = found(await parts.reader.attestation(workspace, params.decision));
     return Reply.file(JSON.stringify(envelope), JSON_FILE, `attestation-${params.decision}.json`);

@@ -11,14 +11,16 @@ export function CheckAnother({
   keys,
   decisionKey,
   attestation,
+  evidence,
 }: {
   keys: PublicKeys;
   decisionKey: Uint8Array | undefined;
   attestation: unknown;
+  evidence: string | null;
 }) {
   const [text, setText] = useState('');
   const [findings, setFindings] = useState<DecisionFindings>();
-  const check = () => setFindings(checkDecision(text.trim(), attestation, keys, decisionKey));
+  const check = () => setFindings(checkDecision(text.trim(), { envelope: attestation, keys, evidence, decisionKey }));
   return (
     <Panel
       title="Check a copy"

@@ -20,6 +20,7 @@ import { When } from '../../pieces/when.tsx';
 import { Who } from '../../pieces/who.tsx';
 import styles from './decision-page.module.css';
 import { DecisionProof } from './decision-proof.tsx';
+import { EvidenceFacts } from './evidence-facts.tsx';
 
 type Decision = Answer<'decisions.read'>;
 
@@ -64,6 +65,7 @@ export function DecisionPage() {
         actions={
           <>
             <Download address={addressOf('decisions.document', { params })} label="Signed JSON" />
+            {data.evidence !== null && <Download address={addressOf('decisions.evidence', { params })} label="Evidence" />}
             {data.attestation !== null && (
               <Download address={addressOf('decisions.attestation', { params })} label="Attestation" />
             )}
@@ -81,6 +83,7 @@ export function DecisionPage() {
             </div>
           </Panel>
           <Evidence decision={data} />
+          {data.evidence !== null && <EvidenceFacts text={data.evidence} />}
         </div>
         <DecisionProof decision={data} />
       </div>

@@ -25,7 +25,12 @@ export function DecisionProof({ decision }: { decision: Answer<'decisions.read'>
       </Panel>
     );
   }
-  const findings = checkDecision(decision.document, decision.attestation, keys.data, decisionKey);
+  const findings = checkDecision(decision.document, {
+    envelope: decision.attestation,
+    keys: keys.data,
+    evidence: decision.evidence,
+    decisionKey,
+  });
   const sound = Object.values(findings).every(({ good }: Finding) => good) && decision.altered === null;
   return (
     <div className="stack">
@@ -44,6 +49,7 @@ export function DecisionProof({ decision }: { decision: Answer<'decisions.read'>
           <ul className={styles.findings}>
             <FindingItem title="Hash of the content" finding={findings.hash} />
             <FindingItem title="Attestation (Ed25519, DSSE, in-toto)" finding={findings.attestation} />
+            {findings.evidence !== undefined && <FindingItem title="Evidence" finding={findings.evidence} />}
             <FindingItem
               title="Signature (HMAC-SHA256)"
               finding={findings.hmac}
@@ -52,7 +58,7 @@ export function DecisionProof({ decision }: { decision: Answer<'decisions.read'>
           </ul>
         </div>
       </Panel>
-      <CheckAnother keys={keys.data} decisionKey={decisionKey} attestation={decision.attestation} />
+      <CheckAnother keys={keys.data} decisionKey={decisionKey} attestation={decision.attestation} evidence={decision.evidence} />
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { When } from '../../pieces/when.tsx';
 import { DecisionKeys } from './decision-keys.tsx';
+import { TrustFile } from './trust-file.tsx';
 
 type Jwk = { kid: string; x: string; note_key?: string; created_at?: string; retired_at?: string };
 
@@ -34,6 +35,7 @@ export function SigningPage() {
         <div className="stack">
           <DecisionKeys keys={signing.data.decision_keys} />
           <PublicKeys keys={signing.data.public_keys} />
+          <TrustFile keys={signing.data.public_keys} />
         </div>
       )}
     </>

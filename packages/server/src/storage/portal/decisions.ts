@@ -68,16 +68,22 @@ export async function listDecisions(tx: Transaction, filter: DecisionFilter, lim
   return (await rows).map(listed);
 }
 
-const FIND = sql<DecisionRow & { document: string }>(
+/** The texts of one decision: what was signed, and its evidence. */
+interface DecisionTexts {
+  document: string;
+  evidence: string | null;
+}
+
+/** A decision of the list with its texts. */
+export type FoundDecision = ListedDecision & DecisionTexts;
+
+const FIND = sql<DecisionRow & DecisionTexts>(
   'portal_find_decision',
-  `SELECT ${LISTED}, d.document FROM countersign.decisions AS d ${AGENT} WHERE d.tenant_id = $1 AND d.id = $2`,
+  `SELECT ${LISTED}, d.document, d.evidence FROM countersign.decisions AS d ${AGENT} WHERE d.tenant_id = $1 AND d.id = $2`,
 );
 
-/** One decision with the text that was signed; undefined when there is none. */
-export async function findListedDecision(
-  tx: Transaction,
-  id: string,
-): Promise<(ListedDecision & { document: string }) | undefined> {
+/** One decision with its texts; undefined when there is none. */
+export async function findListedDecision(tx: Transaction, id: string): Promise<FoundDecision | undefined> {
   const [row] = await tx.run(FIND, [tx.tenantId, id]);
   return row && listed(row);
 }

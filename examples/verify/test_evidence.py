@@ -1,0 +1,80 @@
+"""Tests of evidence documents and of the verdicts that follow from them."""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import copy
+import hashlib
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import decision
+import evidence
+from golden import vectors
+from verdict import Invalid
+
+VERIFY = pathlib.Path(__file__).with_name('verify.py')
+
+
+class Evidence(unittest.TestCase):
+    def setUp(self):
+        self.golden = vectors('evidence.json')
+
+    def invalid(self, response, data, code):
+        with self.assertRaises(Invalid) as found:
+            evidence.check(response, data)
+        self.assertEqual([code], [each for each, _ in found.exception.problems], str(found.exception))
+
+    def test_every_golden_decision_follows_from_its_evidence(self):
+        reasons = set()
+        for case in self.golden['cases']:
+            decision.verify(json.dumps(case['response']).encode(), bytes.fromhex(self.golden['decision_key_hex']))
+            evidence.check(case['response'], case['evidence'].encode('utf-8'))
+            evidence.check(case['response'], case['evidence'].encode('utf-8') + b'\n')
+            reasons.add(case['response']['reason'])
+        self.assertEqual(reasons, set(evidence.EVENTS))
+
+    def test_evidence_that_was_altered_or_is_of_another_decision(self):
+        first, second = self.golden['cases'][:2]
+        self.invalid(first['response'], second['evidence'].encode(), 'evidence_mismatch')
+        self.invalid(first['response'], first['evidence'].replace('97.5', '98.5').encode(), 'evidence_mismatch')
+        older = {name: value for name, value in first['response'].items() if name != 'evidence_sha256'}
+        self.invalid(older, first['evidence'].encode(), 'no_evidence_named')
+
+    def test_a_verdict_that_does_not_follow(self):
+        for case in self.golden['cases']:
+            for name in evidence.verdict(json.loads(case['evidence'])):
+                response = copy.deepcopy(case['response'])
+                response[name] = [{}] if name == 'checks' else 'turned'
+                with self.subTest(name):
+                    self.invalid(response, case['evidence'].encode('utf-8'), 'verdict_mismatch')
+
+    def test_evidence_of_another_form(self):
+        case = self.golden['cases'][0]
+        for text, code in (
+            (case['evidence'].replace('"version":1', '"version":2'), 'unknown_evidence'),
+            (case['evidence'].replace('{"agent"', '{ "agent"'), 'not_canonical'),
+            (case['evidence'].replace('"open_recertifications":0,', ''), 'bad_evidence'),
+            ('[]', 'unknown_evidence'),
+        ):
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            self.invalid({**case['response'], 'evidence_sha256': digest}, text.encode(), code)
+
+    def test_the_command_line_takes_it(self):
+        case = self.golden['cases'][0]
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            (place / 'decision.json').write_text(json.dumps(case['response']), 'utf-8')
+            for text, code, said in ((case['evidence'], 0, 'gives this verdict'), ('{}', 1, 'hashes to')):
+                (place / 'evidence.json').write_text(text, 'utf-8')
+                asked = ['decision', 'decision.json', '--evidence', 'evidence.json', '--key', self.golden['decision_key_hex']]
+                done = subprocess.run([sys.executable, str(VERIFY), *asked], cwd=folder, stdout=subprocess.PIPE, check=False)
+                self.assertEqual((done.returncode, said in done.stdout.decode()), (code, True), done.stdout)
+
+
+if __name__ == '__main__':
+    unittest.main()
