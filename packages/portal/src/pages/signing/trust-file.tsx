@@ -13,7 +13,7 @@ export function TrustFile({ keys }: { keys: Answer<'signing.read'>['public_keys'
   return (
     <Panel
       title="Trust file for CI"
-      note="The gate believes only decisions of this workspace with it: countersign gate --trust trust.json. It holds no secret; keep it in the repository that deploys, and renew it after each rotation of the public key."
+      note="With it, countersign gate --trust trust.json believes only decisions of this workspace. It holds no secret. Renew it after each key rotation."
       actions={
         <Button
           variant="default"
