@@ -77,6 +77,11 @@ class FormatsPage(unittest.TestCase):
         self.assertEqual(len(base64.urlsafe_b64decode(secret + '=')), 32)
         self.assertIn(hashlib.sha256(secret.encode('ascii')).hexdigest(), self.page)
 
+    def test_its_seals_are_those_of_the_vectors(self):
+        for name, case in (('head seal', 1), ('row seal', 3)):
+            (seal,) = self.blocks('vector: ' + name)
+            self.assertEqual(seal.strip(), vectors(name.replace(' ', '-') + 's.json')['cases'][case]['seal'])
+
     def test_its_tree_has_the_roots_that_it_says(self):
         (table,) = re.findall(r'<!-- vector: tree -->\n((?:\|.*\n)+)', self.page)
         tree = merkle.Tree()
