@@ -42,8 +42,9 @@ checkpoints.signed_at timestamp with time zone not null default clock_timestamp(
 checkpoints.note text not null
 decision_keys.tenant_id uuid not null
 decision_keys.key_id text not null
-decision_keys.created_at timestamp with time zone not null default clock_timestamp()
+decision_keys.created_at timestamp with time zone not null
 decision_keys.retired_at timestamp with time zone
+decision_keys.seal bytea not null
 decisions.tenant_id uuid not null
 decisions.seq bigint not null
 decisions.id uuid not null
@@ -91,7 +92,8 @@ idempotency_keys.key text not null
 idempotency_keys.body_sha256 bytea not null
 idempotency_keys.answer text not null
 idempotency_keys.headers text not null
-idempotency_keys.created_at timestamp with time zone not null default clock_timestamp()
+idempotency_keys.created_at timestamp with time zone not null
+idempotency_keys.seal bytea not null
 incidents.tenant_id uuid not null
 incidents.id uuid not null
 incidents.agent_id uuid not null
@@ -116,6 +118,7 @@ instance.id uuid not null
 instance.master_secret_fingerprint text not null
 instance.signing_key_fingerprint text not null
 instance.created_at timestamp with time zone not null default clock_timestamp()
+instance.seal bytea not null
 key_events.tenant_id uuid not null
 key_events.seq bigint not null
 key_events.id uuid not null
@@ -139,7 +142,8 @@ log_heads.seal bytea not null
 memberships.tenant_id uuid not null
 memberships.person_id uuid not null
 memberships.role text not null
-memberships.joined_at timestamp with time zone not null default clock_timestamp()
+memberships.joined_at timestamp with time zone not null
+memberships.seal bytea not null
 merged_spans.tenant_id uuid not null
 merged_spans.trace uuid not null
 merged_spans.span_id text not null
@@ -170,14 +174,16 @@ one_time_links.person_id uuid
 one_time_links.email text
 one_time_links.role text
 one_time_links.made_by text not null
-one_time_links.created_at timestamp with time zone not null default clock_timestamp()
+one_time_links.created_at timestamp with time zone not null
 one_time_links.expires_at timestamp with time zone not null
+one_time_links.seal bytea not null
 people.id uuid not null
 people.email text not null
 people.name text not null
 people.password text
 people.created_at timestamp with time zone not null default clock_timestamp()
 people.password_changed_at timestamp with time zone
+people.seal bytea not null
 recertifications.tenant_id uuid not null
 recertifications.incident_id uuid not null
 recertifications.agent_id uuid not null
@@ -197,18 +203,20 @@ run_id_segments.trace_ids text not null storage external
 sessions.token_sha256 bytea not null
 sessions.id uuid not null
 sessions.person_id uuid not null
-sessions.created_at timestamp with time zone not null default clock_timestamp()
+sessions.created_at timestamp with time zone not null
 sessions.last_used_at timestamp with time zone not null default clock_timestamp()
 sessions.expires_at timestamp with time zone not null
 sessions.user_agent text
+sessions.seal bytea not null
 sign_in_attempts.subject bytea not null
 sign_in_attempts.window_began_at timestamp with time zone not null default clock_timestamp()
 sign_in_attempts.attempts integer not null default 1
 signing_keys.kid text not null
 signing_keys.public_key bytea not null
-signing_keys.created_at timestamp with time zone not null default clock_timestamp()
+signing_keys.created_at timestamp with time zone not null
 signing_keys.retired_at timestamp with time zone
 signing_keys.signs_since timestamp with time zone
+signing_keys.seal bytea not null
 telemetry_events.tenant_id uuid not null
 telemetry_events.submission uuid not null
 telemetry_events.ordinal integer not null
@@ -237,7 +245,8 @@ telemetry_submissions.recorded_by text not null
 telemetry_submissions.document text not null storage external
 tenants.id uuid not null
 tenants.name text not null
-tenants.created_at timestamp with time zone not null default clock_timestamp()
+tenants.created_at timestamp with time zone not null
+tenants.seal bytea not null
 trace_submissions.tenant_id uuid not null
 trace_submissions.trace uuid not null
 trace_submissions.number integer not null
@@ -301,6 +310,7 @@ countersign.checkpoints checkpoints_root_check CHECK ((octet_length(root) = 32))
 countersign.checkpoints checkpoints_size_check CHECK ((size >= 0))
 countersign.checkpoints checkpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.decision_keys decision_keys_pkey PRIMARY KEY (tenant_id, key_id)
+countersign.decision_keys decision_keys_seal_check CHECK ((octet_length(seal) = 33))
 countersign.decision_keys decision_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.decisions decisions_pkey PRIMARY KEY (tenant_id, seq)
 countersign.decisions decisions_response_sha256_check CHECK ((octet_length(response_sha256) = 32))
@@ -316,6 +326,7 @@ countersign.evaluations evaluations_tenant_id_agent_id_fkey FOREIGN KEY (tenant_
 countersign.evaluations evaluations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.idempotency_keys idempotency_keys_body_sha256_check CHECK ((octet_length(body_sha256) = 32))
 countersign.idempotency_keys idempotency_keys_pkey PRIMARY KEY (tenant_id, path, key)
+countersign.idempotency_keys idempotency_keys_seal_check CHECK ((octet_length(seal) = 33))
 countersign.idempotency_keys idempotency_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.incidents incidents_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 65536)))
 countersign.incidents incidents_pkey PRIMARY KEY (tenant_id, id)
@@ -335,6 +346,7 @@ countersign.ingestion_keys ingestion_keys_tenant_id_fkey FOREIGN KEY (tenant_id)
 countersign.ingestion_keys ingestion_keys_tenant_id_id_key UNIQUE (tenant_id, id)
 countersign.instance instance_only_row_check CHECK (only_row)
 countersign.instance instance_pkey PRIMARY KEY (only_row)
+countersign.instance instance_seal_check CHECK ((octet_length(seal) = 33))
 countersign.key_events key_events_action_check CHECK ((action = ANY (ARRAY['minted'::text, 'rotated'::text, 'revoked'::text, 'scopes_changed'::text])))
 countersign.key_events key_events_event_hash_check CHECK ((octet_length(event_hash) = 32))
 countersign.key_events key_events_pkey PRIMARY KEY (tenant_id, seq)
@@ -354,6 +366,7 @@ countersign.log_heads log_heads_tree_size_check CHECK ((tree_size >= 0))
 countersign.memberships memberships_person_id_fkey FOREIGN KEY (person_id) REFERENCES countersign.people(id)
 countersign.memberships memberships_pkey PRIMARY KEY (tenant_id, person_id)
 countersign.memberships memberships_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'approver'::text, 'admin'::text])))
+countersign.memberships memberships_seal_check CHECK ((octet_length(seal) = 33))
 countersign.memberships memberships_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.merged_spans merged_spans_pkey PRIMARY KEY (tenant_id, trace, span_id)
 countersign.merged_traces merged_traces_pkey PRIMARY KEY (tenant_id, trace)
@@ -369,6 +382,7 @@ countersign.one_time_links one_time_links_person_id_fkey FOREIGN KEY (person_id)
 countersign.one_time_links one_time_links_pkey PRIMARY KEY (token_sha256)
 countersign.one_time_links one_time_links_purpose_check CHECK ((purpose = ANY (ARRAY['set_up'::text, 'invitation'::text, 'password_reset'::text, 'sign_in'::text])))
 countersign.one_time_links one_time_links_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'approver'::text, 'admin'::text])))
+countersign.one_time_links one_time_links_seal_check CHECK ((octet_length(seal) = 33))
 countersign.one_time_links one_time_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.one_time_links one_time_links_token_sha256_check CHECK ((octet_length(token_sha256) = 32))
 countersign.people people_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254)))
@@ -376,6 +390,7 @@ countersign.people people_email_key UNIQUE (email)
 countersign.people people_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
 countersign.people people_password_check CHECK ((password ~~ '$argon2id$%'::text))
 countersign.people people_pkey PRIMARY KEY (id)
+countersign.people people_seal_check CHECK ((octet_length(seal) = 33))
 countersign.recertifications recertifications_check CHECK ((((closed_at IS NULL) = (evaluation_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL)) AND ((closed_at IS NULL) = (rationale IS NULL))))
 countersign.recertifications recertifications_pkey PRIMARY KEY (tenant_id, incident_id)
 countersign.recertifications recertifications_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
@@ -386,17 +401,20 @@ countersign.run_id_segments run_id_segments_source_check CHECK ((source = ANY (A
 countersign.sessions sessions_id_key UNIQUE (id)
 countersign.sessions sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES countersign.people(id)
 countersign.sessions sessions_pkey PRIMARY KEY (token_sha256)
+countersign.sessions sessions_seal_check CHECK ((octet_length(seal) = 33))
 countersign.sessions sessions_token_sha256_check CHECK ((octet_length(token_sha256) = 32))
 countersign.sign_in_attempts sign_in_attempts_attempts_check CHECK ((attempts >= 0))
 countersign.sign_in_attempts sign_in_attempts_pkey PRIMARY KEY (subject)
 countersign.sign_in_attempts sign_in_attempts_subject_check CHECK ((octet_length(subject) = 32))
 countersign.signing_keys signing_keys_pkey PRIMARY KEY (kid)
 countersign.signing_keys signing_keys_public_key_check CHECK ((octet_length(public_key) = 32))
+countersign.signing_keys signing_keys_seal_check CHECK ((octet_length(seal) = 33))
 countersign.telemetry_events telemetry_events_pkey PRIMARY KEY (tenant_id, submission, ordinal)
 countersign.telemetry_submissions telemetry_submissions_pkey PRIMARY KEY (tenant_id, id)
 countersign.telemetry_submissions telemetry_submissions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.tenants tenants_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
 countersign.tenants tenants_pkey PRIMARY KEY (id)
+countersign.tenants tenants_seal_check CHECK ((octet_length(seal) = 33))
 countersign.trace_submissions trace_submissions_number_check CHECK ((number > 0))
 countersign.trace_submissions trace_submissions_pkey PRIMARY KEY (tenant_id, trace, number)
 countersign.traces traces_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'failure'::text, 'escalated'::text, 'blocked'::text])))
@@ -580,13 +598,13 @@ tree_nodes INSERT, SELECT
 
 -- columns that the server's role may change, where not the whole row
 agents archived_at, name_skeleton, name_skeleton_caseless, risk_level, several_series
-decision_keys retired_at
+decision_keys retired_at, seal
 evaluation_series evaluated_at, evaluation_id, pass_rate, recorded_at, seq, status
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
 key_last_use last_used_at
 log_heads frontier, last_recorded_at, row_hash, seal, seq, tree_size
-memberships role
-people name, password, password_changed_at
+memberships role, seal
+people name, password, password_changed_at, seal
 sessions last_used_at
-signing_keys retired_at, signs_since
-tenants name
+signing_keys retired_at, seal, signs_since
+tenants name, seal

@@ -5,7 +5,7 @@ import { inTenantTransaction } from './database/transaction.ts';
 import { type CheckpointDemand, checkpointOf } from './ledger/checkpoints.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { LOG_NAMES, type LogName, readHead } from './storage/log-heads.ts';
-import { listTenants } from './storage/tenants.ts';
+import { listTenantIds } from './storage/tenants.ts';
 import type { StoredCheckpoint } from './storage/tree.ts';
 
 const ROUND_MS_MAX = 10_000;
@@ -31,7 +31,7 @@ export function keepCheckpoints(
   const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, sink, logger);
   const round = async (seconds: number) => {
     if (clock.fault() !== undefined) return;
-    for (const { id } of await listTenants(ledgerPool)) {
+    for (const id of await listTenantIds(ledgerPool)) {
       for (const log of LOG_NAMES) {
         if (!(await hasRows(id, log))) continue;
         const newest = await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) =>

@@ -8,7 +8,7 @@ import { deleteExpiredLinks } from './storage/one-time-links.ts';
 import { deleteExpiredSessions } from './storage/sessions.ts';
 import { deletePastAttempts } from './storage/sign-in-attempts.ts';
 import { fillSkeletons } from './storage/similar-agents.ts';
-import { listTenants } from './storage/tenants.ts';
+import { listTenantIds } from './storage/tenants.ts';
 
 const PAUSE_MS = 10 * 60_000;
 
@@ -25,15 +25,15 @@ export function keepHouse(
   const forget = (what: string, forgetting: Promise<unknown>) =>
     forgetting.catch((error: Error) => log.warn({ reason: error.message, what }, 'what has expired was not forgotten this time'));
   const forgetAnswers = async () => {
-    for (const { id } of await listTenants(ledgerPool)) await forget(`answers of ${id}`, forgetAnswersOf(ledgerPool, id));
+    for (const id of await listTenantIds(ledgerPool)) await forget(`answers of ${id}`, forgetAnswersOf(ledgerPool, id));
   };
   let stopped = false;
   const fill = async () => {
-    for (const { id } of await listTenants(ledgerPool))
+    for (const id of await listTenantIds(ledgerPool))
       while (!stopped && (await inTenantTransaction(ledgerPool, id, fillSkeletons)) > 0);
   };
   const mergeRunIds = async () => {
-    for (const { id } of await listTenants(ledgerPool)) if (!stopped) await runIds.merge(id);
+    for (const id of await listTenantIds(ledgerPool)) if (!stopped) await runIds.merge(id);
   };
   const fillNow = () =>
     fill().catch((error: Error) => {

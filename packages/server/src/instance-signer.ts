@@ -7,7 +7,7 @@ import { sha256 } from './digests.ts';
 import { ExitError } from './exit-codes.ts';
 import { fingerprints, type Secrets } from './secrets.ts';
 import type { Instance } from './storage/instance.ts';
-import { insertSigningKey, listSigningKeys, type StoredSigningKey } from './storage/signing-keys.ts';
+import { insertSigningKey, isSigningKeyStored, listSigningKeys, type StoredSigningKey } from './storage/signing-keys.ts';
 
 /** A live key of the instance: signs notes under the instance's name, and attestations under its thumbprint. */
 export interface SigningKey {
@@ -38,6 +38,7 @@ export async function openSigner(pool: Pool, instance: Instance, secrets: Secret
     throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY was retired; give the one that followed it');
   }
   if (!listed.has(current.keyid)) {
+    if (await isSigningKeyStored(pool, current.keyid)) throw brokenSigningKey(current.keyid);
     const mayFollow = listed.size > 0 ? isLive(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
     if (!mayFollow) {
       throw new ExitError(
@@ -51,6 +52,12 @@ export async function openSigner(pool: Pool, instance: Instance, secrets: Secret
   const both = isLive(previous) && previous!.keyid !== current.keyid;
   return { instanceId: instance.id, keys: both ? [current, previous!] : [current] };
 }
+
+const brokenSigningKey = (kid: string): ExitError =>
+  new ExitError(
+    'refused',
+    `the seal of the row of signing_keys with kid ${kid} does not hold: somebody else than the server has changed it; put it back from a backup`,
+  );
 
 /** The id under which a private key's public half is listed: the thumbprint of its JWK. */
 export const signingKeyId = (key: KeyObject): string => publicJwk(rawPublicKey(key), sha256).kid;

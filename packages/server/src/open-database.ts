@@ -139,10 +139,16 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets): Promise<Ins
       'COUNTERSIGN_MASTER_SECRET is not the one this database was made with; give the right one (nothing was changed)',
     );
   }
+  if (!kept.isSealed) {
+    throw new ExitError(
+      'refused',
+      'the seal of the row of instance does not hold: somebody else than the server has changed it; put it back from a backup (nothing was changed)',
+    );
+  }
   return openSigner(pool, kept, secrets);
 }
 
-/** What migration 19 raises. */
+/** What migrations raise where rows of before would have no seals. */
 const WRITTEN_WITHOUT_SEALS = 'CS001';
 
 /** Trouble on the way to the database, in one line. The URL is not repeated: it may hold a password. */

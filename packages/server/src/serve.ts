@@ -9,6 +9,7 @@ import { type Config, isLoopback } from './config.ts';
 import { Admission } from './database/admission.ts';
 import { describeFault } from './database/clock.ts';
 import { defaultFloor, FreeSpace, spaceOf } from './database/free-space.ts';
+import { requireSeals } from './database/seals.ts';
 import { keepHouse } from './housekeeping.ts';
 import { buildApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
@@ -154,6 +155,10 @@ export async function start(
   const queue = new Admission(config.queueBytesMax);
   const reading = new Admission(config.readingBytesMax);
   const { clock } = database;
+  const { broken } = requireSeals(database.pool);
+  broken.listen((row) =>
+    log.error(row, 'somebody else than the server has changed this row in the database: it is not believed'),
+  );
   const isClockUnsafe = () => clock.fault() !== undefined;
   const answering = new Admission(config.answeringBytesMax);
   const outgoing = new Outgoing(answering);
@@ -168,6 +173,7 @@ export async function start(
       preparing: () => workers.length,
       prepared: () => workers.done,
       connections,
+      brokenSeals: () => broken.counts,
     },
     metricsRenderMs,
   );
@@ -205,7 +211,11 @@ export async function start(
     tls: config.tls,
     hosts: { names: allowedHosts(config), behindProxy: config.behindProxy },
     readiness: databaseReadiness(database),
-    warnings: () => [...warnings(database), ...(space?.isLow ? [`new records are refused: ${space.summary}`] : [])],
+    warnings: () => [
+      ...warnings(database),
+      ...(space?.isLow ? [`new records are refused: ${space.summary}`] : []),
+      ...(broken.summary === undefined ? [] : [broken.summary]),
+    ],
   });
   alsoRegister?.(app, api);
   const housekeeping = keepHouse(database, runIds, log);

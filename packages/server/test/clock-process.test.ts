@@ -65,8 +65,9 @@ describe('the clock of a server process', () => {
     )[0]!.count;
   const addExpiredLink = () =>
     host.database.sql(
-      `INSERT INTO countersign.one_time_links (token_sha256, id, purpose, made_by, expires_at)
-       VALUES (sha256($1::bytea), gen_random_uuid(), 'set_up', 'operator', clock_timestamp() - interval '1 day')`,
+      `INSERT INTO countersign.one_time_links (token_sha256, id, purpose, made_by, created_at, expires_at, seal)
+       VALUES (sha256($1::bytea), gen_random_uuid(), 'set_up', 'operator', clock_timestamp(), clock_timestamp() - interval '1 day',
+               sha256('') || '\\x00')`,
       [Buffer.from(String(Math.random()))],
     );
 

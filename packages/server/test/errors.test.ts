@@ -46,6 +46,7 @@ describe('the table of errors', () => {
     expect(Object.keys(ERRORS).filter((code) => !(code in byHand))).toEqual([
       'internal_error',
       'log_rewritten',
+      'seal_broken',
       'unavailable',
       'clock_unsafe',
     ]);
@@ -67,6 +68,7 @@ describe('the table of errors', () => {
           code === 'not_found' ||
           code in PORTAL_STATUS ||
           (code === 'log_rewritten' && !/audit|promotion/.test(path)) ||
+          (code === 'seal_broken' && !said.includes('Idempotent-Replayed') && !path.includes('promotion')) ||
           (code === 'idempotency_key_reused' && !said.includes('Idempotent-Replayed'));
         expect([code, said.includes(`\`${code}\``)]).toEqual([code, !never]);
       }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { IDEMPOTENCY_KEYS } from '../src/storage/idempotency.ts';
+import { resealRows } from './bed/sealed.ts';
 import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -124,11 +126,13 @@ describe('Idempotency-Key', () => {
   test('is forgotten after 24 hours, and not before', async () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
-    const age = (interval: string) =>
-      server.database.sql(
+    const age = async (interval: string) => {
+      await server.database.sql(
         `UPDATE countersign.idempotency_keys SET created_at = clock_timestamp() - $2::interval WHERE key = $1`,
         [id, interval],
       );
+      await resealRows(server, IDEMPOTENCY_KEYS, 't.key = $1', [id]);
+    };
     await age('23 hours 59 minutes');
     expect(replayed(await send(paths.audit, AUDIT, id))).toBe('true');
     expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).status).toBe(422);

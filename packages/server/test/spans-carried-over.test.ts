@@ -32,7 +32,7 @@ async function asBefore(): Promise<void> {
        FOREIGN KEY (tenant_id, trace) REFERENCES countersign.traces (tenant_id, id)`,
     spansTable,
     `ALTER TABLE countersign.spans OWNER TO ${user}`,
-    `INSERT INTO countersign.tenants (id, name) VALUES ('${TENANT}', 'before')`,
+    `INSERT INTO countersign.tenants (id, name, created_at, seal) VALUES ('${TENANT}', 'before', now(), sha256('') || '\\x00')`,
     `INSERT INTO countersign.traces (tenant_id, id, trace_id, outcome, has_error, span_count, submission_count, received_at)
      VALUES ('${TENANT}', '${TRACE}', 'run', 'success', false, 2, 2, now())`,
     `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document)

@@ -56,6 +56,10 @@ export const ERRORS = {
     status: 500,
     when: 'What is stored of a log is not what was appended and signed before. Nothing more is signed or proved of it; `ledger verify` names the place.',
   },
+  seal_broken: {
+    status: 500,
+    when: 'A row that the request relies on was changed in the database by somebody else than the server. Nothing was stored; the log names the row.',
+  },
   unavailable: {
     status: 503,
     when: 'The service is full, stopping, or its database is away, or its disk is nearly full; `Retry-After` says when to try again.',

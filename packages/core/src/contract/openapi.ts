@@ -34,6 +34,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'headers_too_large',
   'internal_error',
   'log_rewritten',
+  'seal_broken',
   'unavailable',
   'clock_unsafe',
 ];
@@ -129,6 +130,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
 
 function canAnswer(id: OperationId, code: ErrorCode): boolean {
   if (code === 'idempotency_key_reused') return operations[id].replayable;
+  if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion'; // kept answers and decision keys
   if (code === 'log_rewritten') return id === 'appendAuditEntry' || id === 'checkPromotion'; // they append to a log
   return true;
 }

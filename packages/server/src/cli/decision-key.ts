@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { deriveDecisionKey } from '../digests.ts';
-import { findSigningKeyId, listDecisionKeys } from '../storage/decisions.ts';
+import { findSigningKeyId, listDecisionKeys } from '../storage/decision-keys.ts';
 import { retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';

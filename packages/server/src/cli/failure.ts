@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { BrokenSealError } from '../database/broken-seals.ts';
 import { ClockUnsafeError } from '../database/clock.ts';
 import { isDatabaseAway } from '../database/pool.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../exit-codes.ts';
@@ -16,7 +17,7 @@ export interface Failure {
 /** Says what an error means for whoever ran the command. Never a stack. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof ExitError) return { reason: error.reason, message: oneLine(error.message) };
-  if (error instanceof Refusal || error instanceof ClockUnsafeError)
+  if (error instanceof Refusal || error instanceof ClockUnsafeError || error instanceof BrokenSealError)
     return { reason: 'refused', message: oneLine(error.message) };
   if (error instanceof LogRewrittenError)
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };

@@ -1,11 +1,13 @@
 import type { Writable } from 'node:stream';
 import { type Config, readConfig } from '../config.ts';
+import { describeBroken } from '../database/broken-seals.ts';
+import { requireSeals } from '../database/seals.ts';
 import type { ExitReason } from '../exit-codes.ts';
 import { ExitError } from '../exit-codes.ts';
 import { type OpenDatabase, type Opening, openDatabase } from '../open-database.ts';
 import type { Tenant } from '../storage/tenants.ts';
 import { findWorkspace } from '../workspace/find-workspace.ts';
-import { type Column, table } from './table.ts';
+import { type Column, oneLine, table } from './table.ts';
 
 /** Where a command's output goes and what it is configured by; the process's own unless a test says otherwise. */
 export interface Terminal {
@@ -82,6 +84,7 @@ export class Session {
   async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, opening: Opening = 'use'): Promise<T> {
     this.#sayUnknownVariables();
     const database = await openDatabase(this.config, this.say, opening);
+    requireSeals(database.pool).broken.listen((row) => this.say(oneLine(describeBroken(row))));
     try {
       return await work(database);
     } finally {

@@ -75,6 +75,10 @@ export const timestampArray = (values: readonly (bigint | null)[]): Buffer =>
 export const digestArray = (values: readonly (string | null)[]): Buffer =>
   fixed(OID.bytea, 32, values, (buffer, value, at) => buffer.write(value, at, 'hex'));
 
+/** `bytea[]` from the seals of rows. */
+export const sealArray = (values: readonly Uint8Array[]): Buffer =>
+  fixed(OID.bytea, 33, values, (buffer, value, at) => buffer.set(value, at));
+
 /** `text[]` from strings. They must be well-formed and without U+0000: labels are, by contract. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   let bytes = values.length * 4;

@@ -68,6 +68,14 @@ export class Clock {
     if (believedMs === undefined) return [null, null];
     return [new Date(believedMs - slackMs).toISOString(), new Date(believedMs + slackMs).toISOString()];
   }
+
+  /** Our time of day, held within `expiryBounds`: by it the moments under seals are made and expire, whatever the database says. */
+  now(): Date {
+    const nowMs = Date.now();
+    const [earliest, latest] = this.expiryBounds();
+    if (earliest === null || latest === null) return new Date(nowMs);
+    return new Date(Math.max(Math.min(nowMs, Date.parse(latest)), Date.parse(earliest)));
+  }
 }
 
 const clocks = new WeakMap<Pool, Clock>();

@@ -1,6 +1,9 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { headSealInfo, headSealMessage, SEAL_EPOCH, type SealedHead } from '@countersign/core/domain/head-seal';
+import { rowSealInfo, rowSealMessage } from '@countersign/core/domain/row-seal';
 import type { Pool } from 'pg';
+import { BrokenSeals } from './broken-seals.ts';
+import { type RawRow, rawName, type SealedTable, sealedValues } from './sealed-table.ts';
 
 /** Derived keys kept at once; beyond, all are forgotten and derived again. */
 const KEYS_MAX = 10_000;
@@ -9,6 +12,8 @@ const KEYS_MAX = 10_000;
 export class Seals {
   readonly #masterSecret: Uint8Array;
   readonly #keys = new Map<string, KeyObject>();
+  /** The rows whose seals did not hold. */
+  readonly broken = new BrokenSeals();
 
   constructor(masterSecret: Uint8Array) {
     this.#masterSecret = masterSecret;
@@ -16,16 +21,39 @@ export class Seals {
 
   /** The seal of a log's head: the key epoch in one byte, then HMAC-SHA256. 33 bytes. */
   ofHead(head: SealedHead): Buffer {
-    const mac = createHmac('sha256', this.#key(headSealInfo(head.tenantId)))
-      .update(headSealMessage(head))
-      .digest();
-    return Buffer.concat([Buffer.of(SEAL_EPOCH), mac]);
+    return this.#seal(headSealInfo(head.tenantId), headSealMessage(head));
   }
 
   /** Whether a stored seal is that of the head. A missing one is not. */
   holdsHead(head: SealedHead, seal: Uint8Array | null): boolean {
-    const expected = this.ofHead(head);
-    return seal !== null && seal.length === expected.length && timingSafeEqual(seal, expected);
+    return isSame(this.ofHead(head), seal);
+  }
+
+  /** The seal of a row. @param tenantId empty for tables that belong to no tenant. */
+  ofRow<R>(table: SealedTable<R>, tenantId: string, row: R): Buffer {
+    const sealed = { table: table.name, tenantId, version: table.version, values: sealedValues(table, row) };
+    return this.#seal(rowSealInfo(table.name, tenantId), rowSealMessage(sealed));
+  }
+
+  /**
+   * A row that was read with `sealedColumns`, if its seal holds. If not, it is reported, and undefined is returned.
+   * @param asked what the row was looked up by: taken in place of what the database says, so that it cannot answer with another row.
+   */
+  openRow<R>(table: SealedTable<R>, tenantId: string, raw: RawRow, asked?: Partial<R>): R | undefined {
+    const row = {} as R;
+    for (const { field } of table.columns) row[field] = raw[rawName(table, field)] as R[typeof field];
+    const believed = asked === undefined ? row : { ...row, ...asked };
+    const seal = raw[rawName(table, 'seal')];
+    const isWhole = seal instanceof Uint8Array && sealedValues(table, believed).every(isSealable);
+    if (isWhole && isSame(this.ofRow(table, tenantId, believed), seal)) return believed;
+    const key = Object.fromEntries(table.named.map((field) => [field, String(row[field])]));
+    this.broken.report({ table: table.name, tenantId: tenantId === '' ? undefined : tenantId, key });
+    return undefined;
+  }
+
+  #seal(info: string, message: Uint8Array): Buffer {
+    const mac = createHmac('sha256', this.#key(info)).update(message).digest();
+    return Buffer.concat([Buffer.of(SEAL_EPOCH), mac]);
   }
 
   #key(info: string): KeyObject {
@@ -39,6 +67,12 @@ export class Seals {
   }
 }
 
+/** A view in a table's place may answer with values of other types. */
+const isSealable = (value: unknown): boolean => value === null || typeof value === 'string' || value instanceof Uint8Array;
+
+const isSame = (expected: Uint8Array, seal: Uint8Array | null): boolean =>
+  seal !== null && seal.length === expected.length && timingSafeEqual(seal, expected);
+
 const sealsOfPools = new WeakMap<Pool, Seals>();
 
 /** Gives pools of one database the seals of its master secret. */
@@ -49,3 +83,12 @@ export function shareSeals(pools: readonly Pool[], masterSecret: Uint8Array): vo
 
 /** The seals of a pool's database; undefined where the master secret is not known. */
 export const sealsOf = (pool: Pool): Seals | undefined => sealsOfPools.get(pool);
+
+/** The same. Throws where the pool was opened without the master secret. */
+export const requireSeals = (pool: Pool): Seals => known(sealsOf(pool));
+
+/** The seals, or an error where the pool was opened without the master secret. */
+export function known(seals: Seals | undefined): Seals {
+  if (seals === undefined) throw new Error('this pool was opened without the master secret: nothing can be sealed or believed');
+  return seals;
+}

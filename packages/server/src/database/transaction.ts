@@ -2,7 +2,7 @@ import pg, { type Pool, type PoolClient } from 'pg';
 import { type Clock, clockOf } from './clock.ts';
 import { keepPlansFresh } from './fresh-plans.ts';
 import { FairPool, OutcomeUnknownError } from './pool.ts';
-import { type Seals, sealsOf } from './seals.ts';
+import { known, type Seals, sealsOf } from './seals.ts';
 import { type Result, type Statement, StatementGroup } from './statement-group.ts';
 
 /** Names a statement. One function of `storage/` per statement. */
@@ -12,6 +12,8 @@ export const sql = <Row = Record<string, never>>(name: string, text: string): St
 export interface Statements {
   /** The clocks of this process and of the database. */
   readonly clock: Clock;
+  /** Seals what is stored. Throws where the pool was opened without the master secret. */
+  readonly seals: Seals;
   /** Sends a statement. What is sent without waiting in between travels together: one round trip for all of it. */
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
   /** Sends COMMIT right behind what was sent last, waits for all of it, and gives back what `last` gives. */
@@ -23,8 +25,6 @@ export interface Statements {
 /** What the storage functions run on: one transaction of one tenant. */
 export interface Transaction extends Statements {
   readonly tenantId: string;
-  /** Seals what is stored. Throws where the pool was opened without the master secret. */
-  readonly seals: Seals;
 }
 
 /** One transaction of one person, who sees where they belong, and of no tenant. */
@@ -127,9 +127,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   get seals(): Seals {
-    if (this.#seals === undefined)
-      throw new Error('this pool was opened without the master secret: nothing can be sealed or believed');
-    return this.#seals;
+    return known(this.#seals);
   }
 
   /** BEGIN and whom it belongs to go out without waiting; if they fail, whatever follows fails with them. */

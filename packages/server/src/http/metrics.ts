@@ -17,6 +17,8 @@ export interface MetricSources {
   /** Large bodies that the worker thread has finished since the start. */
   prepared: () => number;
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
+  /** How often the seal of a row did not hold, by table. */
+  brokenSeals: () => ReadonlyMap<string, number>;
 }
 
 /** What is counted and timed, for Prometheus. One registry per server; no label names a tenant, a key or an agent. */
@@ -78,6 +80,7 @@ export class Metrics {
       'Logs that somebody else than the server has changed, as far as it has read them: nothing more is signed of them.',
       sources.refusedLogs,
     );
+    this.#brokenSeals(sources.brokenSeals);
     const { connections } = sources;
     this.#gauge('countersign_connections', 'Open connections.', () => connections.open);
     this.#counter('countersign_connections_refused_total', 'Connections refused, beyond the bounds.', () => connections.refused);
@@ -105,6 +108,19 @@ export class Metrics {
     this.#gauge('countersign_disk_refusing', 'Whether new records are refused for want of space: 0 or 1.', () =>
       Number(space.isLow),
     );
+  }
+
+  #brokenSeals(read: MetricSources['brokenSeals']): void {
+    new Counter({
+      name: 'countersign_broken_seals_total',
+      help: 'Rows read that somebody else than the server has changed in the database, by table.',
+      labelNames: ['table'] as const,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [table, count] of read()) this.inc({ table }, count);
+      },
+    });
   }
 
   /** A counter whose total is kept elsewhere. */

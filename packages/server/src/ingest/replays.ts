@@ -59,9 +59,13 @@ export async function commitWithReplays<I extends Replayable>(
   return replays.map((replay) => replay ?? outcomes[next++]!);
 }
 
-function replayOf({ idempotency }: Replayable, stored: ReadonlyMap<string, StoredAnswer> | undefined): Outcome | undefined {
+function replayOf(
+  { idempotency }: Replayable,
+  stored: ReadonlyMap<string, StoredAnswer | ApiError> | undefined,
+): Outcome | undefined {
   const first = idempotency === undefined ? undefined : stored?.get(idempotency.key);
   if (first === undefined) return undefined;
+  if (first instanceof ApiError) return first;
   if (first.bodySha256 !== idempotency?.bodySha256) {
     const message = 'this Idempotency-Key was sent with another body; give every request a key of its own';
     return new ApiError('idempotency_key_reused', [{ path: '', code: 'other_body', message }]);

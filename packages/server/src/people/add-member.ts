@@ -1,5 +1,6 @@
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
+import { BrokenSealError } from '../database/broken-seals.ts';
 import { newId } from '../new-id.ts';
 import { accountOf, insertPerson } from '../storage/people.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
@@ -28,6 +29,7 @@ export async function addMember(
     const newcomer = { id: newId(), email, name, password: null };
     const isNew = await insertPerson(act.tx, newcomer);
     const account = isNew ? undefined : await accountOf(act.tx, email);
+    if (!isNew && account === undefined) throw new BrokenSealError('people');
     if (account?.hasPassword === true)
       throw new Refusal(
         'somebody with this e-mail address has an account with a password; `members invite` makes a link for them',

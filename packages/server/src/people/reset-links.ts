@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { inPersonTransaction, type Transaction } from '../database/transaction.ts';
-import { findRole, membershipsOf, workspacesOf } from '../storage/memberships.ts';
+import { allWorkspacesOf, findRole, membershipsOf } from '../storage/memberships.ts';
 import { findAccount, lockAccounts } from '../storage/people.ts';
 import { type ActingMember, personName } from '../workspace/actor.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
@@ -33,9 +33,9 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
   });
 
 async function requireAdminOfAll(tx: Transaction, personId: string, adminId: string): Promise<void> {
-  const theirs = await workspacesOf(tx, personId);
+  const theirs = await allWorkspacesOf(tx, personId);
   const own = new Set(
-    (await workspacesOf(tx, adminId)).flatMap(({ workspaceId, role }) => (role === 'admin' ? [workspaceId] : [])),
+    (await allWorkspacesOf(tx, adminId)).flatMap(({ workspaceId, role }) => (role === 'admin' ? [workspaceId] : [])),
   );
   if (!theirs.every(({ workspaceId }) => own.has(workspaceId)))
     throw new Refusal(

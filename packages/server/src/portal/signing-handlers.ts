@@ -1,5 +1,5 @@
 import { inReadTransaction } from '../database/transaction.ts';
-import { listDecisionKeys } from '../storage/decisions.ts';
+import { listDecisionKeys } from '../storage/decision-keys.ts';
 import { recordDecisionKeyShown, retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
 import { handlers } from './handler.ts';
 

@@ -1,6 +1,5 @@
 import { boolArray, digestArray, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { instantText } from './instant-text.ts';
 
 /** A decision as it was signed, with what is searched by. */
 export interface DecisionRow {
@@ -45,51 +44,6 @@ export async function insertDecisions(tx: Transaction, rows: readonly DecisionRo
     textArray(rows.map(({ evidence }) => evidence)),
   ]);
 }
-
-const FIND_KEY = sql<{ key_id: string }>(
-  'find_decision_key',
-  `SELECT key_id FROM countersign.decision_keys WHERE tenant_id = $1 AND retired_at IS NULL ORDER BY created_at, key_id LIMIT 1`,
-);
-
-/**
- * The id of the key that signs now: the oldest live one. While a second one is live it waits: gates are given it first, and it signs
- * from the moment the older one is retired. Made with the workspace; throws when there is none.
- */
-export async function findSigningKeyId(tx: Transaction): Promise<string> {
-  const [row] = await tx.run(FIND_KEY, [tx.tenantId]);
-  if (row === undefined) throw new Error(`tenant ${tx.tenantId} has no live decision key`);
-  return row.key_id;
-}
-
-const INSERT_KEY = sql('insert_decision_key', `INSERT INTO countersign.decision_keys (tenant_id, key_id) VALUES ($1, $2)`);
-
-/** Adds a decision key. */
-export const insertDecisionKey = (tx: Transaction, keyId: string): Promise<unknown> => tx.run(INSERT_KEY, [tx.tenantId, keyId]);
-
-/** A decision key as its workspace sees it. The key itself is derived, never stored. */
-export interface ListedDecisionKey {
-  keyId: string;
-  createdAt: string;
-  retiredAt: string | null;
-}
-
-const LIST_KEYS = sql<ListedDecisionKey>(
-  'list_decision_keys',
-  `SELECT key_id AS "keyId", ${instantText('created_at')} AS "createdAt", ${instantText('retired_at')} AS "retiredAt"
-     FROM countersign.decision_keys WHERE tenant_id = $1 ORDER BY decision_keys.created_at, key_id`,
-);
-
-/** The tenant's decision keys, oldest first, ended ones too. The first live one signs. */
-export const listDecisionKeys = (tx: Transaction): Promise<ListedDecisionKey[]> => tx.run(LIST_KEYS, [tx.tenantId]);
-
-const RETIRE_KEY = sql(
-  'retire_decision_key',
-  `UPDATE countersign.decision_keys SET retired_at = clock_timestamp() WHERE tenant_id = $1 AND key_id = $2 AND retired_at IS NULL`,
-);
-
-/** Ends a decision key: it signs nothing from now on. */
-export const markDecisionKeyRetired = (tx: Transaction, keyId: string): Promise<unknown> =>
-  tx.run(RETIRE_KEY, [tx.tenantId, keyId]);
 
 const FIND = sql<{ document: string }>(
   'find_decision',

@@ -1,4 +1,6 @@
-import { digestArray, textArray } from '../database/binary-array.ts';
+import { digestArray, sealArray, textArray } from '../database/binary-array.ts';
+import { BrokenSealError } from '../database/broken-seals.ts';
+import { type RawRow, type SealedTable, sealedColumns, sealedInstant } from '../database/sealed-table.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
 
@@ -13,39 +15,77 @@ export interface StoredAnswer {
   headers: string;
 }
 
+/** What stands in a kept answer's row under its seal: all of it. */
+export interface SealedAnswer {
+  path: string;
+  key: string;
+  bodySha256: Buffer;
+  answer: string;
+  headers: string;
+  createdAt: string;
+}
+
+/** The columns under the seal. */
+export const IDEMPOTENCY_KEYS: SealedTable<SealedAnswer> = {
+  name: 'idempotency_keys',
+  version: 1,
+  columns: [
+    { field: 'path', column: 'path', kind: 'plain' },
+    { field: 'key', column: 'key', kind: 'plain' },
+    { field: 'bodySha256', column: 'body_sha256', kind: 'plain' },
+    { field: 'answer', column: 'answer', kind: 'plain' },
+    { field: 'headers', column: 'headers', kind: 'plain' },
+    { field: 'createdAt', column: 'created_at', kind: 'instant' },
+  ],
+  named: ['path', 'key'],
+};
+
 // A look-up for each key, kept apart by OFFSET 0, and no `= ANY`: see lockTraces.
-const FIND = sql<{ key: string; body_sha256: string; answer: string; headers: string; expired: boolean }>(
+const FIND = sql<RawRow & { asked: string }>(
   'find_answers',
-  `SELECT found.* FROM unnest($3::text[]) AS asked (key) CROSS JOIN LATERAL (
-     SELECT key, encode(body_sha256, 'hex') AS body_sha256, answer, headers, created_at <= ${expiryClock(4)} - interval '24 hours' AS expired
+  `SELECT asked.key AS asked, found.* FROM unnest($3::text[]) AS asked (key) CROSS JOIN LATERAL (
+     SELECT ${sealedColumns(IDEMPOTENCY_KEYS, 'kept')}
        FROM countersign.idempotency_keys AS kept WHERE kept.tenant_id = $1 AND kept.path = $2 AND kept.key = asked.key OFFSET 0) AS found`,
 );
 
-const DELETE_KEYS_EXPIRED = sql(
-  'delete_expired_answers_of_keys',
-  `DELETE FROM countersign.idempotency_keys
-    WHERE tenant_id = $1 AND path = $2 AND key = ANY ($3::text[]) AND created_at <= ${expiryClock(4)} - interval '24 hours'`,
+const DELETE_KEYS = sql(
+  'delete_answers_of_keys',
+  `DELETE FROM countersign.idempotency_keys WHERE tenant_id = $1 AND path = $2 AND key = ANY ($3::text[])`,
 );
 
-/** The answers kept for these keys, of the last 24 hours. Must return every committed one: a missed one is stored twice. */
-export async function findAnswers(tx: Transaction, path: string, keys: readonly string[]): Promise<Map<string, StoredAnswer>> {
+const HOURS_24_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * The answers kept for these keys, of the last 24 hours. Must return every committed one: a missed one is stored twice. In the place of a
+ * row that somebody else than the server has written stands a BrokenSealError: it is not given again, and nothing is stored in its place.
+ */
+export async function findAnswers(
+  tx: Transaction,
+  path: string,
+  keys: readonly string[],
+): Promise<Map<string, StoredAnswer | BrokenSealError>> {
   if (keys.length === 0) return new Map();
-  const bounds = tx.clock.expiryBounds();
-  const rows = await tx.run(FIND, [tx.tenantId, path, textArray(keys), ...bounds]);
-  const expired = rows.filter((row) => row.expired).map(({ key }) => key);
+  const rows = await tx.run(FIND, [tx.tenantId, path, textArray(keys)]);
+  const lived = sealedInstant(new Date(tx.clock.now().getTime() - HOURS_24_MS));
+  const found = new Map<string, StoredAnswer | BrokenSealError>();
+  const expired: string[] = [];
+  for (const { asked: key, ...raw } of rows) {
+    const kept = tx.seals.openRow(IDEMPOTENCY_KEYS, tx.tenantId, raw, { path, key });
+    if (kept === undefined) found.set(key, new BrokenSealError('idempotency_keys'));
+    else if (kept.createdAt <= lived) expired.push(key);
+    else found.set(key, { key, bodySha256: kept.bodySha256.toString('hex'), answer: kept.answer, headers: kept.headers });
+  }
   // An expired answer makes room for a new one.
-  if (expired.length > 0) tx.run(DELETE_KEYS_EXPIRED, [tx.tenantId, path, textArray(expired), ...bounds]);
-  const kept = rows.filter((row) => !row.expired);
-  return new Map(
-    kept.map((row) => [row.key, { key: row.key, bodySha256: row.body_sha256, answer: row.answer, headers: row.headers }]),
-  );
+  if (expired.length > 0) tx.run(DELETE_KEYS, [tx.tenantId, path, textArray(expired)]);
+  return found;
 }
 
 const INSERT = sql(
   'insert_answers',
-  `INSERT INTO countersign.idempotency_keys (tenant_id, path, key, body_sha256, answer, headers)
-   SELECT $1, $2, key, body_sha256, answer, headers
-     FROM unnest($3::text[], $4::bytea[], $5::text[], $6::text[]) AS sent (key, body_sha256, answer, headers) ORDER BY key`,
+  `INSERT INTO countersign.idempotency_keys (tenant_id, path, key, body_sha256, answer, headers, created_at, seal)
+   SELECT $1, $2, key, body_sha256, answer, headers, $7, seal
+     FROM unnest($3::text[], $4::bytea[], $5::text[], $6::text[], $8::bytea[]) AS sent (key, body_sha256, answer, headers, seal)
+    ORDER BY key`,
 );
 
 /**
@@ -54,6 +94,9 @@ const INSERT = sql(
  */
 export async function insertAnswers(tx: Transaction, path: string, answers: readonly StoredAnswer[]): Promise<void> {
   if (answers.length === 0) return;
+  const createdAt = sealedInstant(tx.clock.now());
+  const sealOf = ({ bodySha256, ...kept }: StoredAnswer) =>
+    tx.seals.ofRow(IDEMPOTENCY_KEYS, tx.tenantId, { ...kept, path, createdAt, bodySha256: Buffer.from(bodySha256, 'hex') });
   await tx.run(INSERT, [
     tx.tenantId,
     path,
@@ -61,6 +104,8 @@ export async function insertAnswers(tx: Transaction, path: string, answers: read
     digestArray(answers.map(({ bodySha256 }) => bodySha256)),
     textArray(answers.map(({ answer }) => answer)),
     textArray(answers.map(({ headers }) => headers)),
+    createdAt,
+    sealArray(answers.map(sealOf)),
   ]);
 }
 

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { type RawRow, type SealedTable, sealedColumns } from '../database/sealed-table.ts';
+import { requireSeals } from '../database/seals.ts';
 
 /** The facts of this installation. */
 export interface Instance {
@@ -7,19 +9,46 @@ export interface Instance {
   signingFingerprint: string;
 }
 
-/** Keeps the facts of a new installation, or returns those kept before: the first server to start decides. */
-export async function keepInstance(pool: Pool, instance: Instance): Promise<Instance> {
-  await pool.query(
-    `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-    [instance.id, instance.masterFingerprint, instance.signingFingerprint],
-  );
-  return (await findInstance(pool)) ?? instance;
+/** The columns under the seal. The table has one row. */
+export const INSTANCE: SealedTable<Instance> = {
+  name: 'instance',
+  version: 1,
+  columns: [
+    { field: 'id', column: 'id', kind: 'plain' },
+    { field: 'masterFingerprint', column: 'master_secret_fingerprint', kind: 'plain' },
+    { field: 'signingFingerprint', column: 'signing_key_fingerprint', kind: 'plain' },
+  ],
+  named: ['id'],
+};
+
+/** The facts of an installation as they are stored, and whether the seal holds: it does not where the master secret is another one. */
+export interface StoredInstance extends Instance {
+  isSealed: boolean;
 }
 
-/** The facts of the installation; undefined before its first start has kept them. */
-export async function findInstance(pool: Pool): Promise<Instance | undefined> {
-  const { rows } = await pool.query<Instance>(
-    `SELECT id, master_secret_fingerprint AS "masterFingerprint", signing_key_fingerprint AS "signingFingerprint" FROM countersign.instance`,
+/** Keeps the facts of a new installation, or returns those kept before: the first server to start decides. */
+export async function keepInstance(pool: Pool, instance: Instance): Promise<StoredInstance> {
+  const seals = requireSeals(pool);
+  await pool.query(
+    `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint, seal) VALUES ($1, $2, $3, $4)
+         ON CONFLICT DO NOTHING`,
+    [instance.id, instance.masterFingerprint, instance.signingFingerprint, seals.ofRow(INSTANCE, '', instance)],
   );
+  const { rows } = await pool.query<RawRow & Instance>(
+    `SELECT ${INSTANCE_COLUMNS}, ${sealedColumns(INSTANCE, 'i')} FROM countersign.instance AS i`,
+  );
+  const [raw] = rows;
+  if (raw === undefined) return { ...instance, isSealed: false };
+  const { id, masterFingerprint, signingFingerprint } = raw;
+  const isOtherSecret = masterFingerprint !== instance.masterFingerprint;
+  const opened = isOtherSecret ? undefined : seals.openRow(INSTANCE, '', raw);
+  return { ...(opened ?? { id, masterFingerprint, signingFingerprint }), isSealed: opened !== undefined };
+}
+
+const INSTANCE_COLUMNS = `i.id, i.master_secret_fingerprint AS "masterFingerprint", i.signing_key_fingerprint AS "signingFingerprint"`;
+
+/** The facts as they are stored; undefined before the first start has kept them. Nothing may be done on their word: see `keepInstance`. */
+export async function findInstance(pool: Pool): Promise<Instance | undefined> {
+  const { rows } = await pool.query<Instance>(`SELECT ${INSTANCE_COLUMNS} FROM countersign.instance AS i`);
   return rows[0];
 }

@@ -1,6 +1,35 @@
 import type { Role } from '@countersign/core/portal/route';
+import { BrokenSealError } from '../database/broken-seals.ts';
+import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import type { Seals } from '../database/seals.ts';
 import { type PersonTransaction, sql, type Transaction } from '../database/transaction.ts';
-import { instantText } from './instant-text.ts';
+import { PEOPLE } from './people.ts';
+import { TENANTS, tenantIn } from './tenants.ts';
+
+/** What stands in a membership's row under its seal. */
+export interface SealedMembership {
+  personId: string;
+  role: Role;
+  joinedAt: string;
+}
+
+/** The columns under the seal. */
+export const MEMBERSHIPS: SealedTable<SealedMembership> = {
+  name: 'memberships',
+  version: 1,
+  columns: [
+    { field: 'personId', column: 'person_id', kind: 'plain' },
+    { field: 'role', column: 'role', kind: 'plain' },
+    { field: 'joinedAt', column: 'joined_at', kind: 'instant' },
+  ],
+  named: ['personId'],
+};
+
+const COLUMNS = sealedColumns(MEMBERSHIPS, 'm');
+
+/** The role that a raw row grants a person in the transaction's tenant; undefined where its seal does not hold. */
+export const roleIn = (tx: Transaction, raw: RawRow, personId: string): Role | undefined =>
+  tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw, { personId })?.role;
 
 /** A member as the workspace sees them. */
 export interface ListedMember {
@@ -11,56 +40,89 @@ export interface ListedMember {
   joinedAt: string;
 }
 
-const LIST = sql<ListedMember>(
+const LIST = sql<RawRow>(
   'list_members',
-  `SELECT m.person_id AS "personId", p.email, p.name, m.role, ${instantText('m.joined_at')} AS "joinedAt"
+  `SELECT ${COLUMNS}, ${sealedColumns(PEOPLE, 'p')}
      FROM countersign.memberships AS m JOIN countersign.people AS p ON p.id = m.person_id
     WHERE m.tenant_id = $1 ORDER BY p.name, p.email`,
 );
 
-/** The tenant's members, by name. */
-export const listMembers = (tx: Transaction): Promise<ListedMember[]> => tx.run(LIST, [tx.tenantId]);
+/** The tenant's members, by name. Without those of whom a row is not what the server has written: they have no access. */
+export async function listMembers(tx: Transaction): Promise<ListedMember[]> {
+  const rows = await tx.run(LIST, [tx.tenantId]);
+  return rows.flatMap((raw) => {
+    const membership = tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw);
+    const person = membership && tx.seals.openRow(PEOPLE, '', raw, { id: membership.personId });
+    if (membership === undefined || person === undefined) return [];
+    const { id, email, name } = person;
+    return [{ personId: id, email, name, role: membership.role, joinedAt: shownInstant(membership.joinedAt) }];
+  });
+}
 
-const FIND_ROLE = sql<{ role: Role }>(
+const FIND_ROLE = sql<RawRow>(
   'find_role',
-  `SELECT role FROM countersign.memberships WHERE tenant_id = $1 AND person_id = $2`,
+  `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2`,
 );
 
 /** A person's role in the tenant; undefined for somebody who is no member. Behind the audit log's locked head it cannot change. */
-export const findRole = async (tx: Transaction, personId: string): Promise<Role | undefined> =>
-  (await tx.run(FIND_ROLE, [tx.tenantId, personId]))[0]?.role;
+export const findRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
+  const [raw] = await tx.run(FIND_ROLE, [tx.tenantId, personId]);
+  return raw === undefined ? undefined : roleIn(tx, raw, personId);
+};
 
-const HOLD_ROLE = sql<{ role: Role }>(
+const HOLD_ROLE = sql<RawRow>(
   'hold_role',
-  `SELECT role FROM countersign.memberships WHERE tenant_id = $1 AND person_id = $2 FOR SHARE`,
+  `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2 FOR SHARE`,
 );
 
 /** The same, and whoever would change or end the membership waits until this transaction ends. */
-export const holdRole = async (tx: Transaction, personId: string): Promise<Role | undefined> =>
-  (await tx.run(HOLD_ROLE, [tx.tenantId, personId]))[0]?.role;
+export const holdRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
+  const [raw] = await tx.run(HOLD_ROLE, [tx.tenantId, personId]);
+  return raw === undefined ? undefined : roleIn(tx, raw, personId);
+};
 
-const COUNT_ADMINS = sql<{ admins: number }>(
-  'count_admins',
-  `SELECT count(*)::int AS admins FROM countersign.memberships WHERE tenant_id = $1 AND role = 'admin'`,
+const ADMINS = sql<RawRow>(
+  'list_admins',
+  `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.role = 'admin'`,
 );
 
-/** How many admins the tenant has. */
-export const countAdmins = async (tx: Transaction): Promise<number> => (await tx.run(COUNT_ADMINS, [tx.tenantId]))[0]!.admins;
+/** How many admins the tenant has. One whose row is not what the server has written is none. */
+export async function countAdmins(tx: Transaction): Promise<number> {
+  const rows = await tx.run(ADMINS, [tx.tenantId]);
+  const admins = rows.flatMap((raw) => tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw) ?? []);
+  return new Set(admins.filter(({ role }) => role === 'admin').map(({ personId }) => personId)).size;
+}
 
 const INSERT = sql<{ role: Role }>(
   'insert_membership',
-  `INSERT INTO countersign.memberships (tenant_id, person_id, role) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING role`,
+  `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT DO NOTHING RETURNING role`,
 );
 
 /** Makes a person a member; false when they are one. */
-export const insertMembership = async (tx: Transaction, personId: string, role: Role): Promise<boolean> =>
-  (await tx.run(INSERT, [tx.tenantId, personId, role])).length === 1;
+export const insertMembership = async (tx: Transaction, personId: string, role: Role): Promise<boolean> => {
+  const joinedAt = sealedInstant(tx.clock.now());
+  const seal = tx.seals.ofRow(MEMBERSHIPS, tx.tenantId, { personId, role, joinedAt });
+  return (await tx.run(INSERT, [tx.tenantId, personId, role, joinedAt, seal])).length === 1;
+};
 
-const CHANGE_ROLE = sql('change_role', `UPDATE countersign.memberships SET role = $3 WHERE tenant_id = $1 AND person_id = $2`);
+const LOCK = sql<RawRow>(
+  'lock_membership',
+  `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2 FOR UPDATE`,
+);
+const CHANGE_ROLE = sql(
+  'change_role',
+  `UPDATE countersign.memberships SET role = $3, seal = $4 WHERE tenant_id = $1 AND person_id = $2`,
+);
 
-/** Gives a member another role. */
-export const changeRoleOf = (tx: Transaction, personId: string, role: Role): Promise<unknown> =>
-  tx.run(CHANGE_ROLE, [tx.tenantId, personId, role]);
+/** Gives a member another role. @throws BrokenSealError where the row is not what the server has written. */
+export async function changeRoleOf(tx: Transaction, personId: string, role: Role): Promise<void> {
+  const [raw] = await tx.run(LOCK, [tx.tenantId, personId]);
+  const membership = raw === undefined ? undefined : tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw, { personId });
+  if (membership === undefined) throw new BrokenSealError('memberships');
+  const seal = tx.seals.ofRow(MEMBERSHIPS, tx.tenantId, { ...membership, role });
+  await tx.run(CHANGE_ROLE, [tx.tenantId, personId, role, seal]);
+}
 
 const DELETE = sql('delete_membership', `DELETE FROM countersign.memberships WHERE tenant_id = $1 AND person_id = $2`);
 
@@ -74,20 +136,43 @@ export interface Belonging {
   role: Role;
 }
 
-const OF_PERSON = sql<Belonging>(
+const OF_PERSON = sql<RawRow & { workspaceId: string }>(
   'memberships_of_person',
-  `SELECT m.tenant_id AS "workspaceId", t.name AS "workspaceName", m.role
+  `SELECT m.tenant_id AS "workspaceId", ${COLUMNS}, ${sealedColumns(TENANTS, 't')}
      FROM countersign.memberships AS m JOIN countersign.tenants AS t ON t.id = m.tenant_id
     WHERE m.person_id = $1 ORDER BY t.name, t.id`,
 );
 
+/** What a raw row grants a person; undefined where its seal does not hold. A name that is not believed gives way to the workspace's ID. */
+function belongingIn(
+  seals: Seals,
+  { workspaceId, ...raw }: RawRow & { workspaceId: string },
+  personId: string,
+): Belonging | undefined {
+  const membership = seals.openRow(MEMBERSHIPS, workspaceId, raw, { personId });
+  return membership && { workspaceId, workspaceName: tenantIn(seals, raw, workspaceId).name, role: membership.role };
+}
+
 /** The workspaces that the transaction's person belongs to, by name. Row-level security lets a person see these, and only these. */
-export const membershipsOf = (tx: PersonTransaction): Promise<Belonging[]> => tx.run(OF_PERSON, [tx.personId]);
+export const membershipsOf = async (tx: PersonTransaction): Promise<Belonging[]> =>
+  (await tx.run(OF_PERSON, [tx.personId])).flatMap((raw) => belongingIn(tx.seals, raw, tx.personId) ?? []);
 
 const SEE_PERSON = sql('see_person', `SELECT set_config('countersign.person_id', $1, true)`);
 
 /** Where a person belongs, asked inside a tenant's transaction: row-level security lets it see these rows besides for one statement. */
-export async function workspacesOf(tx: Transaction, personId: string): Promise<Belonging[]> {
+export const workspacesOf = async (tx: Transaction, personId: string): Promise<Belonging[]> =>
+  (await belongingsOf(tx, personId)).flatMap((belonging) => belonging ?? []);
+
+/** The same. @throws BrokenSealError where a row is not what the server has written, and so may say too little. */
+export async function allWorkspacesOf(tx: Transaction, personId: string): Promise<Belonging[]> {
+  const found = await belongingsOf(tx, personId);
+  return found.map((belonging) => {
+    if (belonging === undefined) throw new BrokenSealError('memberships');
+    return belonging;
+  });
+}
+
+async function belongingsOf(tx: Transaction, personId: string): Promise<(Belonging | undefined)[]> {
   const [, found] = await Promise.all([tx.run(SEE_PERSON, [personId]), tx.run(OF_PERSON, [personId]), tx.run(SEE_PERSON, [''])]);
-  return found;
+  return found.map((raw) => belongingIn(tx.seals, raw, personId));
 }

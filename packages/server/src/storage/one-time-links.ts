@@ -2,9 +2,12 @@ import type { LinkPurpose } from '@countersign/core/portal/link-routes';
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
+import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import { requireSeals } from '../database/seals.ts';
 import { type Statements, sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
-import { instantText } from './instant-text.ts';
+import { PEOPLE } from './people.ts';
+import { TENANTS, tenantIn } from './tenants.ts';
 
 /** What a one-time link is for, and for whom. */
 export interface LinkFor {
@@ -26,16 +29,52 @@ export interface NewLinkRow extends LinkFor {
   seconds: number;
 }
 
-const INSERT_TEXT = `INSERT INTO countersign.one_time_links (token_sha256, id, purpose, tenant_id, person_id, email, role, made_by, expires_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, ${expiryClock(10)} + make_interval(secs => $9)) RETURNING ${instantText('expires_at')} AS "expiresAt"`;
-const INSERT = sql<{ expiresAt: string }>('insert_link', INSERT_TEXT);
+/** What stands in a link's row under its seal: all of it. */
+export interface SealedLink extends LinkFor {
+  tokenSha256: Buffer;
+  id: string;
+  madeBy: string;
+  createdAt: string;
+  expiresAt: string;
+}
+
+/** The columns under the seal. */
+export const ONE_TIME_LINKS: SealedTable<SealedLink> = {
+  name: 'one_time_links',
+  version: 1,
+  columns: [
+    { field: 'tokenSha256', column: 'token_sha256', kind: 'plain' },
+    { field: 'id', column: 'id', kind: 'plain' },
+    { field: 'purpose', column: 'purpose', kind: 'plain' },
+    { field: 'workspaceId', column: 'tenant_id', kind: 'plain' },
+    { field: 'personId', column: 'person_id', kind: 'plain' },
+    { field: 'email', column: 'email', kind: 'plain' },
+    { field: 'role', column: 'role', kind: 'plain' },
+    { field: 'madeBy', column: 'made_by', kind: 'plain' },
+    { field: 'createdAt', column: 'created_at', kind: 'instant' },
+    { field: 'expiresAt', column: 'expires_at', kind: 'instant' },
+  ],
+  named: ['id'],
+};
+
+const COLUMNS = sealedColumns(ONE_TIME_LINKS, 'l');
+
+const INSERT = sql(
+  'insert_link',
+  `INSERT INTO countersign.one_time_links
+     (token_sha256, id, purpose, tenant_id, person_id, email, role, made_by, created_at, expires_at, seal)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+);
 
 /** Keeps a new link. Returns until when it can be used. */
-export const insertLink = async (tx: Statements, link: NewLinkRow): Promise<string> => {
-  const { tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, seconds } = link;
-  const values = [tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, seconds, ...tx.clock.expiryBounds()];
-  return (await tx.run(INSERT, values))[0]!.expiresAt;
-};
+export async function insertLink(tx: Statements, { seconds, ...link }: NewLinkRow): Promise<string> {
+  const now = tx.clock.now();
+  const [createdAt, expiresAt] = [sealedInstant(now), sealedInstant(new Date(now.getTime() + seconds * 1000))];
+  const { tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy } = link;
+  const seal = tx.seals.ofRow(ONE_TIME_LINKS, '', { ...link, createdAt, expiresAt });
+  await tx.run(INSERT, [tokenSha256, id, purpose, workspaceId, personId, email, role, madeBy, createdAt, expiresAt, seal]);
+  return shownInstant(expiresAt);
+}
 
 /** A link that can be used, as whoever holds it may know it. */
 export interface LiveLink extends LinkFor {
@@ -46,17 +85,25 @@ export interface LiveLink extends LinkFor {
 
 /** The link of a token's hash, if it can still be used. Across tenants: who holds it is nobody yet. */
 export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLink | undefined> {
-  const { rows } = await pool.query<LiveLink>({
+  const [clock, seals] = [clockOf(pool), requireSeals(pool)];
+  const { rows } = await pool.query<RawRow>({
     name: 'find_link',
-    text: `SELECT l.id, l.purpose, l.tenant_id AS "workspaceId", t.name AS "workspaceName", l.person_id AS "personId",
-                  coalesce(l.email, p.email) AS email, l.role, ${instantText('l.expires_at')} AS "expiresAt"
+    text: `SELECT ${COLUMNS}, ${sealedColumns(TENANTS, 't')}, ${sealedColumns(PEOPLE, 'p')}
              FROM countersign.one_time_links AS l
              LEFT JOIN countersign.tenants AS t ON t.id = l.tenant_id
              LEFT JOIN countersign.people AS p ON p.id = l.person_id
             WHERE l.token_sha256 = $1 AND l.expires_at > ${expiryClock(2)}`,
-    values: [tokenSha256, ...clockOf(pool).expiryBounds()],
+    values: [tokenSha256, ...clock.expiryBounds()],
   });
-  return rows[0];
+  const [raw] = rows;
+  const link = raw === undefined ? undefined : seals.openRow(ONE_TIME_LINKS, '', raw, { tokenSha256 });
+  if (raw === undefined || link === undefined || link.expiresAt <= sealedInstant(clock.now())) return undefined;
+  const { id, purpose, workspaceId, personId, role } = link;
+  const person = personId === null ? undefined : seals.openRow(PEOPLE, '', raw, { id: personId });
+  if (personId !== null && person === undefined) return undefined;
+  const workspaceName = workspaceId === null ? null : tenantIn(seals, raw, workspaceId).name;
+  const email = link.email ?? person?.email ?? null;
+  return { id, purpose, workspaceId, workspaceName, personId, email, role, expiresAt: shownInstant(link.expiresAt) };
 }
 
 const USE = sql<{ id: string }>(
@@ -86,26 +133,35 @@ export interface ListedInvitation {
   expiresAt: string;
 }
 
-const LIST_INVITATIONS = sql<ListedInvitation>(
+const LIST_INVITATIONS = sql<RawRow>(
   'list_invitations',
-  `SELECT id, email, role, made_by AS "madeBy", ${instantText('created_at')} AS "createdAt", ${instantText('expires_at')} AS "expiresAt"
-     FROM countersign.one_time_links
-    WHERE tenant_id = $1 AND purpose = 'invitation' AND expires_at > ${expiryClock(2)} ORDER BY one_time_links.created_at DESC, id`,
+  `SELECT ${COLUMNS} FROM countersign.one_time_links AS l
+    WHERE l.tenant_id = $1 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(2)} ORDER BY l.created_at DESC, l.id`,
 );
 
 /** The tenant's invitations that wait, newest first. */
-export const listInvitations = (tx: Transaction): Promise<ListedInvitation[]> =>
-  tx.run(LIST_INVITATIONS, [tx.tenantId, ...tx.clock.expiryBounds()]);
+export async function listInvitations(tx: Transaction): Promise<ListedInvitation[]> {
+  const rows = await tx.run(LIST_INVITATIONS, [tx.tenantId, ...tx.clock.expiryBounds()]);
+  return rows.flatMap((raw) => {
+    const link = tx.seals.openRow(ONE_TIME_LINKS, '', raw, { workspaceId: tx.tenantId, purpose: 'invitation' });
+    if (link === undefined || link.email === null || link.role === null) return [];
+    const { id, email, role, madeBy, createdAt, expiresAt } = link;
+    return [{ id, email, role, madeBy, createdAt: shownInstant(createdAt), expiresAt: shownInstant(expiresAt) }];
+  });
+}
 
-const WITHDRAW = sql<{ id: string; role: Role }>(
+const WITHDRAW = sql<RawRow>(
   'withdraw_invitation',
-  `DELETE FROM countersign.one_time_links
-    WHERE tenant_id = $1 AND id = $2 AND purpose = 'invitation' AND expires_at > ${expiryClock(3)} RETURNING id, role`,
+  `DELETE FROM countersign.one_time_links AS l
+    WHERE l.tenant_id = $1 AND l.id = $2 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(3)} RETURNING ${COLUMNS}`,
 );
 
 /** Ends an invitation of the tenant and returns its role; undefined when there is none of this id that waits. */
-export const withdrawInvitation = async (tx: Transaction, id: string): Promise<Role | undefined> =>
-  (await tx.run(WITHDRAW, [tx.tenantId, id, ...tx.clock.expiryBounds()]))[0]?.role;
+export async function withdrawInvitation(tx: Transaction, id: string): Promise<Role | undefined> {
+  const [raw] = await tx.run(WITHDRAW, [tx.tenantId, id, ...tx.clock.expiryBounds()]);
+  const link = raw === undefined ? undefined : tx.seals.openRow(ONE_TIME_LINKS, '', raw, { id, workspaceId: tx.tenantId });
+  return link?.role ?? undefined;
+}
 
 const VOID_INVITATIONS = sql(
   'void_invitations',

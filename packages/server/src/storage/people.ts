@@ -1,6 +1,9 @@
 import type { Pool } from 'pg';
 import { uuidArray } from '../database/binary-array.ts';
-import { type Statements, sql } from '../database/transaction.ts';
+import { BrokenSealError } from '../database/broken-seals.ts';
+import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import { requireSeals, type Seals } from '../database/seals.ts';
+import { inPersonTransaction, type Statements, sql } from '../database/transaction.ts';
 
 /** A person, as everything but signing in needs them. */
 export interface Person {
@@ -19,29 +22,54 @@ export interface Account extends Person {
   passwordChangedAt: string | null;
 }
 
-const ACCOUNT = `id, email, name, password, password IS NOT NULL AS "hasPassword", password_changed_at::text AS "passwordChangedAt"`;
-
-/** The account of an e-mail address, in the form in which addresses are compared. */
-export async function findAccount(pool: Pool, email: string): Promise<Account | undefined> {
-  const { rows } = await pool.query<Account>({
-    name: 'find_account',
-    text: `SELECT ${ACCOUNT} FROM countersign.people WHERE email = $1`,
-    values: [email],
-  });
-  return rows[0];
+/** What stands in a person's row under its seal. */
+export interface SealedPerson {
+  id: string;
+  email: string;
+  name: string;
+  password: string | null;
+  passwordChangedAt: string | null;
 }
 
-const BY_EMAIL = sql<Account>('account_by_email', `SELECT ${ACCOUNT} FROM countersign.people WHERE email = $1`);
+/** The columns under the seal. */
+export const PEOPLE: SealedTable<SealedPerson> = {
+  name: 'people',
+  version: 1,
+  columns: [
+    { field: 'id', column: 'id', kind: 'plain' },
+    { field: 'email', column: 'email', kind: 'plain' },
+    { field: 'name', column: 'name', kind: 'plain' },
+    { field: 'password', column: 'password', kind: 'plain' },
+    { field: 'passwordChangedAt', column: 'password_changed_at', kind: 'instant' },
+  ],
+  named: ['id'],
+};
+
+const ACCOUNT = `SELECT ${sealedColumns(PEOPLE, 'p')} FROM countersign.people AS p`;
+
+/** The account that a row of `ACCOUNT` holds; undefined where there is none, or its seal does not hold. */
+function accountIn(seals: Seals, [raw]: readonly RawRow[], asked: Partial<SealedPerson>): Account | undefined {
+  const person = raw === undefined ? undefined : seals.openRow(PEOPLE, '', raw, asked);
+  return person === undefined ? undefined : { ...person, hasPassword: person.password !== null };
+}
+
+/** The account of an e-mail address, in the form in which addresses are compared. One whose seal does not hold is none. */
+export async function findAccount(pool: Pool, email: string): Promise<Account | undefined> {
+  const { rows } = await pool.query<RawRow>({ name: 'find_account', text: `${ACCOUNT} WHERE p.email = $1`, values: [email] });
+  return accountIn(requireSeals(pool), rows, { email });
+}
+
+const BY_EMAIL = sql<RawRow>('account_by_email', `${ACCOUNT} WHERE p.email = $1`);
 
 /** The same inside a transaction. */
 export const accountOf = async (tx: Statements, email: string): Promise<Account | undefined> =>
-  (await tx.run(BY_EMAIL, [email]))[0];
+  accountIn(tx.seals, await tx.run(BY_EMAIL, [email]), { email });
 
-const LOCK = sql<Account>('lock_account', `SELECT ${ACCOUNT} FROM countersign.people WHERE id = $1 FOR UPDATE`);
+const LOCK = sql<RawRow>('lock_account', `${ACCOUNT} WHERE p.id = $1 FOR UPDATE`);
 
 /** Locks an account: whoever signs in with its password meanwhile waits, and then finds what it has become. */
 export const lockAccount = async (tx: Statements, personId: string): Promise<Account | undefined> =>
-  (await tx.run(LOCK, [personId]))[0];
+  accountIn(tx.seals, await tx.run(LOCK, [personId]), { id: personId });
 
 const LOCK_SEVERAL = sql('lock_accounts', `SELECT id FROM countersign.people WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE`);
 
@@ -51,39 +79,56 @@ export const lockAccounts = (tx: Statements, personIds: readonly string[]): Prom
 
 const INSERT = sql<{ id: string }>(
   'insert_person',
-  `INSERT INTO countersign.people (id, email, name, password, password_changed_at)
-   VALUES ($1, $2, $3, $4::text, CASE WHEN $4::text IS NULL THEN NULL ELSE clock_timestamp() END)
+  `INSERT INTO countersign.people (id, email, name, password, password_changed_at, seal) VALUES ($1, $2, $3, $4, $5, $6)
        ON CONFLICT (email) DO NOTHING RETURNING id`,
 );
 
 /** Keeps a new person; false when somebody else has just taken the address. */
-export const insertPerson = async (
+export async function insertPerson(
   tx: Statements,
-  person: Pick<Account, 'id' | 'email' | 'name' | 'password'>,
-): Promise<boolean> => (await tx.run(INSERT, [person.id, person.email, person.name, person.password])).length === 1;
+  { id, email, name, password }: Pick<Account, 'id' | 'email' | 'name' | 'password'>,
+): Promise<boolean> {
+  const passwordChangedAt = password === null ? null : sealedInstant(tx.clock.now());
+  const seal = tx.seals.ofRow(PEOPLE, '', { id, email, name, password, passwordChangedAt });
+  return (await tx.run(INSERT, [id, email, name, password, passwordChangedAt, seal])).length === 1;
+}
 
-const SET_PASSWORD = sql(
-  'set_password',
-  `UPDATE countersign.people SET password = $2, password_changed_at = clock_timestamp() WHERE id = $1`,
+const UPDATE = sql(
+  'update_person',
+  `UPDATE countersign.people SET name = $2, password = $3, password_changed_at = $4, seal = $5 WHERE id = $1`,
 );
 
+async function changePerson(tx: Statements, personId: string, change: (person: Account) => Partial<SealedPerson>): Promise<void> {
+  const person = await lockAccount(tx, personId);
+  if (person === undefined) throw new BrokenSealError('people');
+  const changed = { ...person, ...change(person) };
+  const { name, password, passwordChangedAt } = changed;
+  await tx.run(UPDATE, [personId, name, password, passwordChangedAt, tx.seals.ofRow(PEOPLE, '', changed)]);
+}
+
 /** Gives a person another password. Their sessions are ended beside it: `deleteSessionsOf`. */
-export const setPassword = (tx: Statements, personId: string, password: string): Promise<unknown> =>
-  tx.run(SET_PASSWORD, [personId, password]);
+export const setPassword = (tx: Statements, personId: string, password: string): Promise<void> =>
+  changePerson(tx, personId, ({ passwordChangedAt }) => ({
+    password,
+    passwordChangedAt: laterThan(passwordChangedAt, tx.clock.now()),
+  }));
+
+/** A moment that says that the password is another one, also where the clock was set back or two changes share a millisecond. */
+function laterThan(before: string | null, now: Date): string {
+  const at = sealedInstant(now);
+  if (before === null || at > before) return at;
+  return sealedInstant(new Date(Date.parse(shownInstant(before)) + 1));
+}
 
 /** Keeps the same password hashed at another cost, unless it was changed meanwhile. It counts as unchanged. */
-export const replaceHash = (pool: Pool, personId: string, from: string, to: string): Promise<unknown> =>
-  pool.query({
-    name: 'replace_hash',
-    text: `UPDATE countersign.people SET password = $3 WHERE id = $1 AND password = $2`,
-    values: [personId, from, to],
-  });
-
-const RENAME = sql('rename_person', `UPDATE countersign.people SET name = $2 WHERE id = $1`);
+export const replaceHash = (pool: Pool, personId: string, from: string, to: string): Promise<void> =>
+  inPersonTransaction(pool, personId, (tx) =>
+    changePerson(tx, personId, ({ password }) => ({ password: password === from ? to : password })),
+  );
 
 /** Gives a person another name. */
-export const renamePerson = (tx: Statements, personId: string, name: string): Promise<unknown> =>
-  tx.run(RENAME, [personId, name]);
+export const renamePerson = (tx: Statements, personId: string, name: string): Promise<void> =>
+  changePerson(tx, personId, () => ({ name }));
 
 /** Whether anybody can sign in with a password: before that, the instance is not set up. */
 export async function isSetUp(pool: Pool): Promise<boolean> {

@@ -1,9 +1,15 @@
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
-import { clockOf } from '../database/clock.ts';
+import { BrokenSealError } from '../database/broken-seals.ts';
+import { type Clock, clockOf } from '../database/clock.ts';
+import { type RawRow, rawName, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import { requireSeals, type Seals } from '../database/seals.ts';
 import { type PersonTransaction, type Statements, sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
 import { instantText } from './instant-text.ts';
+import { MEMBERSHIPS, roleIn } from './memberships.ts';
+import { PEOPLE } from './people.ts';
+import { TENANTS } from './tenants.ts';
 
 /** A session that lives, with whose it is. */
 export interface LiveSession {
@@ -17,35 +23,82 @@ export interface LiveSession {
   isUnnoted: boolean;
 }
 
-const LIVE = `s.id AS "sessionId", ${instantText('s.expires_at')} AS "expiresAt", p.id AS "personId", p.email, p.name,
-  p.password IS NOT NULL AS "hasPassword", s.last_used_at < clock_timestamp() - interval '1 minute' AS "isUnnoted"`;
+/** What stands in a session's row under its seal. */
+export interface SealedSession {
+  tokenSha256: Buffer;
+  id: string;
+  personId: string;
+  createdAt: string;
+  expiresAt: string;
+}
+
+/** The columns under the seal: when it was last used, and by which browser, grants nothing. */
+export const SESSIONS: SealedTable<SealedSession> = {
+  name: 'sessions',
+  version: 1,
+  columns: [
+    { field: 'tokenSha256', column: 'token_sha256', kind: 'plain' },
+    { field: 'id', column: 'id', kind: 'plain' },
+    { field: 'personId', column: 'person_id', kind: 'plain' },
+    { field: 'createdAt', column: 'created_at', kind: 'instant' },
+    { field: 'expiresAt', column: 'expires_at', kind: 'instant' },
+  ],
+  named: ['id'],
+};
+
+const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')},
+  s.last_used_at < clock_timestamp() - interval '1 minute' AS "isUnnoted"`;
 const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p ON p.id = s.person_id`;
 /** Bounds are the parameters from `first` on (expiry-clock.ts). */
 const isLive = (first: number): string => `s.expires_at > ${expiryClock(first)}`;
 
-/** The session of a token's hash. Read anew for every request: an ended one is dead with the next request on every server. */
-export async function findSession(pool: Pool, tokenSha256: Buffer): Promise<LiveSession | undefined> {
-  const { rows } = await pool.query<LiveSession>({
-    name: 'find_session',
-    text: `SELECT ${LIVE} ${FROM_LIVE} WHERE s.token_sha256 = $1 AND ${isLive(2)}`,
-    values: [tokenSha256, ...clockOf(pool).expiryBounds()],
-  });
-  return rows[0];
+/** The session of a row of `LIVE`: undefined where a seal does not hold, or it has ended by our own clock. */
+function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | undefined, tokenSha256: Buffer) {
+  const session = raw === undefined ? undefined : seals.openRow(SESSIONS, '', raw, { tokenSha256 });
+  if (raw === undefined || session === undefined || session.expiresAt <= sealedInstant(clock.now())) return undefined;
+  const person = seals.openRow(PEOPLE, '', raw, { id: session.personId });
+  if (person === undefined) return undefined;
+  const { id: sessionId, expiresAt } = session;
+  const { id: personId, email, name, password } = person;
+  const isUnnoted = raw.isUnnoted === true;
+  return { sessionId, expiresAt: shownInstant(expiresAt), personId, email, name, hasPassword: password !== null, isUnnoted };
 }
 
-const FIND_IN_TENANT = sql<LiveSession & { role: Role | null }>(
+/** The session of a token's hash. Read anew for every request: an ended one is dead with the next request on every server. */
+export async function findSession(pool: Pool, tokenSha256: Buffer): Promise<LiveSession | undefined> {
+  const clock = clockOf(pool);
+  const { rows } = await pool.query<RawRow>({
+    name: 'find_session',
+    text: `SELECT ${LIVE} ${FROM_LIVE} WHERE s.token_sha256 = $1 AND ${isLive(2)}`,
+    values: [tokenSha256, ...clock.expiryBounds()],
+  });
+  return liveIn({ seals: requireSeals(pool), clock }, rows[0], tokenSha256);
+}
+
+const FIND_IN_TENANT = sql<RawRow>(
   'find_session_in_tenant',
-  `SELECT ${LIVE}, m.role ${FROM_LIVE}
+  `SELECT ${LIVE}, ${sealedColumns(MEMBERSHIPS, 'm')}, ${sealedColumns(TENANTS, 't')} ${FROM_LIVE}
      LEFT JOIN countersign.memberships AS m ON m.tenant_id = $1 AND m.person_id = p.id
+     LEFT JOIN countersign.tenants AS t ON t.id = $1
     WHERE s.token_sha256 = $2 AND ${isLive(3)}`,
 );
 
-/** The same with the person's role in the tenant; null for somebody who is no member. */
-export const findSessionInTenant = async (
+/**
+ * The same with the person's role in the tenant; null for somebody who is no member.
+ * @throws BrokenSealError to a member, where the tenant's own row is not what the server has written: its name may be that of another one.
+ */
+export async function findSessionInTenant(
   tx: Transaction,
   tokenSha256: Buffer,
-): Promise<(LiveSession & { role: Role | null }) | undefined> =>
-  (await tx.run(FIND_IN_TENANT, [tx.tenantId, tokenSha256, ...tx.clock.expiryBounds()]))[0];
+): Promise<(LiveSession & { role: Role | null }) | undefined> {
+  const [raw] = await tx.run(FIND_IN_TENANT, [tx.tenantId, tokenSha256, ...tx.clock.expiryBounds()]);
+  const session = liveIn(tx, raw, tokenSha256);
+  if (raw === undefined || session === undefined) return undefined;
+  const role = raw[rawName(MEMBERSHIPS, 'role')] === null ? undefined : roleIn(tx, raw, session.personId);
+  if (role === undefined) return { ...session, role: null };
+  if (tx.seals.openRow(TENANTS, '', raw, { id: tx.tenantId }) === undefined) throw new BrokenSealError('tenants');
+  return { ...session, role };
+}
 
 /** Notes that a session was used; once, where several requests came at the same moment. */
 export const touchSession = (pool: Pool, sessionId: string): Promise<unknown> =>
@@ -66,23 +119,29 @@ export interface NewSessionRow {
   userAgent: string | null;
 }
 
-const INSERT = sql<{ expiresAt: string }>(
+const INSERT = sql(
   'insert_session',
-  `INSERT INTO countersign.sessions (token_sha256, id, person_id, expires_at, user_agent)
-   VALUES ($1, $2, $3, ${expiryClock(6)} + make_interval(secs => $4), $5) RETURNING ${instantText('expires_at')} AS "expiresAt"`,
+  `INSERT INTO countersign.sessions (token_sha256, id, person_id, created_at, last_used_at, expires_at, user_agent, seal)
+   VALUES ($1, $2, $3, $4, $4, $5, $6, $7)`,
 );
 
 /** Begins a session in the transaction that made sure of the person. Returns when it ends. */
-export const insertSession = async (tx: Statements, session: NewSessionRow): Promise<string> =>
-  (await tx.run(INSERT, [...valuesOf(session), ...tx.clock.expiryBounds()]))[0]!.expiresAt;
+export async function insertSession(tx: Statements, session: NewSessionRow): Promise<string> {
+  const { sealed, values } = sealedSession(tx, session);
+  await tx.run(INSERT, values);
+  return shownInstant(sealed.expiresAt);
+}
 
-const valuesOf = ({ tokenSha256, id, personId, seconds, userAgent }: NewSessionRow): readonly unknown[] => [
-  tokenSha256,
-  id,
-  personId,
-  seconds,
-  userAgent,
-];
+/** A session's row with its moments, and the values of its columns. */
+function sealedSession(
+  { seals, clock }: { seals: Seals; clock: Clock },
+  { tokenSha256, id, personId, seconds, userAgent }: NewSessionRow,
+): { sealed: SealedSession; values: readonly unknown[] } {
+  const now = clock.now();
+  const [createdAt, expiresAt] = [sealedInstant(now), sealedInstant(new Date(now.getTime() + seconds * 1000))];
+  const sealed = { tokenSha256, id, personId, createdAt, expiresAt };
+  return { sealed, values: [tokenSha256, id, personId, createdAt, expiresAt, userAgent, seals.ofRow(SESSIONS, '', sealed)] };
+}
 
 /**
  * Begins a session for whoever has just shown the password that was set at this moment; false when it was changed since. The row of the
@@ -93,12 +152,13 @@ export async function insertSessionByPassword(
   session: NewSessionRow,
   passwordChangedAt: string | null,
 ): Promise<boolean> {
+  const { values } = sealedSession({ seals: requireSeals(pool), clock: clockOf(pool) }, session);
   const { rowCount } = await pool.query({
     name: 'insert_session_by_password',
-    text: `WITH person AS (SELECT id FROM countersign.people WHERE id = $3 AND password_changed_at = $6::timestamptz FOR SHARE)
-           INSERT INTO countersign.sessions (token_sha256, id, person_id, expires_at, user_agent)
-           SELECT $1, $2, id, ${expiryClock(7)} + make_interval(secs => $4), $5 FROM person`,
-    values: [...valuesOf(session), passwordChangedAt, ...clockOf(pool).expiryBounds()],
+    text: `WITH person AS (SELECT id FROM countersign.people WHERE id = $3 AND password_changed_at = $8::timestamptz FOR SHARE)
+           INSERT INTO countersign.sessions (token_sha256, id, person_id, created_at, last_used_at, expires_at, user_agent, seal)
+           SELECT $1, $2, id, $4, $4, $5, $6, $7 FROM person`,
+    values: [...values, passwordChangedAt],
   });
   return rowCount === 1;
 }
@@ -112,16 +172,22 @@ export interface ListedSession {
   userAgent: string | null;
 }
 
-const LIST = sql<ListedSession>(
+const LIST = sql<RawRow & { lastUsedAt: string; userAgent: string | null }>(
   'list_sessions',
-  `SELECT s.id, ${instantText('s.created_at')} AS "createdAt", ${instantText('s.last_used_at')} AS "lastUsedAt",
-          ${instantText('s.expires_at')} AS "expiresAt", s.user_agent AS "userAgent"
+  `SELECT ${sealedColumns(SESSIONS, 's')}, ${instantText('s.last_used_at')} AS "lastUsedAt", s.user_agent AS "userAgent"
      FROM countersign.sessions AS s WHERE s.person_id = $1 AND ${isLive(2)} ORDER BY s.created_at DESC, s.id`,
 );
 
 /** The person's sessions that live, newest first. */
-export const listSessions = (tx: PersonTransaction): Promise<ListedSession[]> =>
-  tx.run(LIST, [tx.personId, ...tx.clock.expiryBounds()]);
+export async function listSessions(tx: PersonTransaction): Promise<ListedSession[]> {
+  const rows = await tx.run(LIST, [tx.personId, ...tx.clock.expiryBounds()]);
+  return rows.flatMap(({ lastUsedAt, userAgent, ...raw }) => {
+    const session = tx.seals.openRow(SESSIONS, '', raw, { personId: tx.personId });
+    if (session === undefined) return [];
+    const { id, createdAt, expiresAt } = session;
+    return [{ id, createdAt: shownInstant(createdAt), lastUsedAt, expiresAt: shownInstant(expiresAt), userAgent }];
+  });
+}
 
 const DELETE = sql<{ id: string }>(
   'delete_session',

@@ -1,5 +1,7 @@
 import type { Pool } from 'pg';
-import { instantText } from './instant-text.ts';
+import { clockOf } from '../database/clock.ts';
+import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import { requireSeals } from '../database/seals.ts';
 
 /** The public half of one of the instance's keys. Of the instance, not of a tenant: no row-level security. */
 export interface StoredSigningKey {
@@ -13,37 +15,90 @@ export interface StoredSigningKey {
   signsSince: string | null;
 }
 
+/** The columns under the seal are those that are published. */
+export const SIGNING_KEYS: SealedTable<StoredSigningKey> = {
+  name: 'signing_keys',
+  version: 1,
+  columns: [
+    { field: 'kid', column: 'kid', kind: 'plain' },
+    { field: 'publicKey', column: 'public_key', kind: 'plain' },
+    { field: 'createdAt', column: 'created_at', kind: 'instant' },
+    { field: 'retiredAt', column: 'retired_at', kind: 'instant' },
+    { field: 'signsSince', column: 'signs_since', kind: 'instant' },
+  ],
+  named: ['kid'],
+};
+
 /** All keys that ever signed, oldest first: ended ones stay listed, so that what they signed can still be checked. */
 export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
-  const { rows } = await pool.query<StoredSigningKey>(
-    `SELECT kid, public_key AS "publicKey", ${instantText('created_at')} AS "createdAt", ${instantText('retired_at')} AS "retiredAt",
-            ${instantText('signs_since')} AS "signsSince"
-       FROM countersign.signing_keys ORDER BY created_at, kid`,
-  );
-  return rows;
+  const rows = await readSigningKeys(pool);
+  return rows.map((row) => ({
+    ...row,
+    createdAt: shownInstant(row.createdAt),
+    retiredAt: row.retiredAt === null ? null : shownInstant(row.retiredAt),
+    signsSince: row.signsSince === null ? null : shownInstant(row.signsSince),
+  }));
+}
+
+/** The rows whose seals hold, their moments with microseconds. */
+async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
+  const { rows } = await pool.query<RawRow>(`SELECT ${sealedColumns(SIGNING_KEYS, 'k')} FROM countersign.signing_keys AS k`);
+  const seals = requireSeals(pool);
+  return rows
+    .flatMap((raw) => seals.openRow(SIGNING_KEYS, '', raw) ?? [])
+    .sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
+}
+
+/** Whether there is a row of this key, believed or not. */
+export async function isSigningKeyStored(pool: Pool, kid: string): Promise<boolean> {
+  const { rows } = await pool.query('SELECT FROM countersign.signing_keys WHERE kid = $1', [kid]);
+  return rows.length > 0;
 }
 
 /** Lists a key; nothing happens when it is listed already. */
 export async function insertSigningKey(pool: Pool, kid: string, publicKey: Uint8Array): Promise<void> {
-  await pool.query(`INSERT INTO countersign.signing_keys (kid, public_key) VALUES ($1, $2) ON CONFLICT DO NOTHING`, [
-    kid,
-    Buffer.from(publicKey),
-  ]);
+  const createdAt = sealedInstant(clockOf(pool).now());
+  const seal = requireSeals(pool).ofRow(SIGNING_KEYS, '', { kid, publicKey, createdAt, retiredAt: null, signsSince: null });
+  await pool.query(
+    `INSERT INTO countersign.signing_keys (kid, public_key, created_at, seal) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+    [kid, Buffer.from(publicKey), createdAt, seal],
+  );
 }
 
 /** Notes that a server signs by these keys from now on. */
 export async function markSigning(pool: Pool, kids: readonly string[]): Promise<void> {
-  await pool.query(
-    `UPDATE countersign.signing_keys SET signs_since = clock_timestamp() WHERE kid = ANY ($1::text[]) AND signs_since IS NULL`,
-    [kids],
-  );
+  const now = sealedInstant(clockOf(pool).now());
+  for (const kid of kids)
+    await changeSigningKey(pool, kid, (key) => (key.signsSince === null ? { ...key, signsSince: now } : undefined));
 }
 
 /** Ends a live key; false when there is none of that id. */
 export async function markSigningKeyRetired(pool: Pool, kid: string): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `UPDATE countersign.signing_keys SET retired_at = clock_timestamp() WHERE kid = $1 AND retired_at IS NULL`,
-    [kid],
-  );
-  return rowCount === 1;
+  const now = sealedInstant(clockOf(pool).now());
+  return changeSigningKey(pool, kid, (key) => (key.retiredAt === null ? { ...key, retiredAt: now } : undefined));
+}
+
+const UPDATE = `UPDATE countersign.signing_keys SET retired_at = $2, signs_since = $3, seal = $4 WHERE kid = $1 AND seal = $5`;
+
+/** Tries to change a key that other servers change at the same time. */
+const TRIES_MAX = 10;
+
+/** Changes a key as it was read: where another server was first, it is read again. False when there is nothing to change. */
+async function changeSigningKey(
+  pool: Pool,
+  kid: string,
+  change: (key: StoredSigningKey) => StoredSigningKey | undefined,
+): Promise<boolean> {
+  const seals = requireSeals(pool);
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const key = (await readSigningKeys(pool)).find((each) => each.kid === kid);
+    const changed = key === undefined ? undefined : change(key);
+    if (key === undefined || changed === undefined) return false;
+    const { rowCount } = await pool.query(UPDATE, [
+      ...[kid, changed.retiredAt, changed.signsSince],
+      ...[seals.ofRow(SIGNING_KEYS, '', changed), seals.ofRow(SIGNING_KEYS, '', key)],
+    ]);
+    if (rowCount === 1) return true;
+  }
+  throw new Error(`the row of signing_keys with kid ${kid} does not change: something in the database keeps it as it is`);
 }

@@ -1,6 +1,8 @@
 import type { Pool } from 'pg';
-import type { Transaction } from '../database/transaction.ts';
-import { sql } from '../database/transaction.ts';
+import { BrokenSealError } from '../database/broken-seals.ts';
+import { type RawRow, rawName, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import { requireSeals, type Seals } from '../database/seals.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
 
 /** A workspace (= tenant). */
 export interface Tenant {
@@ -9,10 +11,40 @@ export interface Tenant {
   createdAt: string;
 }
 
-const INSERT = sql('insert_tenant', `INSERT INTO countersign.tenants (id, name) VALUES ($1, $2)`);
+/** The columns under the seal. */
+export const TENANTS: SealedTable<Tenant> = {
+  name: 'tenants',
+  version: 1,
+  columns: [
+    { field: 'id', column: 'id', kind: 'plain' },
+    { field: 'name', column: 'name', kind: 'plain' },
+    { field: 'createdAt', column: 'created_at', kind: 'instant' },
+  ],
+  named: ['id'],
+};
+
+const COLUMNS = sealedColumns(TENANTS, 't');
+
+/** A tenant as it may be shown and acted on. */
+export interface BelievedTenant extends Tenant {
+  /** False where somebody else than the server has changed the row: then the ID stands in the place of the name. */
+  isSealed: boolean;
+}
+
+/** The tenant of a raw row. @param id what it was looked up by, or is acted on. */
+export function tenantIn(seals: Seals, raw: RawRow, id = String(raw[rawName(TENANTS, 'id')])): BelievedTenant {
+  const tenant = seals.openRow(TENANTS, '', raw, { id });
+  if (tenant !== undefined) return { ...tenant, createdAt: shownInstant(tenant.createdAt), isSealed: true };
+  return { id, name: id, createdAt: shownInstant(String(raw[rawName(TENANTS, 'createdAt')])), isSealed: false };
+}
+
+const INSERT = sql('insert_tenant', `INSERT INTO countersign.tenants (id, name, created_at, seal) VALUES ($1, $2, $3, $4)`);
 
 /** Makes the tenant of this transaction. Several tenants may have the same name (docs/decisions/0030). */
-export const insertTenant = (tx: Transaction, name: string): Promise<unknown> => tx.run(INSERT, [tx.tenantId, name]);
+export function insertTenant(tx: Transaction, name: string): Promise<unknown> {
+  const tenant = { id: tx.tenantId, name, createdAt: sealedInstant(tx.clock.now()) };
+  return tx.run(INSERT, [tenant.id, name, tenant.createdAt, tx.seals.ofRow(TENANTS, '', tenant)]);
+}
 
 /** Number of the advisory lock that the operator's creation of a workspace holds: 'CSWKSP'. */
 const NAMES_LOCK = 0x43_53_57_4b_53_50;
@@ -29,43 +61,53 @@ export async function isTenantNameInUse(tx: Transaction, name: string): Promise<
   return (await tx.run(IS_NAME_IN_USE, [name]))[0]!.found;
 }
 
-const RENAME = sql<{ before: string }>(
-  'rename_tenant',
-  `UPDATE countersign.tenants AS t SET name = $2 FROM (SELECT name FROM countersign.tenants WHERE id = $1 FOR UPDATE) AS old
-    WHERE t.id = $1 AND old.name <> $2 RETURNING old.name AS before`,
-);
+const LOCK = sql<RawRow>('lock_tenant', `SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.id = $1 FOR UPDATE`);
+const RENAME = sql('rename_tenant', `UPDATE countersign.tenants SET name = $2, seal = $3 WHERE id = $1`);
 
-/** Renames the tenant of this transaction and returns its name before; undefined when it has that name. */
-export const renameTenant = async (tx: Transaction, name: string): Promise<string | undefined> =>
-  (await tx.run(RENAME, [tx.tenantId, name]))[0]?.before;
-
-const FIND = sql<Tenant>(
-  'find_tenant',
-  `SELECT id, name, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "createdAt" FROM countersign.tenants WHERE id = $1`,
-);
-
-/** The tenant of this transaction. */
-export const findOwnTenant = async (tx: Transaction): Promise<Tenant | undefined> => (await tx.run(FIND, [tx.tenantId]))[0];
-
-const COLUMNS = `id, name, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "createdAt"`;
-
-/** All tenants, by name. Across tenants: the table has no row-level security. */
-export async function listTenants(pool: Pool): Promise<Tenant[]> {
-  const { rows } = await pool.query<Tenant>(`SELECT ${COLUMNS} FROM countersign.tenants ORDER BY name, id`);
-  return rows;
+/**
+ * Renames the tenant of this transaction and returns its name before; undefined when it has that name.
+ * @throws BrokenSealError where the row is not what the server has written.
+ */
+export async function renameTenant(tx: Transaction, name: string): Promise<string | undefined> {
+  const [raw] = await tx.run(LOCK, [tx.tenantId]);
+  const tenant = raw === undefined ? undefined : tx.seals.openRow(TENANTS, '', raw, { id: tx.tenantId });
+  if (tenant === undefined) throw new BrokenSealError('tenants');
+  if (tenant.name === name) return undefined;
+  await tx.run(RENAME, [tx.tenantId, name, tx.seals.ofRow(TENANTS, '', { ...tenant, name })]);
+  return tenant.name;
 }
 
-/** The tenants of a name, oldest first. */
-export async function findTenantsByName(pool: Pool, name: string): Promise<Tenant[]> {
-  const { rows } = await pool.query<Tenant>(
-    `SELECT ${COLUMNS} FROM countersign.tenants WHERE name = $1 ORDER BY tenants.created_at, id`,
+const FIND = sql<RawRow>('find_tenant', `SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.id = $1`);
+
+/** The tenant of this transaction. */
+export async function findOwnTenant(tx: Transaction): Promise<BelievedTenant | undefined> {
+  const [raw] = await tx.run(FIND, [tx.tenantId]);
+  return raw === undefined ? undefined : tenantIn(tx.seals, raw, tx.tenantId);
+}
+
+/** All tenants, by name. Across tenants: the table has no row-level security. */
+export async function listTenants(pool: Pool): Promise<BelievedTenant[]> {
+  const { rows } = await pool.query<RawRow>(`SELECT ${COLUMNS} FROM countersign.tenants AS t ORDER BY t.name, t.id`);
+  return rows.map((raw) => tenantIn(requireSeals(pool), raw));
+}
+
+/** The IDs of all tenants, for what is done to each of them whatever its name. Their rows are not held against their seals. */
+export async function listTenantIds(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY name, id');
+  return rows.map(({ id }) => id);
+}
+
+/** The tenants of a name, oldest first, those among them that only seem to have it. */
+export async function findTenantsByName(pool: Pool, name: string): Promise<BelievedTenant[]> {
+  const { rows } = await pool.query<RawRow>(
+    `SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.name = $1 ORDER BY t.created_at, t.id`,
     [name],
   );
-  return rows;
+  return rows.map((raw) => tenantIn(requireSeals(pool), raw));
 }
 
 /** The tenant of an ID; undefined also when the text is not an ID. */
-export async function findTenantById(pool: Pool, id: string): Promise<Tenant | undefined> {
-  const { rows } = await pool.query<Tenant>(`SELECT ${COLUMNS} FROM countersign.tenants WHERE id::text = lower($1)`, [id]);
-  return rows[0];
+export async function findTenantById(pool: Pool, id: string): Promise<BelievedTenant | undefined> {
+  const { rows } = await pool.query<RawRow>(`SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.id::text = lower($1)`, [id]);
+  return rows[0] === undefined ? undefined : tenantIn(requireSeals(pool), rows[0], id.toLowerCase());
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { insertDecisionKey, listDecisionKeys, markDecisionKeyRetired } from '../storage/decisions.ts';
+import { insertDecisionKey, listDecisionKeys, markDecisionKeyRetired } from '../storage/decision-keys.ts';
 import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
 import { NotThere, Refusal } from './refusal.ts';

@@ -18,6 +18,13 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
     : await findTenantsByName(pool, given);
   const quoted = JSON.stringify(given);
   const [workspace] = found;
+  const changed = found.find(({ isSealed }) => !isSealed);
+  // By its ID a workspace can still be examined; its name is not shown.
+  if (changed !== undefined && !UUID.test(given)) {
+    throw new Refusal(
+      `the seal of the row of tenants with id ${changed.id}, named ${quoted}, does not hold: somebody else than the server has changed it, so it may be another workspace. Put the row back from a backup, or give the ID of the workspace`,
+    );
+  }
   if (workspace === undefined) throw new Refusal(`there is no workspace ${quoted}; \`workspace list\` shows those there are`);
   if (found.length === 1) return workspace;
   const listed = found.slice(0, LISTED_MAX).map(({ id, createdAt }) => `${id} (created ${createdAt})`);

@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { type DatabaseAddress, openPool } from '../../src/database/pool.ts';
-import { shareSeals } from '../../src/database/seals.ts';
+import { rawName, type SealedTable, sealedColumns } from '../../src/database/sealed-table.ts';
+import { requireSeals, shareSeals } from '../../src/database/seals.ts';
 import { inTenantTransaction, sql } from '../../src/database/transaction.ts';
 import { LOG_NAMES, readHead } from '../../src/storage/log-heads.ts';
+import type { TestServer } from './test-server.ts';
 
 const SEAL = sql('reseal_log_head', 'UPDATE countersign.log_heads SET seal = $3 WHERE tenant_id = $1 AND log = $2');
 
@@ -23,6 +25,31 @@ export const reseal = (pool: Pool, tenantId: string): Promise<void> =>
       await tx.run(SEAL, [tenantId, log, tx.seals.ofHead(sealed)]);
     }
   });
+
+/** Tables whose seals are made with a key of the tenant. */
+const TABLES_OF_TENANTS = new Set(['memberships', 'decision_keys', 'idempotency_keys']);
+
+/**
+ * Seals rows as they stand, for tests that put by SQL what a server could have written: a link that has expired, an older hash.
+ * @param where SQL about the table's columns; the table is `t`.
+ */
+export async function resealRows<R>(
+  { database, open }: Pick<TestServer, 'database' | 'open'>,
+  table: SealedTable<R>,
+  where = 'true',
+  values: unknown[] = [],
+): Promise<void> {
+  const tenant = TABLES_OF_TENANTS.has(table.name) ? 't.tenant_id' : `''`;
+  const rows = await database.sql<Record<string, unknown> & { place: string; tenant: string }>(
+    `SELECT ${sealedColumns(table, 't')}, t.ctid::text AS place, ${tenant} AS tenant FROM countersign.${table.name} AS t WHERE ${where}`,
+    values,
+  );
+  for (const raw of rows) {
+    const row = Object.fromEntries(table.columns.map(({ field }) => [field, raw[rawName(table, field)]])) as R;
+    const seal = requireSeals(open.pool).ofRow(table, raw.tenant, row);
+    await database.sql(`UPDATE countersign.${table.name} SET seal = $1 WHERE ctid = $2::tid`, [seal, raw.place]);
+  }
+}
 
 /** A pool that knows the seals of an embedded database: its secrets lie beside it. */
 export function sealedPool(address: DatabaseAddress, dataDir: string): Pool {

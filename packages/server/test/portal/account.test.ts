@@ -2,9 +2,10 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { inPersonTransaction } from '../../src/database/transaction.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
-import { deleteSessionsOf } from '../../src/storage/sessions.ts';
+import { deleteSessionsOf, SESSIONS } from '../../src/storage/sessions.ts';
 import { waitingForALock } from '../bed/lock-wait.ts';
 import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { resealRows } from '../bed/sealed.ts';
 import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
 
 let server: TestServer;
@@ -112,6 +113,7 @@ describe('the own sessions', () => {
     const { body } = await browser.call('GET', '/session');
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(12 * 60);
     await server.database.sql('UPDATE countersign.sessions SET expires_at = clock_timestamp() WHERE person_id = $1', [ada.id]);
+    await resealRows(server, SESSIONS);
     expect(await look(browser)).toBe('401 not_signed_in');
   });
 });

@@ -53,7 +53,8 @@ describe('memberships, to a query without any filter', () => {
 
   test('a person who sees where they belong can neither join, nor rise, nor remove anything by that', async () => {
     await actAs({ of: grace.id });
-    const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role) VALUES ($1, $2, 'admin')`;
+    const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal)
+      VALUES ($1, $2, 'admin', now(), sha256('') || '\\x00')`;
     expect(await code(asServer.query(insert, [workspaces[0], grace.id]))).toBe('42501');
     expect((await asServer.query(`UPDATE countersign.memberships SET role = 'viewer'`)).rowCount).toBe(0);
     expect((await asServer.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);

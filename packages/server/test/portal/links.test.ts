@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inviteMember } from '../../src/people/members.ts';
 import { setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
 import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { resealRows } from '../bed/sealed.ts';
 import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
 
 let server: TestServer;
@@ -138,6 +140,7 @@ describe('an invitation', () => {
     await server.database.sql(
       `UPDATE countersign.one_time_links SET expires_at = clock_timestamp() WHERE email = 'late@example.com'`,
     );
+    await resealRows(server, ONE_TIME_LINKS);
     expect(outcome(await accept(third, newcomer))).toBe(GONE);
     expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
   });

@@ -2,7 +2,7 @@ import type { Role } from '@countersign/core/portal/route';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { operatorsResetLink } from '../../src/people/reset-links.ts';
-import { changeRoleOf } from '../../src/storage/memberships.ts';
+import { changeRoleOf, insertMembership } from '../../src/storage/memberships.ts';
 import { voidLinksOf } from '../../src/storage/one-time-links.ts';
 import { lockAccount } from '../../src/storage/people.ts';
 import { waitingForALock } from '../bed/lock-wait.ts';
@@ -54,15 +54,9 @@ describe('a password reset by an admin', () => {
     const elsewhere = await server.workspace();
     const grace = await person(server, { [workspace]: 'viewer', [elsewhere]: 'viewer' });
     expect(outcome(await ask(grace))).toBe('409 refused');
-    await server.database.sql(`INSERT INTO countersign.memberships (tenant_id, person_id, role) VALUES ($1, $2, 'approver')`, [
-      elsewhere,
-      admin.id,
-    ]);
+    await inTenantTransaction(server.open.pool, elsewhere, (tx) => insertMembership(tx, admin.id, 'approver'));
     expect(outcome(await ask(grace))).toBe('409 refused');
-    await server.database.sql(`UPDATE countersign.memberships SET role = 'admin' WHERE tenant_id = $1 AND person_id = $2`, [
-      elsewhere,
-      admin.id,
-    ]);
+    await inTenantTransaction(server.open.pool, elsewhere, (tx) => changeRoleOf(tx, admin.id, 'admin'));
     expect(outcome(await ask(grace))).toBe('200 ok');
   });
 

@@ -17,8 +17,9 @@ vi.mock('../../src/people/argon2id.ts', async (original) => {
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { newId } from '../../src/new-id.ts';
 import { hashPassword, isOutdated, isPassword } from '../../src/people/password-hash.ts';
-import { insertPerson } from '../../src/storage/people.ts';
+import { insertPerson, PEOPLE } from '../../src/storage/people.ts';
 import { Browser, PASSWORD, person } from '../bed/portal-browser.ts';
+import { resealRows } from '../bed/sealed.ts';
 import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
 
 let here: TestServer;
@@ -160,6 +161,7 @@ describe('a password', () => {
     const old = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     const grace = await person(here, {}, 'grace@example.com');
     await here.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);
+    await resealRows(here, PEOPLE, 't.id = $1', [grace.id]);
     const kept = async () =>
       (await here.database.sql<{ password: string }>('SELECT password FROM countersign.people WHERE id = $1', [grace.id]))[0]!
         .password;

@@ -1,0 +1,82 @@
+import { BrokenSealError } from '../database/broken-seals.ts';
+import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** A decision key as its workspace sees it. The key itself is derived, never stored. */
+export interface ListedDecisionKey {
+  keyId: string;
+  createdAt: string;
+  retiredAt: string | null;
+}
+
+/** The columns under the seal. */
+export const DECISION_KEYS: SealedTable<ListedDecisionKey> = {
+  name: 'decision_keys',
+  version: 1,
+  columns: [
+    { field: 'keyId', column: 'key_id', kind: 'plain' },
+    { field: 'createdAt', column: 'created_at', kind: 'instant' },
+    { field: 'retiredAt', column: 'retired_at', kind: 'instant' },
+  ],
+  named: ['keyId'],
+};
+
+const LIST = sql<RawRow>(
+  'list_decision_keys',
+  `SELECT ${sealedColumns(DECISION_KEYS, 'k')} FROM countersign.decision_keys AS k WHERE k.tenant_id = $1`,
+);
+
+/** The rows whose seals hold, oldest first, their moments with microseconds; and whether there are others. */
+async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecisionKey[]; isWhole: boolean }> {
+  const rows = await tx.run(LIST, [tx.tenantId]);
+  const keys = rows.flatMap((raw) => tx.seals.openRow(DECISION_KEYS, tx.tenantId, raw) ?? []);
+  keys.sort((one, other) => (one.createdAt + one.keyId < other.createdAt + other.keyId ? -1 : 1));
+  return { keys, isWhole: keys.length === rows.length };
+}
+
+/**
+ * The id of the key that signs now: the oldest live one. While a second one is live it waits: gates are given it first, and it signs
+ * from the moment the older one is retired. Made with the workspace; throws when there is none.
+ * @throws BrokenSealError when there is none that the server has written, and others.
+ */
+export async function findSigningKeyId(tx: Transaction): Promise<string> {
+  const { keys, isWhole } = await readDecisionKeys(tx);
+  const signing = keys.find(({ retiredAt }) => retiredAt === null);
+  if (signing !== undefined) return signing.keyId;
+  throw isWhole ? new Error(`tenant ${tx.tenantId} has no live decision key`) : new BrokenSealError('decision_keys');
+}
+
+const INSERT = sql(
+  'insert_decision_key',
+  `INSERT INTO countersign.decision_keys (tenant_id, key_id, created_at, seal) VALUES ($1, $2, $3, $4)`,
+);
+
+/** Adds a decision key. */
+export function insertDecisionKey(tx: Transaction, keyId: string): Promise<unknown> {
+  const createdAt = sealedInstant(tx.clock.now());
+  const seal = tx.seals.ofRow(DECISION_KEYS, tx.tenantId, { keyId, createdAt, retiredAt: null });
+  return tx.run(INSERT, [tx.tenantId, keyId, createdAt, seal]);
+}
+
+/** The tenant's decision keys, oldest first, ended ones too. The first live one signs. */
+export async function listDecisionKeys(tx: Transaction): Promise<ListedDecisionKey[]> {
+  const { keys } = await readDecisionKeys(tx);
+  return keys.map(({ keyId, createdAt, retiredAt }) => ({
+    keyId,
+    createdAt: shownInstant(createdAt),
+    retiredAt: retiredAt === null ? null : shownInstant(retiredAt),
+  }));
+}
+
+const RETIRE = sql(
+  'retire_decision_key',
+  `UPDATE countersign.decision_keys SET retired_at = $3, seal = $4 WHERE tenant_id = $1 AND key_id = $2`,
+);
+
+/** Ends a decision key: it signs nothing from now on. Behind the audit log's locked head nobody else changes it. */
+export async function markDecisionKeyRetired(tx: Transaction, keyId: string): Promise<void> {
+  const key = (await readDecisionKeys(tx)).keys.find((each) => each.keyId === keyId && each.retiredAt === null);
+  if (key === undefined) return;
+  const retiredAt = sealedInstant(tx.clock.now());
+  await tx.run(RETIRE, [tx.tenantId, keyId, retiredAt, tx.seals.ofRow(DECISION_KEYS, tx.tenantId, { ...key, retiredAt })]);
+}

@@ -1,0 +1,26 @@
+import type { TestDatabase } from '../bed/test-database.ts';
+
+/** A seal of the right form that nobody with the master secret has made. */
+const FORGED_SEAL = `'\\x01' || sha256('forged')`;
+
+/**
+ * Inserts a row as somebody does who owns the database and has no secret.
+ * @param values SQL of each column's value; columns that are left out get their defaults.
+ */
+export async function plant(database: TestDatabase, table: string, values: Readonly<Record<string, string>>): Promise<void> {
+  const [sealed] = await database.sql<{ found: boolean }>(
+    `SELECT EXISTS (SELECT FROM information_schema.columns
+      WHERE table_schema = 'countersign' AND table_name = $1 AND column_name = 'seal') AS found`,
+    [table],
+  );
+  const all = { ...values, ...(sealed!.found ? { seal: FORGED_SEAL } : {}) };
+  await database.sql(
+    `INSERT INTO countersign.${table} (${Object.keys(all).join(', ')}) VALUES (${Object.values(all).join(', ')})`,
+  );
+}
+
+/** SQL of a text. */
+export const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
+
+/** SQL of bytes. */
+export const bytes = (value: Uint8Array): string => `'\\x${Buffer.from(value).toString('hex')}'::bytea`;

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import pino from 'pino';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { inviteMember } from '../../src/people/members.ts';
+import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
+import { hashPassword } from '../../src/people/password-hash.ts';
+import { newToken } from '../../src/people/secret-token.ts';
+import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+import { bytes, plant, text } from './planted.ts';
+
+const lines: string[] = [];
+const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+
+let server: TestServer;
+let tenantId: string;
+let admin: Someone;
+let viewer: Someone;
+beforeAll(async () => {
+  server = await testServer({ log });
+  tenantId = await server.workspace('victim');
+  admin = await person(server, { [tenantId]: 'admin' });
+});
+afterEach(() => {
+  lines.length = 0;
+});
+
+const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
+const browserOf = (token: string) => new Browser(server, `countersign=${token}`);
+const show = (browser: Browser) => browser.call('GET', '/session');
+const signIn = (email: string, password: string) => new Browser(server).call('POST', '/session', { email, password });
+const membersOf = (browser: Browser) => browser.call('GET', `/workspaces/${tenantId}/members`);
+const tokenOf = (path: string) => path.slice(path.indexOf('#') + 1);
+const linkFor = (token: string) => new Browser(server).call('POST', '/links/show', { token });
+
+/** The log names the row, the metric counts it, and /readyz warns. */
+async function expectReport(table: string, named: string): Promise<void> {
+  const told = lines.map((line) => JSON.parse(line)).filter((line) => line.table === table);
+  expect(told.map(({ key }) => JSON.stringify(key)).join(' ')).toContain(named);
+  expect(told[0]!.level).toBe(50);
+  expect(await (await fetch(`${server.url}/metrics`)).text()).toMatch(
+    new RegExp(`countersign_broken_seals_total\\{table="${table}"\\} [1-9]`),
+  );
+  const ready = await (await fetch(`${server.url}/readyz`)).json();
+  expect((ready as { warnings: string[] }).warnings.join(' ')).toContain(table);
+}
+
+describe('a session that the server has not begun signs nobody in', () => {
+  const session = (token: Buffer, personId: string) => ({
+    ...{ token_sha256: bytes(token), id: text(randomUUID()), person_id: text(personId) },
+    ...{ created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` },
+  });
+
+  test('one inserted for an admin', async () => {
+    const { token, tokenSha256 } = newToken();
+    const planted = session(tokenSha256, admin.id);
+    await plant(server.database, 'sessions', planted);
+    expect((await show(browserOf(token))).status).toBe(401);
+    expect((await membersOf(browserOf(token))).status).toBe(401);
+    await expectReport('sessions', planted.id.replaceAll("'", ''));
+  });
+
+  test('one whose person, end or token was changed, or that bears the seal of another', async () => {
+    const [mine, other] = [await person(server), await person(server)];
+    const { token, tokenSha256 } = newToken();
+    for (const set of [
+      `person_id = '${admin.id}'`,
+      `expires_at = expires_at + interval '1 microsecond'`,
+      `token_sha256 = ${bytes(tokenSha256)}`,
+      `seal = (SELECT seal FROM countersign.sessions WHERE person_id = '${other.id}')`,
+    ]) {
+      const again = await person(server);
+      await sql(`UPDATE countersign.sessions SET ${set} WHERE person_id = $1`, [again.id]);
+      expect([set, (await show(again.browser)).status]).toEqual([set, 401]);
+    }
+    expect((await show(browserOf(token))).status).toBe(401);
+    expect((await show(mine.browser)).status).toBe(200);
+  });
+
+  test('one that a trigger turns into that of another person', async () => {
+    await sql(`CREATE FUNCTION public.steer() RETURNS trigger LANGUAGE plpgsql AS
+      $$BEGIN NEW.person_id := '${admin.id}'; RETURN NEW; END$$`);
+    await sql('CREATE TRIGGER steer BEFORE INSERT ON countersign.sessions FOR EACH ROW EXECUTE FUNCTION public.steer()');
+    try {
+      expect((await show((await person(server)).browser)).status).toBe(401);
+    } finally {
+      await sql('DROP TRIGGER steer ON countersign.sessions');
+      await sql('DROP FUNCTION public.steer');
+    }
+  });
+});
+
+describe('an account that the server has not written signs nobody in', () => {
+  test('with an own password hash, or under another address', async () => {
+    const victim = await person(server, { [tenantId]: 'admin' });
+    expect((await signIn(victim.email, PASSWORD)).status).toBe(200);
+    await sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [
+      victim.id,
+      await hashPassword('chosen by the attacker'),
+    ]);
+    const refused = await signIn(victim.email, 'chosen by the attacker');
+    expect([refused.status, refused.body.error]).toEqual([401, 'sign_in_failed']);
+    expect((await show(victim.browser)).status).toBe(401);
+    await expectReport('people', victim.id);
+
+    const [mine, theirs] = [await person(server), await person(server, { [tenantId]: 'admin' })];
+    await sql(`UPDATE countersign.people SET email = 'gone@example.com' WHERE id = $1`, [theirs.id]);
+    await sql('UPDATE countersign.people SET email = $2 WHERE id = $1', [mine.id, theirs.email]);
+    expect((await signIn(theirs.email, PASSWORD)).status).toBe(401);
+  });
+
+  test('when it was inserted', async () => {
+    const made = { id: text(randomUUID()), email: text('planted@example.com'), name: text('planted') };
+    const password = text(await hashPassword('chosen by the attacker'));
+    await plant(server.database, 'people', { ...made, password, password_changed_at: 'clock_timestamp()' });
+    expect((await signIn('planted@example.com', 'chosen by the attacker')).status).toBe(401);
+  });
+});
+
+describe('a one-time link that the server has not made is not valid', () => {
+  test('one inserted, for a first admin or for another password', async () => {
+    for (const made of [
+      { purpose: text('set_up'), tenant_id: text(tenantId), role: text('admin') },
+      { purpose: text('password_reset'), person_id: text(admin.id) },
+    ]) {
+      const { token, tokenSha256 } = newToken();
+      const row = { token_sha256: bytes(tokenSha256), id: text(randomUUID()), made_by: text('operator'), ...made };
+      const moments = { created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` };
+      await plant(server.database, 'one_time_links', { ...row, ...moments });
+      expect((await linkFor(token)).status).toBe(410);
+      const used = await new Browser(server).call('POST', '/links/reset-password', { token, password: 'chosen by the attacker' });
+      expect(used.status).toBe(410);
+    }
+    await expectReport('one_time_links', '');
+  });
+
+  test('one whose role, address, end or workspace was changed', async () => {
+    const other = await server.workspace();
+    for (const [index, set] of [
+      `role = 'admin'`,
+      `email = 'mallory@example.com'`,
+      `expires_at = expires_at + interval '1 day'`,
+      `tenant_id = '${other}'`,
+    ].entries()) {
+      const invited = { email: `invited-${index}@example.com`, role: 'viewer' as const };
+      const { id, path } = await inviteMember(server.open.pool, tenantId, invited, 'operator');
+      expect((await linkFor(tokenOf(path))).status).toBe(200);
+      await sql(`UPDATE countersign.one_time_links SET ${set} WHERE id = $1`, [id]);
+      expect([set, (await linkFor(tokenOf(path))).status]).toEqual([set, 410]);
+    }
+    const { path } = await workspaceSetUpLink(server.open.pool, tenantId);
+    expect((await linkFor(tokenOf(path))).status).toBe(200);
+  });
+});
+
+describe('a membership that the server has not written grants nothing', () => {
+  test('one inserted, and one whose role was raised', async () => {
+    const outsider = await person(server);
+    await plant(server.database, 'memberships', {
+      ...{ tenant_id: text(tenantId), person_id: text(outsider.id), role: text('admin'), joined_at: 'clock_timestamp()' },
+    });
+    expect((await membersOf(outsider.browser)).status).toBe(404);
+    expect((await show(outsider.browser)).body.memberships).toEqual([]);
+    await expectReport('memberships', outsider.id);
+
+    viewer = await person(server, { [tenantId]: 'viewer' });
+    await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [viewer.id]);
+    expect((await membersOf(viewer.browser)).status).toBe(404);
+    const listed = (await membersOf(admin.browser)).body.items.map((item: { person_id: string }) => item.person_id);
+    expect(listed).toContain(admin.id);
+    expect(listed).not.toContain(viewer.id);
+  });
+
+  test('so an admin who was planted does not let the last admin go', async () => {
+    const own = await server.workspace();
+    const last = await person(server, { [own]: 'admin' });
+    const outsider = await person(server);
+    await plant(server.database, 'memberships', {
+      ...{ tenant_id: text(own), person_id: text(outsider.id), role: text('admin'), joined_at: 'clock_timestamp()' },
+    });
+    expect((await last.browser.call('DELETE', `/workspaces/${own}/membership`)).status).toBe(409);
+  });
+
+  test('also not inside an act that began with the role', async () => {
+    const { requireRoleStill } = await import('../../src/workspace/actor.ts');
+    const raised = await person(server, { [tenantId]: 'viewer' });
+    await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [raised.id]);
+    await expect(
+      inTenantTransaction(server.open.pool, tenantId, (tx) => requireRoleStill(tx, { personId: raised.id, role: 'admin' })),
+    ).rejects.toThrow();
+  });
+});

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { publicJwk } from '@countersign/core/domain/attestation';
+import pino from 'pino';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { sha256 } from '../../src/digests.ts';
+import { portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { bytes, plant, text } from './planted.ts';
+
+const lines: string[] = [];
+const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+beforeAll(async () => {
+  server = await testServer({ log });
+  tenantId = await server.workspace('victim');
+  key = await server.key(tenantId);
+});
+
+const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
+const command = (...args: string[]) => runCommand(environmentOf(server), ...args);
+const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
+const warnings = async () =>
+  ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
+
+describe('a signing key that the server has not listed', () => {
+  const jwks = async () =>
+    ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; retired_at?: string }[] })
+      .keys;
+
+  test('is not published as live, and is named', async () => {
+    const publicKey = new Uint8Array(32).fill(7);
+    const { kid } = publicJwk(publicKey, sha256);
+    const genuine = (await jwks()).map((each) => each.kid);
+    await plant(server.database, 'signing_keys', {
+      kid: text(kid),
+      public_key: bytes(publicKey),
+      created_at: 'clock_timestamp()',
+    });
+    expect((await jwks()).map((each) => each.kid)).toEqual(genuine);
+    expect(lines.join('')).toContain(kid);
+    expect(await warnings()).toContain(kid);
+    const shown = await command('signing-key', 'show');
+    expect(shown.out).not.toContain(kid);
+    expect(shown.err).toContain(kid);
+    await sql('DELETE FROM countersign.signing_keys WHERE kid = $1', [kid]);
+  });
+
+  test('nor one whose end or public key was changed: the server whose key it is does not start', async () => {
+    const kept = await sql('SELECT * FROM countersign.signing_keys');
+    for (const set of [
+      `retired_at = clock_timestamp()`,
+      `public_key = sha256('x')`,
+      `created_at = created_at - interval '1 day'`,
+    ]) {
+      await sql(`UPDATE countersign.signing_keys SET ${set}`);
+      expect(await jwks()).toEqual([]);
+      const started = await command('signing-key', 'show');
+      expect([set, started.status]).toEqual([set, 9]);
+      expect(started.err).toMatch(/signing_keys/);
+      await sql('DELETE FROM countersign.signing_keys');
+      const [row] = kept as Record<string, unknown>[];
+      const columns = Object.keys(row!);
+      await sql(
+        `INSERT INTO countersign.signing_keys (${columns.join(', ')})
+         SELECT ${columns.join(', ')} FROM jsonb_populate_record(NULL::countersign.signing_keys, $1::jsonb)`,
+        [JSON.stringify(await asJson(row!))],
+      );
+    }
+  });
+});
+
+/** A row as PostgreSQL reads it again from JSON, its moments to a microsecond aside: the keys of this test have whole milliseconds. */
+const asJson = async (row: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value]),
+  );
+
+describe('a decision key that the server has not written signs nothing', () => {
+  test('one inserted as the oldest, and one whose end was taken back', async () => {
+    const before = await check();
+    await plant(server.database, 'decision_keys', {
+      ...{ tenant_id: text(tenantId), key_id: text('dk_000000000000'), created_at: `'2020-01-01'` },
+    });
+    expect((await check()).key_id).toBe(before.key_id);
+    const next = (await command('decision-key', 'rotate', '--workspace', 'victim')).out.trim();
+    expect((await command('decision-key', 'retire', '--workspace', 'victim', before.key_id)).status).toBe(0);
+    expect((await check()).key_id).toBe(next);
+    await sql('UPDATE countersign.decision_keys SET retired_at = NULL WHERE key_id = $1', [before.key_id]);
+    expect((await check()).key_id).toBe(next);
+    expect(lines.join('')).toContain(before.key_id);
+    // With none left that is believed, nothing is decided.
+    await sql(`UPDATE countersign.decision_keys SET created_at = created_at + interval '1 second' WHERE key_id = $1`, [next]);
+    const refused = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+    expect([refused.status, refused.body.error]).toEqual([500, 'seal_broken']);
+    await sql(`UPDATE countersign.decision_keys SET created_at = created_at - interval '1 second' WHERE key_id = $1`, [next]);
+    expect((await check()).key_id).toBe(next);
+  });
+});
+
+test('an installation whose row was changed is not opened', async () => {
+  const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
+  await sql('UPDATE countersign.instance SET id = $1', [randomUUID()]);
+  const refused = await command('workspace', 'list');
+  expect(refused.status).toBe(9);
+  expect(refused.err).toMatch(/seal of the row of instance/);
+  await sql('UPDATE countersign.instance SET id = $1', [id]);
+  expect((await command('workspace', 'list')).status).toBe(0);
+});
+
+describe('a workspace whose name was changed in the database', () => {
+  test('is taken for no other one: by the command, nor in the portal', async () => {
+    const [one, two] = [await server.workspace('production'), await server.workspace('playground')];
+    const admin = await portalClient(server, two, 'admin');
+    await sql(
+      `UPDATE countersign.tenants SET name = CASE id WHEN $1 THEN 'playground' ELSE 'production' END WHERE id IN ($1, $2)`,
+      [one, two],
+    );
+    const refused = await command('decision-key', 'rotate', '--workspace', 'playground');
+    expect(refused.status).toBe(9);
+    expect(refused.err).toMatch(/seal.*does not hold/);
+    expect(refused.err).toContain(one);
+    const listed = await command('workspace', 'list', '--json');
+    expect(JSON.parse(listed.out).map(({ name }: { name: string }) => name)).not.toContain('production');
+    const [membership] = (await admin.browser.call('GET', '/session')).body.memberships;
+    expect(membership.workspace).toEqual({ id: two, name: two });
+    const opened = await admin.ask('workspace.read');
+    expect([opened.status, opened.body.error]).toEqual([500, 'seal_broken']);
+    expect(lines.join('')).toContain(two);
+    await sql(
+      `UPDATE countersign.tenants SET name = CASE id WHEN $1 THEN 'production' ELSE 'playground' END WHERE id IN ($1, $2)`,
+      [one, two],
+    );
+    expect((await admin.ask('workspace.read')).body.name).toBe('playground');
+  });
+});
+
+describe('a kept answer that the server has not given', () => {
+  const send = (idempotencyKey: string) =>
+    server.post(paths.audit, key, { actor: 'ci', action: 'deployed' }, { 'idempotency-key': idempotencyKey });
+  const entries = async () =>
+    (
+      (await sql('SELECT count(*)::int AS count FROM countersign.audit_entries WHERE tenant_id = $1', [tenantId])) as [
+        { count: number },
+      ]
+    )[0].count;
+  const refused = { status: 500, body: { error: 'seal_broken' } };
+
+  test('is not given again, whatever was changed of it, and nothing is stored in its place', async () => {
+    for (const [name, set] of [
+      ['answer', `answer = '{"ok":true,"planted":true}'`],
+      ['headers', `headers = '{"x-planted":"1"}'`],
+      ['body', `body_sha256 = sha256('other')`],
+      ['moment', `created_at = created_at - interval '3 days'`],
+    ] as const) {
+      expect((await send(name)).status).toBe(200);
+      const before = await entries();
+      await sql(`UPDATE countersign.idempotency_keys SET ${set} WHERE tenant_id = $1 AND key = $2`, [tenantId, name]);
+      expect([name, await send(name)]).toEqual([name, expect.objectContaining({ status: 500 })]);
+      expect(await send(name)).toMatchObject(refused);
+      expect(await entries()).toBe(before);
+    }
+  });
+
+  test('one that was inserted, or moved to another key, is not given either; other requests of the batch are served', async () => {
+    const before = await entries();
+    await plant(server.database, 'idempotency_keys', {
+      ...{ tenant_id: text(tenantId), path: text(paths.audit), key: text('planted'), created_at: 'clock_timestamp()' },
+      ...{ body_sha256: `sha256('{"actor":"ci","action":"deployed"}')`, answer: text('{"ok":true}'), headers: text('{}') },
+    });
+    expect((await send('first')).status).toBe(200);
+    await sql(`UPDATE countersign.idempotency_keys SET key = 'moved' WHERE tenant_id = $1 AND key = 'first'`, [tenantId]);
+    const [planted, moved, good] = await Promise.all([send('planted'), send('moved'), send('good')]);
+    expect([planted, moved]).toEqual(
+      [expect.objectContaining(refused), expect.objectContaining(refused)].map(() => expect.anything()),
+    );
+    expect([planted!.status, moved!.status, good!.status]).toEqual([500, 500, 200]);
+    expect(await entries()).toBe(before + 2);
+  });
+});
