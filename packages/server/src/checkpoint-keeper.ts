@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Anchoring } from './checkpoint-anchoring.ts';
 import type { CheckpointSink } from './checkpoint-sink.ts';
 import { inTenantTransaction } from './database/transaction.ts';
-import { type CheckpointDemand, checkpointOf } from './ledger/checkpoints.ts';
+import { type CheckpointDemand, makeCheckpoint } from './ledger/checkpoints.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { LOG_NAMES, type LogName, readHead } from './storage/log-heads.ts';
 import { listTenantIds } from './storage/tenants.ts';
@@ -27,7 +27,7 @@ export function keepCheckpoints(
   { everySeconds, sink, log: logger }: { everySeconds: number | undefined; sink: CheckpointSink | undefined; log: Logger },
 ): CheckpointKeeper {
   const make = (tenantId: string, demand: CheckpointDemand): Promise<StoredCheckpoint> =>
-    inTenantTransaction(ledgerPool, tenantId, (tx) => checkpointOf(tx, signer.keys, demand));
+    makeCheckpoint(ledgerPool, tenantId, signer.keys, demand);
   const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, sink, logger);
   const round = async (seconds: number) => {
     if (clock.fault() !== undefined) return;

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
-import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { wrong } from './config-values.ts';
 import type { LogName } from './storage/log-heads.ts';
+import { syncFolder, writeSynced } from './synced-files.ts';
 
 /** Where checkpoints go besides the database: somebody else's keeping makes a cut tail or a rewritten log evident. */
 export interface CheckpointSink {
@@ -82,23 +83,6 @@ async function writeOnce(path: string, content: string): Promise<void> {
   } finally {
     await rm(aside, { force: true });
   }
-}
-
-async function writeSynced(path: string, content: string): Promise<void> {
-  const file = await open(path, 'wx');
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** So that the name survives a crash as well; not every mounted system can. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  await folder.sync().catch(() => undefined);
-  await folder.close();
 }
 
 const isThere = (path: string): Promise<boolean> =>

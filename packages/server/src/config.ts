@@ -66,6 +66,10 @@ export interface Config {
   checkpointSeconds: number | undefined;
   /** Folder that every checkpoint is written to as well. */
   checkpointDir: string | undefined;
+  /** Folder that remembers the newest checkpoint of each log, outside the database and its backups. */
+  memoryDir: string | undefined;
+  /** Whether the folder was named, and not taken by default: then it must be usable. */
+  memoryDirNamed: boolean;
   /** Variables that are named like ours and are none: most likely misspelt. */
   unknownVariables: string[];
 }
@@ -252,6 +256,12 @@ export const VARIABLES = {
     'Folder outside the data (a git work tree, a mounted bucket) that every checkpoint is written to as well, never over another; it must be there at the start.',
     (given) => (given === undefined ? undefined : resolve(given)),
   ),
+  memoryDir: variable(
+    'COUNTERSIGN_MEMORY_DIR',
+    undefined,
+    "Folder that remembers the newest checkpoint of each log, so that an older state of the database is noticed after a restart. Shared by all servers of a database, and in no backup of it. Unset: with the embedded database the data folder's name with -memory, beside it; with DATABASE_URL none.",
+    (given) => (given === undefined ? undefined : resolve(given)),
+  ),
 } as const;
 
 /** Variables of the client and its command, which may stand in the same environment (packages/client). */
@@ -310,6 +320,9 @@ export function readConfig(environment: Environment = process.env): Config {
     previousSigningKey: valueOrFile(environment, VARIABLES.previousSigningKey.name),
     checkpointSeconds: get(VARIABLES.checkpointSeconds) || undefined,
     checkpointDir: get(VARIABLES.checkpointDir),
+    memoryDir:
+      get(VARIABLES.memoryDir) ?? (get(VARIABLES.databaseUrl) === undefined ? `${get(VARIABLES.dataDir)}-memory` : undefined),
+    memoryDirNamed: get(VARIABLES.memoryDir) !== undefined,
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('COUNTERSIGN_') && !KNOWN_NAMES.has(name)),
   };
   if (!isLoopback(config.host) && config.tls === undefined && !config.behindProxy) {

@@ -6,6 +6,8 @@ import type { DatabaseAddress } from './database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from './database/pools.ts';
 import { ExitError } from './exit-codes.ts';
 import { type InstanceSigner, openSigner } from './instance-signer.ts';
+import { rememberBeyond } from './ledger/head-memory.ts';
+import { openMemoryFolder } from './memory-folder.ts';
 import { newId } from './new-id.ts';
 import { checkSecrets, fingerprints, loadSecrets, type Secrets } from './secrets.ts';
 import { findInstance, keepInstance } from './storage/instance.ts';
@@ -48,6 +50,8 @@ export type Opening = 'use' | 'set-up' | 'migrate';
  */
 export async function openDatabase(config: Config, say: (line: string) => void, opening: Opening): Promise<OpenDatabase> {
   checkSecrets(config);
+  // One that was named must be usable before anything is opened; the default one lies beside the data, which must be there first.
+  const named = config.memoryDirNamed ? openMemoryFolder(config, say) : undefined;
   const { databaseUrl } = config;
   const site = databaseUrl === undefined ? await embeddedSite(config, say, opening) : outsideSite(config, databaseUrl);
   const pools = openPools(site.server, config.databaseConnections);
@@ -61,6 +65,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     const secrets = loadSecrets(config, isNew);
     sealWith(pools, secrets.masterSecret);
     const signer = await openInstance(pools.lookupPool, secrets);
+    rememberBeyond(pools.pool, named ?? openMemoryFolder(config, say));
     return { ...pools, secrets, signer, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
   } catch (error) {
     await close();

@@ -21,7 +21,7 @@ import { metricsAccess } from './http/metrics-endpoint.ts';
 import { Outgoing } from './http/outgoing.ts';
 import type { PublicApi } from './http/public-api.ts';
 import { RateLimit } from './http/rate-limit.ts';
-import { countRefusedLogs } from './ledger/head-memory.ts';
+import { countRefusedLogs, remembersBeyond } from './ledger/head-memory.ts';
 import { checkAddress, listenFailure } from './listening.ts';
 import { type MetricsListener, metricsAddress, openMetricsListener } from './metrics-listener.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
@@ -263,6 +263,9 @@ function warnings({ clock, pool }: OpenDatabase): string[] {
   const refused = countRefusedLogs(pool);
   return [
     ...(fault === undefined ? [] : [`clock unsafe: ${describeFault(fault)}`]),
+    ...(remembersBeyond(pool)
+      ? []
+      : ['no memory of logs: an older state restored while no server runs is not noticed; set COUNTERSIGN_MEMORY_DIR']),
     ...(refused === 0
       ? []
       : [`logs refused: ${refused} (changed by somebody else than the server); \`ledger verify\` says where, the log which`]),

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -235,6 +236,7 @@ describe('bad configuration', () => {
     ['COUNTERSIGN_CHECKPOINT_SECONDS', '-1'],
     ['COUNTERSIGN_CHECKPOINT_DIR', '/nowhere/kept'],
     ['COUNTERSIGN_CHECKPOINT_DIR', thisFile],
+    ['COUNTERSIGN_MEMORY_DIR', join(thisFile, 'memory')],
     ['COUNTERSIGN_SIGNING_KEY', generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
   ];
 

@@ -36,6 +36,7 @@ describe('the clock of a server process', () => {
       NODE_OPTIONS: `--import=${PRELOAD}`,
       TEST_CLOCK_FILE: clockFile,
       COUNTERSIGN_CHECKPOINT_SECONDS: '1',
+      COUNTERSIGN_MEMORY_DIR: join(folder, 'memory'),
     });
   });
   afterAll(async () => {

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { inTenantTransaction } from '../database/transaction.ts';
-import { checkpointOf } from '../ledger/checkpoints.ts';
+import { makeCheckpoint } from '../ledger/checkpoints.ts';
 import { exportLog } from '../ledger/export.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { openReader } from '../open-reader.ts';
@@ -11,6 +10,7 @@ import { JSON_OPTION, LOG_OPTION, parseSeq, WORKSPACE_OPTION } from './arguments
 import { writingFile } from './files.ts';
 import { examples } from './help.ts';
 import { refuseToForget } from './kept-checkpoint.ts';
+import { addAcceptRestore } from './ledger-accept-restore.ts';
 import { addCorrectClock } from './ledger-correct-clock.ts';
 import { addVerify, entries } from './ledger-verify.ts';
 import type { Session } from './session.ts';
@@ -25,6 +25,7 @@ export function addLedger(program: Command, session: Session): void {
   addCheckpoint(group, session);
   addProve(group, session);
   addCorrectClock(group, session);
+  addAcceptRestore(group, session);
 }
 
 function addExport(group: Command, session: Session): void {
@@ -106,4 +107,4 @@ function addProve(group: Command, session: Session): void {
 }
 
 const checkpointOver = (database: OpenDatabase, tenantId: string, log: LogName, rows?: number): Promise<StoredCheckpoint> =>
-  inTenantTransaction(database.pool, tenantId, (tx) => checkpointOf(tx, database.signer.keys, { log, rows }));
+  makeCheckpoint(database.pool, tenantId, database.signer.keys, { log, rows });

@@ -1,9 +1,11 @@
 import { originOf, signCheckpoint } from '@countersign/core/domain/checkpoint';
 import { addSignatures, type NoteSigner, sameBytes } from '@countersign/core/domain/signed-note';
-import type { Transaction } from '../database/transaction.ts';
+import type { Pool } from 'pg';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { sha256 } from '../digests.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
+import { keptHeads } from './head-memory.ts';
 import { LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
@@ -46,6 +48,22 @@ export async function checkpointOf(
   await insertCheckpoint(tx, log, { size: head.seq, root, note });
   const kept = await findLatestCheckpoint(tx, log);
   return signedByAll(kept!, signers);
+}
+
+/** The same in a transaction of its own. It is kept outside the database, where something keeps it, before anybody is given it. */
+export async function makeCheckpoint(
+  pool: Pool,
+  tenantId: string,
+  signers: readonly NoteSigner[],
+  demand: CheckpointDemand,
+): Promise<StoredCheckpoint> {
+  const [checkpoint, kept] = await inTenantTransaction(
+    pool,
+    tenantId,
+    async (tx) => [await checkpointOf(tx, signers, demand), keptHeads(tx)] as const,
+  );
+  await kept?.keep(tenantId, demand.log, checkpoint);
+  return checkpoint;
 }
 
 /** A time in the future, which a wrong clock wrote, says nothing about the age: it must not end the checkpoints until then. */

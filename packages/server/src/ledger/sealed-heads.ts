@@ -11,9 +11,8 @@ import {
   moveHead,
   readHead,
   type StoredHead,
-  type StoredTree,
 } from '../storage/log-heads.ts';
-import { continuityFault, lastSeen, noteBelief, rememberSeen } from './head-memory.ts';
+import { continuityFault, lastSeen, noteBelief, rememberSeen, type Seen } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 
 /** Makes the sealed heads of a new tenant's logs. */
@@ -27,7 +26,11 @@ const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array
  * does not continue the log that this process has seen.
  */
 export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
-  const seen = new Map(logs.map((log) => [log, lastSeen(tx, log)]));
+  const seen = new Map<LogName, Seen | undefined>();
+  for (const log of logs) {
+    const found = lastSeen(tx, log);
+    seen.set(log, found instanceof Promise ? await found : found);
+  }
   const stored = await lockHeads(tx, logs);
   const locked = {} as Record<L, LockedHead>;
   for (const log of logs) {
@@ -41,7 +44,7 @@ export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: 
 
 /** A log's head as it is, not locked. Throws LogRewrittenError likewise. */
 export async function readSealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
-  const seen = lastSeen(tx, log);
+  const seen = await lastSeen(tx, log);
   return believed(tx, log, seen, await readHead(tx, log));
 }
 
@@ -65,7 +68,7 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
 async function believed(
   tx: Transaction,
   log: LogName,
-  seen: StoredTree | undefined,
+  seen: Seen | undefined,
   head: StoredHead | undefined,
 ): Promise<StoredHead> {
   const fault =

@@ -4,6 +4,7 @@ import pino, { type Logger } from 'pino';
 import { afterAll } from 'vitest';
 import { type Config, readConfig } from '../../src/config.ts';
 import { closePools, openPools, sealWith } from '../../src/database/pools.ts';
+import { type KeptHeads, rememberBeyond } from '../../src/ledger/head-memory.ts';
 import { type OpenDatabase, openInstance } from '../../src/open-database.ts';
 import { type Running, type StartOptions, start } from '../../src/serve.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
@@ -71,9 +72,13 @@ export async function testServer(
   return server;
 }
 
+/** Keeps nothing: servers of one test may put older states back. */
+const FORGETFUL: KeptHeads = { latest: async () => undefined, keep: async () => undefined };
+
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pools = openPools(database.server, config.databaseConnections);
   sealWith(pools, secrets.masterSecret);
+  rememberBeyond(pools.pool, FORGETFUL);
   return {
     ...pools,
     secrets,

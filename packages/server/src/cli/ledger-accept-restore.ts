@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { makeCheckpoint } from '../ledger/checkpoints.ts';
+import { LOG_NAMES } from '../storage/log-heads.ts';
+import { acceptRestore, type RestoredLogs } from '../workspace/accept-restore.ts';
+import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+
+/** `ledger accept-restore`. */
+export function addAcceptRestore(group: Command, session: Session): void {
+  group
+    .command('accept-restore')
+    .description(
+      'After a backup was restored: let the logs of the workspace continue from it. Shows what it would write unless --yes is given.',
+    )
+    .requiredOption(...WORKSPACE_OPTION)
+    .option('--yes', 'write it; it cannot be taken back')
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      examples('ledger accept-restore --workspace acme', 'ledger accept-restore --workspace acme --yes') + NOTE,
+    )
+    .action(async ({ workspace, yes = false }: { workspace: string; yes?: boolean }) => {
+      const logs = await session.withWorkspace(workspace, async ({ pool, signer }, tenant) => {
+        const accepted = await acceptRestore(pool, tenant.id, { write: yes });
+        if (yes) for (const log of LOG_NAMES) await makeCheckpoint(pool, tenant.id, signer.keys, { log });
+        return accepted;
+      });
+      await session.answer({ written: yes, logs }, linesOf(logs));
+      session.say(yes ? 'accepted. Start the servers again' : 'nothing was written: if you restored a backup, add --yes');
+    });
+}
+
+const linesOf = (logs: RestoredLogs): string =>
+  Object.entries(logs)
+    .map(([log, { abandoned, restored }]) => `${log}: continues from ${restored.size} rows; given up were ${abandoned.size}`)
+    .join('\n');
+
+const NOTE = `
+Stop the servers first. The entry ledger.restore_accepted in the audit ledger names, for each log, the head that is given up and the one
+that it continues from. Checkpoints that others kept of the rows given up are not met any more, and they will ask why. See
+docs/operating.md, "A restore".
+`;

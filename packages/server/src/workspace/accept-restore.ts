@@ -1,0 +1,64 @@
+import { toBase64 } from '@countersign/core/domain/signed-note';
+import type { Pool } from 'pg';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import { appendEntries, entryOf } from '../ledger/append.ts';
+import { adopt, continuityFault, type KeptHead, keptHeads } from '../ledger/head-memory.ts';
+import { openFrontier } from '../ledger/log-tree.ts';
+import { sealFault } from '../ledger/sealed-heads.ts';
+import { LOG_NAMES, type LogName, readHead, type StoredHead } from '../storage/log-heads.ts';
+import { Refusal } from './refusal.ts';
+
+/** A log's head as an entry of the ledger names it. */
+interface NamedHead {
+  size: number;
+  /** Base64. */
+  root: string;
+}
+
+/** The logs that an older state was restored of: what was kept of each, and what stands there now. */
+export type RestoredLogs = Partial<Record<LogName, { abandoned: NamedHead; restored: NamedHead }>>;
+
+/** The action of the entry that accepts a restore. */
+export const RESTORE_ACCEPTED = 'ledger.restore_accepted';
+
+/**
+ * Accepts that an older state of a workspace's logs was restored: one entry of the audit ledger names each log with the head that is given
+ * up and the one that it continues from. Refuses where no log is older than what is remembered of it, or a head was not written by this
+ * installation. What is remembered is made anew by the checkpoints that the caller makes next.
+ * @param write false to say what would be written, and write nothing.
+ */
+export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
+  return inTenantTransaction(pool, tenantId, async (tx) => {
+    if (keptHeads(tx) === undefined)
+      throw new Refusal('no COUNTERSIGN_MEMORY_DIR is set, so nothing is remembered that a restore could contradict');
+    const logs: RestoredLogs = {};
+    for (const log of LOG_NAMES) {
+      const head = await sealedHead(tx, log);
+      const kept = await keptHeads(tx)!.latest(tenantId, log);
+      if (
+        kept !== undefined &&
+        (await continuityFault(tx, log, { size: kept.size, root: () => kept.root }, head.tree)) !== undefined
+      )
+        logs[log] = { abandoned: named(kept), restored: named({ size: head.seq, root: openFrontier(head.tree).root() }) };
+      if (write) adopt(tx, log, head.tree);
+    }
+    if (Object.keys(logs).length === 0)
+      throw new Refusal('every log of this workspace continues what is remembered of it, so there is no restore to accept');
+    if (!write) return logs;
+    const { audit } = await lockLogs(tx, ['audit']);
+    const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: RESTORE_ACCEPTED, metadata: { logs } });
+    await appendEntries(tx, audit, [entry]).sent;
+    return logs;
+  });
+}
+
+async function sealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
+  const head = await readHead(tx, log);
+  const fault = head === undefined ? 'it is gone' : sealFault(tx, log, head);
+  if (head === undefined || fault !== undefined)
+    throw new Refusal(`the head of the log ${log}: ${fault}. That is no restore; \`ledger verify\` says more`);
+  return head;
+}
+
+const named = ({ size, root }: KeptHead): NamedHead => ({ size, root: toBase64(root) });
