@@ -599,7 +599,7 @@ tree_nodes INSERT, SELECT
 -- columns that the server's role may change, where not the whole row
 agents archived_at, name_skeleton, name_skeleton_caseless, risk_level, several_series
 decision_keys retired_at, seal
-evaluation_series evaluated_at, evaluation_id, pass_rate, recorded_at, seq, status
+evaluation_series evaluated_at, evaluation_id, name, pass_rate, recorded_at, seq, status, suite
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
 key_last_use last_used_at
 log_heads frontier, last_recorded_at, row_hash, seal, seq, tree_size

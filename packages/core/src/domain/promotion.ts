@@ -24,7 +24,7 @@ export interface Evidence {
   approvalInFuture?: boolean;
   /** How many re-certifications of the agent are open. */
   openRecertifications: number;
-  /** The latest evaluations of the agent's other series (name, suite, harness), the latest first; up to OTHERS_MAX and one more. */
+  /** The latest evaluations of the agent's other series (suite or else name, and harness), the latest first; up to OTHERS_MAX and one more. */
   others: readonly OtherEvaluation[];
 }
 

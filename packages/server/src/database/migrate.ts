@@ -88,7 +88,7 @@ const CHANGEABLE: Record<string, string> = {
   idempotency_keys: 'DELETE',
   tenants: 'UPDATE (name, seal)',
   agents: 'UPDATE (risk_level, several_series, archived_at, name_skeleton, name_skeleton_caseless)',
-  evaluation_series: 'UPDATE (seq, evaluation_id, status, pass_rate, recorded_at, evaluated_at)',
+  evaluation_series: 'UPDATE (seq, evaluation_id, name, suite, status, pass_rate, recorded_at, evaluated_at)',
   traces: 'UPDATE',
   merged_spans: 'UPDATE',
   merged_traces: 'UPDATE',

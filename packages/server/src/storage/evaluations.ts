@@ -26,7 +26,7 @@ export interface EvaluationRow {
 
 const INSERT = sql(
   'insert_evaluations',
-  // The series of an evaluation is its agent, name, suite and harness: of each the latest one is kept at hand for the promotion check.
+  // The series of an evaluation is its agent, its suite (else its name) and its harness: of each the latest one is kept at hand for the promotion check.
   `WITH stored AS (
    INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
                                         severity_threshold, evaluated_at, suite, completeness, artifact, document)
@@ -42,7 +42,8 @@ const INSERT = sql(
    SELECT DISTINCT ON (agent_id, identity) tenant_id, agent_id, countersign.series_identity(name, suite, harness_id) AS identity, seq, id,
           name, suite, status, pass_rate, recorded_at, evaluated_at
      FROM stored WHERE agent_id IS NOT NULL ORDER BY agent_id, identity, seq DESC
-   ON CONFLICT (tenant_id, agent_id, identity) DO UPDATE SET seq = excluded.seq, evaluation_id = excluded.evaluation_id, status = excluded.status,
+   ON CONFLICT (tenant_id, agent_id, identity) DO UPDATE SET seq = excluded.seq, evaluation_id = excluded.evaluation_id, name = excluded.name,
+     suite = excluded.suite, status = excluded.status,
      pass_rate = excluded.pass_rate, recorded_at = excluded.recorded_at, evaluated_at = excluded.evaluated_at
     WHERE s.seq < excluded.seq`,
 );
