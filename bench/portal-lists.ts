@@ -10,6 +10,7 @@ import { insertMembership } from '../packages/server/src/storage/memberships.ts'
 import { insertPerson } from '../packages/server/src/storage/people.ts';
 import { insertSession } from '../packages/server/src/storage/sessions.ts';
 import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
+import { reseal } from '../packages/server/test/bed/sealed.ts';
 import { AGENT_ID, fillMany, type Many } from '../packages/server/test/fixtures/many-records.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -129,6 +130,7 @@ async function run(world: World): Promise<Row[]> {
   process.stderr.write('filling ...\n');
   const workspace = await createWorkspace(world.database.pool, 'portal');
   await fillMany((text, values) => world.superuser.query(text, values), workspace, MANY);
+  await reseal(world.database.pool, workspace);
   const cookie = await signIn(world, workspace);
   const values = await valuesIn(world, workspace);
   const urlOf = (path: string) => new URL(path.replace(':workspace', workspace), `http://127.0.0.1:${world.port}`);

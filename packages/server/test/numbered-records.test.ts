@@ -14,18 +14,17 @@ const IN_TWENTY_YEARS = '2046-03-01T09:00:00.000Z';
 
 let database: TestDatabase;
 
-/** Replaces the schema with that of the version before records were numbered. */
-async function asBefore(): Promise<void> {
+/** Runs the next migrations, as many as are given. */
+async function migrateBy(count: number): Promise<string[]> {
   const client = new pg.Client(database.owner);
   await client.connect();
   try {
-    await client.query('DROP SCHEMA countersign CASCADE');
-    await runner({
+    const run = await runner({
       dbClient: client,
       dir: fileURLToPath(new URL('../migrations/', import.meta.url)),
       ignorePattern: '(?!\\d{6}_).*',
       direction: 'up',
-      count: 12,
+      count,
       migrationsTable: 'migrations',
       schema: 'countersign',
       migrationsSchema: 'countersign',
@@ -33,10 +32,14 @@ async function asBefore(): Promise<void> {
       createMigrationsSchema: true,
       log: () => undefined,
     });
+    return run.map(({ name }) => name);
   } finally {
     await client.end();
   }
 }
+
+/** The migrations before records were numbered, and those before ledgers bore seals: no database is brought further. */
+const [UNNUMBERED, UNSEALED] = [12, 18];
 
 const evaluation = (number: number, at: string, tenant = TENANT) =>
   database.sql(
@@ -74,7 +77,8 @@ const numbers = new Map<number, number>();
 
 beforeAll(async () => {
   database = await cloneDatabase();
-  await asBefore();
+  await database.sql('DROP SCHEMA countersign CASCADE');
+  await migrateBy(UNNUMBERED);
   await database.sql(`INSERT INTO countersign.tenants (id, name) VALUES ('${TENANT}', 'before'), ('${OTHER}', 'beside')`);
   for (const tenant of [TENANT, OTHER])
     await database.sql(`INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'bot')`, [tenant, AGENT]);
@@ -100,7 +104,7 @@ beforeAll(async () => {
     [TENANT],
   );
   for (const row of rows) numbers.set(Number(row.id.slice(-12)), Number(row.seq));
-  expect(await migrate(database.owner, database.server.user)).toContain('000013_order-by-number');
+  expect(await migrateBy(UNSEALED - UNNUMBERED)).toContain('000013_order-by-number');
 });
 afterAll(() => database.drop());
 
@@ -144,4 +148,12 @@ describe('records from before they were numbered', () => {
     expect(await database.sql(`SELECT to_regclass('countersign.numbers_by_moment') AS name`)).toEqual([{ name: null }]);
     await expect(database.sql("UPDATE countersign.incidents SET severity = 'low'")).rejects.toThrow(/append/i);
   });
+});
+
+test('a database that holds workspaces without seals is brought no further', async () => {
+  await expect(migrate(database.owner, database.server.user)).rejects.toThrow(/by a version whose ledgers bear no seals/);
+  const [{ count }] = (await database.sql<{ count: string }>('SELECT count(*) FROM countersign.migrations')) as [
+    { count: string },
+  ];
+  expect(Number(count)).toBe(UNSEALED);
 });
