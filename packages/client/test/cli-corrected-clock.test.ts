@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { reseal } from '../../server/test/bed/sealed.ts';
 import { databaseWithShiftedClock, type ShiftedDatabase } from '../../server/test/bed/shifted-clock.ts';
 import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf } from '../../server/test/fixtures/run-command.ts';
@@ -142,6 +143,7 @@ describe('after a clock was ahead while the server was started', () => {
         `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() - interval '1 day' WHERE tenant_id = $1 AND log = $2`,
         [tenantId, log],
       );
+      await reseal(server.open.pool, tenantId);
       await append(server, others[index]!, log);
     }
     writeFileSync(at('instance.vkey'), (await operate('signing-key', 'show', '--vkey')).out);

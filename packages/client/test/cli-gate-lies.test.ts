@@ -30,7 +30,9 @@ beforeAll(async () => {
 /** Asks the real server what a body asks, and answers what `change` makes of its answer. */
 const forward =
   (change: (decision: string) => string, ask: (body: object) => object = (body) => body): Lie =>
-  async ({ headers }: IncomingMessage, body, response) => {
+  async ({ headers, method }: IncomingMessage, body, response) => {
+    // What the gate reads to word a refusal: the public keys, of which there are none here.
+    if (method === 'GET') return void response.writeHead(404).end();
     const real = await fetch(server.url + paths.promotionCheck, {
       method: 'POST',
       headers: {

@@ -29,16 +29,16 @@ beforeAll(async () => {
   const named = { agent_name: 'owned' };
   const spans = [{ span_id: 's', kind: 'llm', name: 'n', model: 'm' }];
   params.trace = (
-    await server.post(paths.traces, key, { trace_id: 'run', session_id: 'ours', outcome: 'failure', ...named, spans })
+    await server.post(paths.traces, key, { trace_id: 'owned-run', session_id: 'ours', outcome: 'failure', ...named, spans })
   ).body.id;
-  await server.post(paths.telemetry, key, { trace_id: 'run', outcome: 'odd', ...named, model: 'm' });
+  await server.post(paths.telemetry, key, { trace_id: 'owned-run', outcome: 'odd', ...named, model: 'm' });
   await server.post(paths.evaluations, key, { name: 'first', ...named, pass_rate: 80 });
   params.agent = (await owner.get('agents.list')).items[0]!.id;
   await owner.get('agents.set_risk', { params: { agent: params.agent }, body: { risk_level: 'high' } });
   const first = (await owner.get('evaluations.list')).items[0]!.id;
   await owner.get('approvals.approve', { params: { evaluation: first }, body: { rationale: 'r' } });
   await server.post(paths.promotionCheck, key, named);
-  await server.post(paths.traces, key, { trace_id: 'run-2', ...named, spans });
+  await server.post(paths.traces, key, { trace_id: 'owned-run-2', ...named, spans });
   params.evaluation = (
     await server.post(paths.evaluations, key, { name: 'second', harness_id: randomUUID(), ...named, pass_rate: 90 })
   ).body.id;
