@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../src/database/transaction.ts';
+import { lockLogs } from '../src/ledger/advance.ts';
+import { appendEntries, entryOf } from '../src/ledger/append.ts';
 import { RememberedHeads } from '../src/ledger/remembered-heads.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
 import type { LockedHead } from '../src/storage/log-heads.ts';
@@ -109,6 +112,18 @@ describe('appending behind a remembered head', () => {
     }
     expect(seqs).toEqual([1, 2, 4, 5, 7, 8, 10, 11]);
     expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 12, firstBad: undefined });
+  });
+
+  test('a head that was moved and rolled back is not remembered: the log goes on', async () => {
+    const rolledBack = inTenantTransaction(server.open.pool, tenantId, async (tx) => {
+      const { audit } = await lockLogs(tx, ['audit']);
+      await appendEntries(tx, audit, [entryOf({ recorded_by: 'operator', actor: 'operator', action: 'test.ran' })]).sent;
+      await lockLogs(tx, ['audit']);
+      throw new Error('rolled back');
+    });
+    await expect(rolledBack).rejects.toThrow('rolled back');
+    const answer = await server.post(paths.audit, key, { actor: 'ci', action: 'after' }, { 'idempotency-key': 'reads the head' });
+    expect(answer.status).toBe(200);
   });
 
   test('a database that was put back to an earlier state is refused', async () => {

@@ -39,5 +39,5 @@ const linesOf = (logs: RestoredLogs): string =>
 const NOTE = `
 Stop the servers first. The entry ledger.restore_accepted in the audit ledger names, for each log, the head that is given up and the one
 that it continues from. Checkpoints that others kept of the rows given up are not met any more, and they will ask why. See
-docs/operating.md, "A restore".
+docs/operating.md, "Going on from an older state".
 `;

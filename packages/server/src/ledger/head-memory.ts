@@ -83,7 +83,8 @@ const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`
 
 /**
  * The last committed head that this process has seen of a log, or at first what was kept of it. To be taken before a statement that reads the
- * head is sent. A promise only at the first touch of a log: what is sent in one go with the statement stays with it.
+ * head is sent. A promise only at the first touch of a log: later on, what is sent in the same round trip as the statement must
+ * not be delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): Seen | undefined | Promise<Seen | undefined> {
   const { heads, kept } = memoryOf(tx.seals);

@@ -76,7 +76,8 @@ async function believed(
   noteBelief(tx, log, fault === undefined);
   if (fault !== undefined || head === undefined)
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
-  rememberSeen(tx, log, head.tree);
+  // Not before: what this transaction itself has moved may still be rolled back.
+  tx.afterCommit(() => rememberSeen(tx, log, head.tree));
   return head;
 }
 
