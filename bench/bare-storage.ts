@@ -1,4 +1,5 @@
 import type { PromotionCheck } from '@countersign/core/contract/promotion-check';
+import type { EvidenceState } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
 import { Admission } from '../packages/server/src/database/admission.ts';
 import { BatchWriter, type Item } from '../packages/server/src/database/batch-writer.ts';
@@ -6,7 +7,7 @@ import { int8Array, textArray } from '../packages/server/src/database/binary-arr
 import type { Slots } from '../packages/server/src/database/slots.ts';
 import { inTenantTransaction, sql, type Transaction } from '../packages/server/src/database/transaction.ts';
 import type { Answered } from '../packages/server/src/ingest/endpoint.ts';
-import { type EvidenceQuestion, findEvidence } from '../packages/server/src/storage/evidence.ts';
+import { readEvidence } from '../packages/server/src/ledger/evidence-states.ts';
 
 /**
  * The least that an acknowledged POST can cost here: bodies go by group commit into a table that has nothing but its key. No chain, no
@@ -22,10 +23,12 @@ const INSERT = sql(
   `INSERT INTO public.bare (tenant_id, seq, document) SELECT $1, seq, document FROM unnest($2::bigint[], $3::text[]) AS sent (seq, document)`,
 );
 
+type Question = Parameters<EvidenceState['find']>[0];
+
 /** A body to be kept, and for the body of a promotion check what its evidence would be read by. */
 interface Body extends Item {
   text: string;
-  question?: EvidenceQuestion;
+  question?: Question;
 }
 
 const ANSWER: Answered = { json: '{"ok":true}', headers: {} };
@@ -33,7 +36,7 @@ let lastSeq = 0;
 
 async function write(tx: Transaction, bodies: readonly Body[]): Promise<Answered[]> {
   const questions = bodies.flatMap(({ question }) => question ?? []);
-  if (questions.length > 0) await findEvidence(tx, questions);
+  if (questions.length > 0) await readEvidence(tx, (state) => questions.map((question) => state.find(question)));
   const seqs = bodies.map(() => ++lastSeq);
   await tx.commit(tx.run(INSERT, [tx.tenantId, int8Array(seqs), textArray(bodies.map(({ text }) => text))]));
   return bodies.map(() => ANSWER);
@@ -55,7 +58,7 @@ export function bareStorage(pool: Pool, slots: Slots, queueBytesMax: number) {
     keepCheck: (tenantId: string, document: Buffer, { agent_id, agent_name, harness_id }: PromotionCheck) =>
       writer.submit(tenantId, {
         ...body(document),
-        question: { agentId: agent_id ?? null, agentName: agent_name ?? null, harnessId: harness_id ?? null },
+        question: { agent_id: agent_id ?? null, agent_name: agent_name ?? null, harness_id: harness_id ?? null },
       }),
   };
 }

@@ -1,8 +1,9 @@
-"""The checks of whole logs: `verify.py ledger | decisions | keys`."""
+"""The checks of whole logs: `verify.py ledger | decisions | evidence | keys`."""
 
 import re
 
 import decisions_log
+import evidence_events
 import kept
 import key_events
 import ledger
@@ -25,6 +26,11 @@ def check_decisions(asked):
 def check_keys(asked):
     steps = _steps(asked, 'keys')
     return _check(asked, 'keys', lambda stream, tenant_id, tree: key_events.verify(stream, tenant_id, tree, steps), _said_of_keys)
+
+
+def check_evidence(asked):
+    steps = _steps(asked, 'evidence')
+    return _check(asked, 'evidence', lambda stream, tenant_id, tree: evidence_events.verify(stream, tenant_id, tree, steps), _said_of_evidence)
 
 
 def _steps(asked, log):
@@ -91,6 +97,13 @@ def _said_of_keys(trail):
     if trail.entries == 0:
         return '0 key events, the export is empty', facts
     return f'{count(trail.entries, "key event")} of tenant {ascii(trail.tenant_id)[1:-1]}', facts
+
+
+def _said_of_evidence(log):
+    facts = {'tenant_id': log.tenant_id, 'agents': len(log.agents)}
+    if log.entries == 0:
+        return '0 evidence events, the export is empty', facts
+    return f'{count(log.entries, "evidence event")} about {count(len(log.agents), "agent")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
 
 
 def _said_of_kept(heads, root, entries):

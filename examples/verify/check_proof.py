@@ -5,6 +5,7 @@ import re
 import attestation
 import check_log
 import decision
+import evidence_events
 import jcs
 import key_events
 import ledger
@@ -44,7 +45,8 @@ def _leaf_data_of_entry(path, proof):
         entry = ndjson.read_line(document(path))
         if not isinstance(entry, dict):
             raise Invalid([('not_an_object', 'the entry is not a JSON object')])
-        data, seq, tenant_of_entry = {'audit': _audit_row, 'decisions': _decision, 'keys': _key_event}[log](entry)
+        read = {'audit': _audit_row, 'decisions': _decision, 'evidence': _evidence_event, 'keys': _key_event}[log]
+        data, seq, tenant_of_entry = read(entry)
     except ndjson.Broken as broken:
         raise Invalid(broken.problems) from None
     except jcs.JcsError as error:
@@ -70,6 +72,11 @@ def _decision(entry):
     if set(entry) == {'seq', 'decision'}:
         return bytes.fromhex(decision.checked_digest(entry['decision'])), entry['seq'], None
     return bytes.fromhex(decision.checked_digest(entry)), None, None
+
+
+def _evidence_event(event):
+    evidence_events.check_members(event)
+    return evidence_events.leaf_data(event), event['seq'], event['tenant_id']
 
 
 def _key_event(event):

@@ -33,8 +33,8 @@ def leaf_data(event):
     return hashlib.sha256(KEY_EVENT_DOMAIN + jcs.canonicalize(event)).digest()
 
 
-class KeyTrail:
-    """One tenant's key audit trail as far as it has been read. It has no chain: only its tree shows what was changed."""
+class EventLog:
+    """A tenant's log of events as far as it has been read. It has no chain: only its tree shows what was changed."""
 
     def __init__(self, tenant_id=None, tree=None, steps=None):
         self._moments = corrections.Moments(steps)
@@ -44,9 +44,9 @@ class KeyTrail:
 
     def append(self, event):
         """Takes the next event, or raises Broken and stays as it was."""
-        ndjson.check_members(event, MEMBERS, 'a key event')
+        self.check_members(event)
         try:
-            data = leaf_data(event)
+            data = self.leaf_data(event)
         except jcs.JcsError as error:
             raise Broken([(error.code, str(error))], seq=event['seq']) from None
         problems = []
@@ -58,11 +58,24 @@ class KeyTrail:
         problem = None if problems else self._moments.problem(event['seq'], event['recorded_at'], 'recorded_at')
         if problem is not None:
             problems.append(problem)
+        if not problems:
+            problems = self.conflicts(event)
         if problems:
             raise Broken(problems, seq=event['seq'])
         self.tenant_id = event['tenant_id']
         self.entries += 1
         self.tree.append(data)
+
+    def conflicts(self, event):
+        """What about the event does not follow from those before it, as a list of (code, message)."""
+        return []
+
+
+class KeyTrail(EventLog):
+    """One tenant's key audit trail."""
+
+    check_members = staticmethod(lambda event: ndjson.check_members(event, MEMBERS, 'a key event'))
+    leaf_data = staticmethod(leaf_data)
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None):

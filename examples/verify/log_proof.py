@@ -15,7 +15,7 @@ FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 MOST_HASHES = 128  # a tree of 2^53 leaves needs 53 and 54
 
 # What a tenant's three logs are called in headers and proofs, and how their origins end.
-LOGS = {'audit': '', 'decisions': '/decisions', 'keys': '/keys'}
+LOGS = {'audit': '', 'decisions': '/decisions', 'evidence': '/evidence', 'keys': '/keys'}
 
 Inclusion = namedtuple('Inclusion', 'index hashes checkpoint')
 Consistency = namedtuple('Consistency', 'log first second hashes checkpoint')

@@ -18,6 +18,7 @@ import pathlib
 
 import decision
 import evidence
+import evidence_events
 import jcs
 import ledger
 import ndjson
@@ -313,7 +314,7 @@ def _document(**changed):
 
 
 _HIGH = {'id': AGENT, 'name': 'refund-agent', 'risk_level': 'high'}
-_APPROVED = {'decided_at': '2026-11-20T11:59:59.000001Z', 'requested_at': '2026-11-20T11:59:58.900000Z', 'status': 'approved'}
+_APPROVED = {'decided_at': '2026-11-20T11:59:59.000001Z', 'status': 'approved'}
 
 DOCUMENTS = [
     ('allowed', _document(), None),
@@ -345,6 +346,7 @@ def evidence_vectors():
             'timestamp': '2026-11-20T12:00:00.002Z',
             'asked_by': KEY_WRITER,
             'evidence_sha256': hashlib.sha256(canonical).hexdigest(),
+            'evidence_size': 412,
             **({} if nonce is None else {'nonce': nonce}),
         }
         cases.append({'what': what, 'evidence': canonical.decode('utf-8'), 'response': decision_response(signed_part)})
@@ -354,6 +356,76 @@ def evidence_vectors():
         'Keys as in decision.json.',
         'decision_key_hex': decision.decision_key(MASTER_SECRET, TENANT, KEY_ID).hex(),
         'cases': cases,
+    }
+
+
+# --- Evidence events --------------------------------------------------------------------------------------------------
+
+_OTHER_AGENT = '5e8f1a3b-70c3-4e8b-9a2d-0b6f4d526c55'
+_INCIDENT = '4c3d9f5b-7a9c-4e3d-8f70-8d2f4b6c0e1a'
+
+
+def _recorded(number, **changed):
+    return {
+        'action': 'evaluation.recorded',
+        'agent_id': AGENT,
+        'category': None,
+        'document_sha256': hashlib.sha256(b'evaluation %d' % number).hexdigest(),
+        'evaluated_at': None,
+        'evaluation_id': f'7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a{number:04d}',
+        'harness_id': None,
+        'name': 'nightly regression',
+        'pass_rate': 97.5,
+        'status': 'passing',
+        'suite': None,
+        **changed,
+    }
+
+
+def _answered(number, **answer):
+    return {'agent_id': AGENT, 'evaluation_id': f'7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a{number:04d}', **answer}
+
+
+EVIDENCE_FACTS = [
+    {'action': 'agent.registered', 'agent_id': AGENT, 'agent_name': 'refund-agent'},
+    _recorded(1),
+    {'action': 'agent.risk_set', 'agent_id': AGENT, 'risk_level': 'high'},
+    _answered(1, action='approval.decided', status='approved'),
+    {'action': 'agent.registered', 'agent_id': _OTHER_AGENT, 'agent_name': 'r\u00e9fund-agent \U0001f600'},
+    _recorded(2, harness_id=HARNESS, suite='safety', category='regression', evaluated_at='2026-11-20T11:00:00.123456Z'),
+    _answered(2, action='approval.decided', status='rejected'),
+    _answered(1, action='approval.withdrawn'),
+    {'action': 'incident.opened', 'agent_id': AGENT, 'incident_id': _INCIDENT, 'recertification_required': True},
+    {'action': 'incident.opened', 'agent_id': _OTHER_AGENT, 'incident_id': HARNESS, 'recertification_required': False},
+    _recorded(3, suite='safety', pass_rate=1e-7, status='failing'),
+    _recorded(4, pass_rate=88),
+    _answered(4, action='recertifications.closed', incident_ids=[_INCIDENT]),
+]
+
+
+def evidence_event_vectors():
+    log, events, questions = evidence_events.EvidenceLog(), [], []
+    for seq, fact in enumerate(EVIDENCE_FACTS, 1):
+        event = {
+            **fact,
+            'version': 1,
+            'tenant_id': TENANT,
+            'seq': seq,
+            'recorded_at': f'2026-11-20T12:00:{seq:02d}.500Z',
+            'recorded_by': KEY_WRITER,
+        }
+        log.append(event)
+        events.append({'event': event, 'leaf_data': evidence_events.leaf_data(event).hex()})
+        for asked in ({'agent_id': AGENT}, {'agent_id': AGENT, 'harness_id': HARNESS}, {'agent_name': 'refund-agent'}):
+            evidence_of = log.state.evidence(**asked)
+            questions.append({'size': seq, 'asked': {'agent_id': None, 'agent_name': None, 'harness_id': None, **asked}, 'evidence': evidence_of})
+    return {
+        'origin': ORIGIN,
+        'how': 'leaf_data = SHA-256("countersign/evidence/v1\\n" || JCS(event)); root over all of them by RFC 6962. '
+        'evidence: the members of an evidence document that follow from the first size events.',
+        'events': events,
+        'root': log.tree.root().hex(),
+        'questions': json.loads(json.dumps(questions)),
     }
 
 
@@ -370,6 +442,7 @@ def files():
         'audit-chain.json': chain,
         'decision.json': decisions,
         'evidence.json': evidence_vectors(),
+        'evidence-events.json': evidence_event_vectors(),
         'checkpoints.json': proof_vectors.checkpoint_vectors(ORIGIN, TENANT, row_hashes, digests),
         'head-seals.json': seal_vectors.seal_vectors(ORIGIN, MASTER_SECRET, TENANT, row_hashes),
         'row-seals.json': seal_vectors.row_seal_vectors(ORIGIN, MASTER_SECRET, TENANT),

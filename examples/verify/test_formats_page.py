@@ -19,6 +19,7 @@ import unittest
 import attestation
 import decision
 import evidence
+import evidence_events
 import jcs
 import key_events
 import ledger
@@ -69,7 +70,7 @@ class FormatsPage(unittest.TestCase):
         self.assertEqual((response, canonical.rstrip('\n')), (golden['cases'][1]['response'], golden['cases'][1]['evidence']))
         document = evidence.check(response, canonical.encode('utf-8'))
         self.assertIn(f'is `{response["evidence_sha256"]}`', self.page)
-        rows = re.findall(r'^\| `(\w+)` \|', self.section('Evidence').partition('A later version')[0], re.M)
+        rows = re.findall(r'^\| `(\w+)` \|', self.section('Evidence').partition('All of it but')[0], re.M)
         self.assertEqual(set(rows), set(document))
 
     def test_its_ingestion_key_is_stored_as_it_says(self):
@@ -101,6 +102,19 @@ class FormatsPage(unittest.TestCase):
         self.assertIn(f'`{key_events.leaf_data(event).hex()}`', self.page)
         self.assertEqual(event, vectors('checkpoints.json')['key_events'][0]['event'])
         self.assertEqual(set(re.findall(r'`(\w+)`', self.section('Key event').partition('```')[0])) - {'1', 'key'}, {*key_events.MEMBERS})
+
+    def test_its_evidence_event_has_the_leaf_data_that_it_says(self):
+        (canonical,) = self.blocks('vector: evidence event')
+        event = jcs.read(canonical)
+        self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
+        self.assertIn(f'`{evidence_events.leaf_data(event).hex()}`', self.page)
+        self.assertEqual(event, vectors('evidence-events.json')['events'][1]['event'])
+        rows = dict(re.findall(r'^\| `([a-z_.]+)` \| (.*) \|$', self.section('Evidence event'), re.M))
+        self.assertEqual({name for name in rows if '.' in name}, {*evidence_events.MEMBERS})
+        self.assertEqual({name for name in rows if '.' not in name}, {*evidence_events.COMMON})
+        for action, members in evidence_events.MEMBERS.items():
+            for member in members:
+                self.assertIn(f'`{member}`', rows[action])
 
     def test_its_keys_checkpoint_header_and_proofs_are_golden_and_hold(self):
         golden = vectors('checkpoints.json')

@@ -53,6 +53,12 @@ test('what the error table says may be tried again is tried again, and nothing e
   const retried = Object.values(ERRORS).filter(({ status }) =>
     isRetryable(apiError({ status, code: undefined, requestId: undefined, issues: [], retryAfterMs: undefined })),
   );
-  const repeatable = [ERRORS.rate_limited, ERRORS.request_timeout, ERRORS.clock_unsafe, ERRORS.unavailable];
+  const repeatable = [
+    ERRORS.rate_limited,
+    ERRORS.request_timeout,
+    ERRORS.clock_unsafe,
+    ERRORS.evidence_broken,
+    ERRORS.unavailable,
+  ];
   expect(new Set(retried)).toEqual(new Set(repeatable));
 });

@@ -6,7 +6,6 @@ agents.id uuid not null
 agents.name text not null
 agents.risk_level text not null default 'low'::text
 agents.created_at timestamp with time zone not null default clock_timestamp()
-agents.several_series boolean not null default false
 agents.archived_at timestamp with time zone
 agents.name_skeleton bytea
 agents.name_skeleton_caseless bytea
@@ -58,21 +57,10 @@ decisions.event text not null
 decisions.response_sha256 bytea not null
 decisions.document text not null
 decisions.evidence text
-evaluation_series.tenant_id uuid not null
-evaluation_series.agent_id uuid not null
-evaluation_series.identity bytea not null
-evaluation_series.seq bigint not null
-evaluation_series.evaluation_id uuid not null
-evaluation_series.name text not null
-evaluation_series.suite text
-evaluation_series.status text not null
-evaluation_series.pass_rate double precision
-evaluation_series.recorded_at timestamp with time zone not null
-evaluation_series.evaluated_at timestamp with time zone
 evaluations.tenant_id uuid not null
 evaluations.id uuid not null
 evaluations.seq bigint not null default nextval('countersign.record_order'::regclass)
-evaluations.recorded_at timestamp with time zone not null default clock_timestamp()
+evaluations.recorded_at timestamp with time zone not null
 evaluations.recorded_by text not null
 evaluations.agent_id uuid
 evaluations.harness_id uuid
@@ -86,6 +74,10 @@ evaluations.evaluated_at timestamp with time zone
 evaluations.suite text
 evaluations.completeness text
 evaluations.artifact text
+evidence_events.tenant_id uuid not null
+evidence_events.seq bigint not null
+evidence_events.event_hash bytea not null
+evidence_events.document text not null
 idempotency_keys.tenant_id uuid not null
 idempotency_keys.path text not null
 idempotency_keys.key text not null
@@ -304,7 +296,7 @@ countersign.audit_entries audit_entries_prev_hash_check CHECK ((octet_length(pre
 countersign.audit_entries audit_entries_row_hash_check CHECK ((octet_length(row_hash) = 32))
 countersign.audit_entries audit_entries_seq_check CHECK ((seq > 0))
 countersign.audit_entries audit_entries_tenant_id_id_key UNIQUE (tenant_id, id)
-countersign.checkpoints checkpoints_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
+countersign.checkpoints checkpoints_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text])))
 countersign.checkpoints checkpoints_pkey PRIMARY KEY (tenant_id, log, size)
 countersign.checkpoints checkpoints_root_check CHECK ((octet_length(root) = 32))
 countersign.checkpoints checkpoints_size_check CHECK ((size >= 0))
@@ -316,14 +308,16 @@ countersign.decisions decisions_pkey PRIMARY KEY (tenant_id, seq)
 countersign.decisions decisions_response_sha256_check CHECK ((octet_length(response_sha256) = 32))
 countersign.decisions decisions_seq_check CHECK ((seq > 0))
 countersign.decisions decisions_tenant_id_id_key UNIQUE (tenant_id, id)
-countersign.evaluation_series evaluation_series_identity_check CHECK ((octet_length(identity) = 32))
-countersign.evaluation_series evaluation_series_pkey PRIMARY KEY (tenant_id, agent_id, identity)
 countersign.evaluations evaluations_completeness_check CHECK ((completeness = ANY (ARRAY['complete'::text, 'partial'::text, 'unknown'::text])))
 countersign.evaluations evaluations_pass_rate_check CHECK (((pass_rate >= (0)::double precision) AND (pass_rate <= (100)::double precision)))
 countersign.evaluations evaluations_pkey PRIMARY KEY (tenant_id, id)
 countersign.evaluations evaluations_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'running'::text, 'passing'::text, 'failing'::text])))
 countersign.evaluations evaluations_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
 countersign.evaluations evaluations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.evidence_events evidence_events_event_hash_check CHECK ((octet_length(event_hash) = 32))
+countersign.evidence_events evidence_events_pkey PRIMARY KEY (tenant_id, seq)
+countersign.evidence_events evidence_events_seq_check CHECK ((seq > 0))
+countersign.evidence_events evidence_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.idempotency_keys idempotency_keys_body_sha256_check CHECK ((octet_length(body_sha256) = 32))
 countersign.idempotency_keys idempotency_keys_pkey PRIMARY KEY (tenant_id, path, key)
 countersign.idempotency_keys idempotency_keys_seal_check CHECK ((octet_length(seal) = 33))
@@ -356,7 +350,7 @@ countersign.key_events key_events_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, 
 countersign.key_last_use key_last_use_pkey PRIMARY KEY (tenant_id, key_id)
 countersign.key_last_use key_last_use_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES countersign.ingestion_keys(tenant_id, id)
 countersign.log_heads log_heads_frontier_check CHECK (((octet_length(frontier) % 32) = 0))
-countersign.log_heads log_heads_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
+countersign.log_heads log_heads_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text])))
 countersign.log_heads log_heads_pkey PRIMARY KEY (tenant_id, log)
 countersign.log_heads log_heads_row_hash_check CHECK ((octet_length(row_hash) = 32))
 countersign.log_heads log_heads_seal_check CHECK ((octet_length(seal) = 33))
@@ -424,7 +418,7 @@ countersign.traces traces_tenant_id_trace_id_key UNIQUE (tenant_id, trace_id)
 countersign.tree_nodes tree_nodes_hash_check CHECK ((octet_length(hash) = 32))
 countersign.tree_nodes tree_nodes_index_check CHECK ((index >= 0))
 countersign.tree_nodes tree_nodes_level_check CHECK (((level > 0) AND (((level)::integer % 8) = 0)))
-countersign.tree_nodes tree_nodes_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'keys'::text])))
+countersign.tree_nodes tree_nodes_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text])))
 countersign.tree_nodes tree_nodes_pkey PRIMARY KEY (tenant_id, log, level, index)
 countersign.tree_nodes tree_nodes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 
@@ -442,7 +436,6 @@ CREATE INDEX audit_entries_of_run ON countersign.audit_entries USING btree (tena
 CREATE INDEX decisions_by_reason ON countersign.decisions USING btree (tenant_id, reason, seq)
 CREATE INDEX decisions_of_agent ON countersign.decisions USING btree (tenant_id, agent_id, seq)
 CREATE INDEX decisions_on_evaluation ON countersign.decisions USING btree (tenant_id, evaluation_id, seq) WHERE (evaluation_id IS NOT NULL)
-CREATE INDEX evaluation_series_latest ON countersign.evaluation_series USING btree (tenant_id, agent_id, seq)
 CREATE INDEX evaluations_by_status ON countersign.evaluations USING btree (tenant_id, status, seq)
 CREATE INDEX evaluations_by_time ON countersign.evaluations USING btree (tenant_id, recorded_at DESC, seq DESC)
 CREATE INDEX evaluations_in_order ON countersign.evaluations USING btree (tenant_id, seq)
@@ -482,8 +475,8 @@ CREATE UNIQUE INDEX checkpoints_pkey ON countersign.checkpoints USING btree (ten
 CREATE UNIQUE INDEX decision_keys_pkey ON countersign.decision_keys USING btree (tenant_id, key_id)
 CREATE UNIQUE INDEX decisions_pkey ON countersign.decisions USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX decisions_tenant_id_id_key ON countersign.decisions USING btree (tenant_id, id)
-CREATE UNIQUE INDEX evaluation_series_pkey ON countersign.evaluation_series USING btree (tenant_id, agent_id, identity)
 CREATE UNIQUE INDEX evaluations_pkey ON countersign.evaluations USING btree (tenant_id, id)
+CREATE UNIQUE INDEX evidence_events_pkey ON countersign.evidence_events USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX idempotency_keys_pkey ON countersign.idempotency_keys USING btree (tenant_id, path, key)
 CREATE UNIQUE INDEX incidents_pkey ON countersign.incidents USING btree (tenant_id, id)
 CREATE UNIQUE INDEX ingestion_keys_pkey ON countersign.ingestion_keys USING btree (prefix)
@@ -519,6 +512,7 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.au
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.decisions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evaluations FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evidence_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.incidents FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.key_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
@@ -533,8 +527,8 @@ audit_entries enabled t forced t using (tenant_id = (NULLIF(current_setting('cou
 checkpoints enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decision_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decisions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
-evaluation_series enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evaluations enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+evidence_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 idempotency_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 incidents enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 ingestion_keys enabled t forced t using ((NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text) IS NULL) OR (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -568,8 +562,8 @@ audit_entries INSERT, SELECT
 checkpoints INSERT, SELECT
 decision_keys INSERT, SELECT
 decisions INSERT, SELECT
-evaluation_series INSERT, SELECT
 evaluations INSERT, SELECT
+evidence_events INSERT, SELECT
 idempotency_keys DELETE, INSERT, SELECT
 incidents INSERT, SELECT
 ingestion_keys INSERT, SELECT
@@ -597,9 +591,8 @@ traces INSERT, SELECT, UPDATE
 tree_nodes INSERT, SELECT
 
 -- columns that the server's role may change, where not the whole row
-agents archived_at, name_skeleton, name_skeleton_caseless, risk_level, several_series
+agents archived_at, name_skeleton, name_skeleton_caseless, risk_level
 decision_keys retired_at, seal
-evaluation_series evaluated_at, evaluation_id, name, pass_rate, recorded_at, seq, status, suite
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
 key_last_use last_used_at
 log_heads frontier, last_recorded_at, row_hash, seal, seq, tree_size

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { keepHouse } from '../src/housekeeping.ts';
+import { evidenceOfAll } from './bed/evidence-log.ts';
 import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -36,8 +37,13 @@ const check = (question: object, otherKey = key) => server.post(paths.promotionC
 const agents = () =>
   server.database.sql<{ name: string }>('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenantId]);
 /** Stores an agent as a server before the rule did. */
-const registerBefore = (name: string, tenant = tenantId) =>
-  server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [tenant, name]);
+const registerBefore = async (name: string, tenant = tenantId) => {
+  await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
+    tenant,
+    name,
+  ]);
+  await evidenceOfAll(server);
+};
 
 const BAD_NAMES = [
   [

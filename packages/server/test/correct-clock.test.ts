@@ -19,6 +19,7 @@ import { setRiskLevel } from '../src/workspace/agent-risk.ts';
 import { correctClock } from '../src/workspace/correct-clock.ts';
 import { decideEvaluation } from '../src/workspace/decide-evaluation.ts';
 import { evaluatedAt } from './bed/backdate.ts';
+import { evidenceOfAll } from './bed/evidence-log.ts';
 import { portalClient } from './bed/portal-client.ts';
 import { reseal } from './bed/sealed.ts';
 import { databaseWithShiftedClock } from './bed/shifted-clock.ts';
@@ -109,7 +110,7 @@ describe('ledger correct-clock', () => {
     await check();
     await jump(tenantId);
     const { logs } = await correctClock(server.open.pool, tenantId, { write: true });
-    expect(Object.keys(logs).sort()).toEqual(['audit', 'decisions', 'keys']);
+    expect(Object.keys(logs).sort()).toEqual(['audit', 'decisions', 'evidence', 'keys']);
     expect(await check()).toMatchObject({
       allowed: false,
       message: expect.stringMatching(/time in the future.*record a new evaluation/),
@@ -139,6 +140,7 @@ describe('ledger correct-clock', () => {
       `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
       [evaluationId],
     );
+    await evidenceOfAll(server);
     expect(await check()).toMatchObject({ allowed: false, message: expect.stringMatching(/approve it again/) });
     await approve();
     expect(await check()).toMatchObject({ allowed: true });
@@ -162,6 +164,7 @@ describe('ledger correct-clock and approvals', () => {
       `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
       [ahead],
     );
+    await evidenceOfAll(server);
     await jump(tenantId);
     const viewer = await portalClient(server, tenantId, 'viewer');
     const queue = async () => (await viewer.get('approvals.list')).items.map(({ evaluation }) => evaluation.id);

@@ -117,7 +117,7 @@ describe('what the database refuses whatever the code does', () => {
       tenants[1]!.id,
       stranger,
     ]);
-    const insert = `INSERT INTO countersign.evaluations (tenant_id, id, recorded_by, agent_id, name, status, document) VALUES ($1, gen_random_uuid(), 'x', $2, 'n', 'passing', '{}')`;
+    const insert = `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, document) VALUES ($1, gen_random_uuid(), now(), 'x', $2, 'n', 'passing', '{}')`;
     expect(await code(asServer.query(insert, [tenants[0]!.id, stranger]))).toBe('23503');
   });
 });

@@ -217,16 +217,4 @@ describe('the message of an allowed decision', () => {
     const name = '\u{1F600}'.repeat(512);
     expect((await suite(name, { agent_name: 'long', name })).status).toBe(200);
   });
-
-  test('series of evaluations that arrive together are those that were recorded last', async () => {
-    const names = Array.from({ length: 40 }, (_, number) => `s${number % 4}`);
-    await Promise.all(names.map((name) => suite(name, { agent_name: 'together', name })));
-    const rows = await server.database.sql(
-      `SELECT s.evaluation_id = (SELECT x.id FROM countersign.evaluations AS x WHERE x.agent_id = s.agent_id AND x.name = e.name
-                ORDER BY x.seq DESC LIMIT 1) AS is_last
-         FROM countersign.evaluation_series AS s JOIN countersign.evaluations AS e ON e.id = s.evaluation_id AND e.seq = s.seq
-         JOIN countersign.agents AS a ON a.id = s.agent_id WHERE a.name = 'together'`,
-    );
-    expect(rows).toEqual(Array(4).fill({ is_last: true }));
-  });
 });

@@ -47,6 +47,7 @@ describe('the table of errors', () => {
       'internal_error',
       'log_rewritten',
       'seal_broken',
+      'evidence_broken',
       'unavailable',
       'clock_unsafe',
     ]);
@@ -67,7 +68,8 @@ describe('the table of errors', () => {
         const never =
           code === 'not_found' ||
           code in PORTAL_STATUS ||
-          (code === 'log_rewritten' && !/audit|promotion/.test(path)) ||
+          (code === 'log_rewritten' && !/audit|promotion|trace|telemetry|evaluation/.test(path)) ||
+          (code === 'evidence_broken' && !/trace|telemetry|evaluation/.test(path)) ||
           (code === 'seal_broken' && !said.includes('Idempotent-Replayed') && !path.includes('promotion')) ||
           (code === 'idempotency_key_reused' && !said.includes('Idempotent-Replayed'));
         expect([code, said.includes(`\`${code}\``)]).toEqual([code, !never]);

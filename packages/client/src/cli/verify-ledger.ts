@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import { readTrusted, TRUST } from './trusted.ts';
 
 const OPTIONS = {
-  log: { type: 'string', value: 'LOG', help: 'audit, decisions or keys (audit)' },
+  log: { type: 'string', value: 'LOG', help: 'audit, decisions, evidence or keys (audit)' },
   audit: {
     type: 'string',
     value: 'FILE',
@@ -43,7 +43,7 @@ export const verifyLedger = command({
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with an export');
     const trusted = readTrusted(session, values);
     const trust = {
-      log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'keys']),
+      log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'evidence', 'keys']),
       tenantId: trusted.workspace,
       checkpoints: (values.checkpoint ?? []).map((file) => Buffer.from(readFile(file, CHECKPOINT_BYTES_MAX)).toString('utf8')),
       heads: values.head ?? [],

@@ -425,6 +425,8 @@ export interface PromotionDecision {
   asked_by: string;
   /** SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence"). */
   evidence_sha256: string;
+  /** How many events of the log `evidence` the workspace had when it was decided (docs/formats.md, "Evidence events"). */
+  evidence_size: number;
   /** The request's Countersign-Nonce; absent without one. */
   nonce?: string | undefined;
   /** SHA-256 of the canonical decision, hex (docs/formats.md). */

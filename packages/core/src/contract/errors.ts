@@ -60,6 +60,10 @@ export const ERRORS = {
     status: 500,
     when: 'A row that the request relies on was changed in the database by somebody else than the server. Nothing was stored; the log names the row.',
   },
+  evidence_broken: {
+    status: 503,
+    when: 'A row that the request relies on differs from the log of evidence: the database was changed by somebody else than the server. Nothing was stored; the log names the row.',
+  },
   unavailable: {
     status: 503,
     when: 'The service is full, stopping, or its database is away, or its disk is nearly full; `Retry-After` says when to try again.',

@@ -41,6 +41,7 @@ export const ISSUE_CODES = {
   disk_space: 'The disk of the service is nearly full: new records are refused until there is space.',
   refused: 'The rules or the state of the workspace refuse the act; the message says why and what would help.',
   log_rewritten: 'The stored log is not the one that was signed before; somebody has changed it in the database.',
+  evidence_broken: 'A stored row differs from the log of evidence; somebody else than the server has changed the database.',
   seal_broken: 'A stored row is not the one that the server has written; somebody has changed it in the database.',
   clock_unsafe: 'The clocks of the service cannot be relied on now; the message says which and what to do.',
   media_type: 'The body is not application/json, or its content encoding is not supported.',

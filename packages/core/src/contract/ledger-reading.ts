@@ -1,5 +1,5 @@
-/** The three logs of a workspace. */
-const LOGS = { audit: 'audit ledger', decisions: 'decisions', keys: 'key audit trail' } as const;
+/** The logs of a workspace. */
+const LOGS = { audit: 'audit ledger', decisions: 'decisions', evidence: 'log of evidence', keys: 'key audit trail' } as const;
 type Log = keyof typeof LOGS;
 
 /** A parameter of a reading, in the path or in the query string. */
@@ -102,6 +102,10 @@ export const LEDGER_READINGS = {
   '/api/ledger/decisions/checkpoint': checkpointOf('decisions'),
   '/api/ledger/decisions/inclusion/:seq': inclusionOf('decisions'),
   '/api/ledger/decisions/consistency': consistencyOf('decisions'),
+  '/api/ledger/evidence/entries': entriesOf('evidence'),
+  '/api/ledger/evidence/checkpoint': checkpointOf('evidence'),
+  '/api/ledger/evidence/inclusion/:seq': inclusionOf('evidence'),
+  '/api/ledger/evidence/consistency': consistencyOf('evidence'),
   '/api/ledger/keys/checkpoint': checkpointOf('keys'),
   '/api/ledger/keys/inclusion/:seq': inclusionOf('keys'),
   '/api/ledger/keys/consistency': consistencyOf('keys'),

@@ -10,6 +10,8 @@ import { TelemetryEvent } from './telemetry.ts';
 type Node = Record<string, unknown>;
 
 /** Endpoints whose records register agents by their name. */
+const APPENDING: ReadonlySet<OperationId> = new Set(['appendAuditEntry', 'checkPromotion']);
+
 const REGISTERING: ReadonlySet<OperationId> = new Set([
   'ingestTrace',
   'ingestTelemetry',
@@ -35,6 +37,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'internal_error',
   'log_rewritten',
   'seal_broken',
+  'evidence_broken',
   'unavailable',
   'clock_unsafe',
 ];
@@ -131,7 +134,8 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
 function canAnswer(id: OperationId, code: ErrorCode): boolean {
   if (code === 'idempotency_key_reused') return operations[id].replayable;
   if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion'; // kept answers and decision keys
-  if (code === 'log_rewritten') return id === 'appendAuditEntry' || id === 'checkPromotion'; // they append to a log
+  if (code === 'log_rewritten') return APPENDING.has(id) || REGISTERING.has(id);
+  if (code === 'evidence_broken') return REGISTERING.has(id);
   return true;
 }
 

@@ -142,6 +142,11 @@ export const PromotionDecision = Type.Object(
     evidence_sha256: unboundedText({
       description: 'SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence").',
     }),
+    evidence_size: count({
+      description:
+        'How many events of the log `evidence` the workspace had when it was decided (docs/formats.md, "Evidence events").',
+      examples: [412],
+    }),
     nonce: Type.Optional(
       Type.Unsafe<string | undefined>(
         label({ description: "The request's Countersign-Nonce; absent without one.", examples: ['q3mZ0cX8s1v7bTqg9Jw2Lw'] }),

@@ -34,6 +34,6 @@ export interface ChainReport {
   firstBad: FirstBad | undefined;
   /** Looked for when every row is whole; undefined when whatever was kept is met. */
   contradiction?: Contradiction | undefined;
-  /** What an audit ledger allows of the times of all three logs; absent where it allows nothing. */
+  /** What an audit ledger allows of the times of all logs; absent where it allows nothing. */
   corrections?: readonly ClockCorrection[];
 }

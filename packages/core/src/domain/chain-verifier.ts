@@ -42,7 +42,7 @@ export class ChainVerifier {
   tenantId: string | undefined;
   /** What the row says that was taken by its text last. */
   readonly entryText = new EntryText();
-  /** What the rows taken so far allow of the times of all three logs. */
+  /** What the rows taken so far allow of the times of all logs. */
   readonly corrections: ClockCorrection[] = [];
   #lastRecordedAt = '';
   readonly #digests: Pick<Digests, 'sha256Hex'>;

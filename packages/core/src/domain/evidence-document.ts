@@ -8,8 +8,8 @@ import { decidePromotion, type Evidence, POLICY, roundedHours } from './promotio
  */
 export interface EvidenceRead {
   agent: { id: string; name: string; risk_level: string } | null;
-  /** The approval of this evaluation; null if none was requested or decided. */
-  approval: { decided_at: string | null; requested_at: string; status: 'pending' | 'approved' | 'rejected' } | null;
+  /** What an approver decided about this evaluation; null while nobody has. */
+  approval: { decided_at: string; status: 'approved' | 'rejected' } | null;
   /** The latest evaluation, whatever its status. */
   evaluation: EvidenceEvaluation | null;
   open_recertifications: number;
@@ -139,7 +139,7 @@ export function evidenceOf(read: EvidenceRead & { similar_names?: readonly strin
     agent: agent === null ? null : { id: agent.id, name: agent.name, highRisk: agent.risk_level !== 'low' },
     evaluation: agent === null || read.evaluation === null ? null : decidedEvaluation(read.evaluation, agent.name, now),
     approval: approval?.status ?? null,
-    approvalInFuture: approval?.decided_at != null && !(microsOf(approval.decided_at) <= now + CLOCKS_APART_MICROS),
+    approvalInFuture: approval !== null && !(microsOf(approval.decided_at) <= now + CLOCKS_APART_MICROS),
     openRecertifications: read.open_recertifications,
     others: read.other_evaluations.map(({ name, suite, status, pass_rate, ...times }) => {
       return { name, suite, status, pass_rate, ageHours: ageHours(times, now) };

@@ -120,7 +120,7 @@ const RECORDED = {
 /** The members of an evidence document, version 1. */
 const DOCUMENT: Record<string, Test> = {
   agent: orNull(objectOf({ id: isText, name: isText, risk_level: isText })),
-  approval: orNull(objectOf({ decided_at: orNull(isInstant), requested_at: isInstant, status: isText })),
+  approval: orNull(objectOf({ decided_at: isInstant, status: isText })),
   asked: objectOf({
     agent_id: orNull(isText),
     agent_name: orNull(isText),

@@ -3,6 +3,7 @@ import type { TreeLog } from './checkpoint.ts';
 import { type ClockCorrection, Moments } from './clock-correction.ts';
 import { decisionDigest } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
+import { EVIDENCE_ACTIONS, type EvidenceEvent, readEvidenceEvent } from './evidence-event.ts';
 import { readKeyEvent } from './key-event.ts';
 
 /** One log's rows as an export has them (docs/formats.md, "Export", "Decisions export", "Key event"). */
@@ -10,7 +11,7 @@ export interface ExportRows {
   tenantId: string | undefined;
   /** The last whole row's hash. */
   head: string | null;
-  /** What the rows allow of the times of all three logs; those of the audit ledger alone do. */
+  /** What the rows allow of the times of all logs; those of the audit ledger alone do. */
   readonly corrections: readonly ClockCorrection[];
   /** Takes the next row by its line, where that is enough to see that it is whole. */
   takes(line: string): boolean;
@@ -30,8 +31,10 @@ export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockC
       return auditRows(digests);
     case 'decisions':
       return decisionRows(digests, new Moments(log, corrections));
+    case 'evidence':
+      return eventRows(digests, new Moments(log, corrections), readEvidenceEvent);
     case 'keys':
-      return keyEventRows(digests, new Moments(log, corrections));
+      return eventRows(digests, new Moments(log, corrections), readKeyEvent);
   }
 }
 
@@ -40,7 +43,8 @@ export function logOf(row: unknown): TreeLog | undefined {
   if (!isObject(row)) return undefined;
   if (isObject(row.decision)) return 'decisions';
   if ('row_hash' in row) return 'audit';
-  return 'key_id' in row && 'scopes' in row ? 'keys' : undefined;
+  if ('key_id' in row && 'scopes' in row) return 'keys';
+  return EVIDENCE_ACTIONS.includes(row.action as EvidenceEvent['action']) ? 'evidence' : undefined;
 }
 
 function auditRows(digests: Hex): ExportRows {
@@ -84,15 +88,22 @@ function decisionRows(digests: Hex, moments: Moments): ExportRows {
   return rows;
 }
 
+/** Reads what should be a log's next event (readKeyEvent, readEvidenceEvent). */
+type ReadEvent = (
+  value: unknown,
+  place: { seq: number; tenantId: string | undefined },
+  digests: Hex,
+) => { event: { tenant_id: string; recorded_at: string }; hash: string } | { fault: string };
+
 /** An event a line. It brings no hash: what was altered in it shows against a kept head, and in no other way. */
-function keyEventRows(digests: Hex, moments: Moments): ExportRows {
+function eventRows(digests: Hex, moments: Moments, readEvent: ReadEvent): ExportRows {
   const rows: ExportRows = {
     tenantId: undefined,
     head: null,
     corrections: [],
     takes: () => false,
     next: (row, seq) => {
-      const read = readKeyEvent(row, { seq, tenantId: rows.tenantId }, digests);
+      const read = readEvent(row, { seq, tenantId: rows.tenantId }, digests);
       if ('fault' in read) return read.fault;
       const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
       if (fault !== undefined) return fault;

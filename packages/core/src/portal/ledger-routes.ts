@@ -4,8 +4,8 @@ import { agentOrNone } from './agent-facts.ts';
 import { filter, page, pageQuery, WORKSPACE, wholeText } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
-/** The three logs of a workspace; each has a tree and checkpoints. */
-export const LOGS = ['audit', 'decisions', 'keys'] as const;
+/** The logs of a workspace; each has a tree and checkpoints. */
+export const LOGS = ['audit', 'decisions', 'evidence', 'keys'] as const;
 export type PortalLog = (typeof LOGS)[number];
 
 /** A SHA-256 digest, 64 hex digits. */

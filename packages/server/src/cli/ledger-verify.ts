@@ -6,6 +6,7 @@ import { deriveDecisionKey, digests, sha256 } from '../digests.ts';
 import { noteKeysOf } from '../instance-signer.ts';
 import { verifyDatabase } from '../ledger/verify-database.ts';
 import { verifyDecisions } from '../ledger/verify-decisions.ts';
+import { verifyEvidence } from '../ledger/verify-evidence.ts';
 import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
 import type { WalkDemand } from '../ledger/walk-log.ts';
 import type { OpenDatabase } from '../open-database.ts';
@@ -96,6 +97,8 @@ function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, d
       return verifyDatabase(pool, tenantId, demand);
     case 'decisions':
       return verifyDecisions(pool, tenantId, (tenant, keyId) => deriveDecisionKey(secrets.masterSecret, tenant, keyId), demand);
+    case 'evidence':
+      return verifyEvidence(pool, tenantId, demand);
     case 'keys':
       return verifyKeyEvents(pool, tenantId, demand);
   }

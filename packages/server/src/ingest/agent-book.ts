@@ -42,10 +42,12 @@ export class AgentBook {
 
   /**
    * Resolves the claims of one record, all or none, and names the agents that this record registers.
+   * @param recordedBy who sent the record.
    * @param alsoWrong what else is wrong with the record once its agents are known.
    */
   resolve(
     claims: readonly AgentClaim[],
+    recordedBy: string,
     alsoWrong: (agentIds: (string | null)[]) => Issue[] = () => [],
   ): { agentIds: (string | null)[]; registered: readonly NewAgent[] } | { issues: Issue[] } {
     const staged: NewAgent[] = [];
@@ -53,7 +55,7 @@ export class AgentBook {
     const issues: Issue[] = [];
     for (const claim of claims) {
       if (issues.length >= ISSUES_MAX) break; // a batch of nothing but bad names must stay cheap
-      const resolved = this.#resolveOne(claim, staged);
+      const resolved = this.#resolveOne(claim, recordedBy, staged);
       if (Array.isArray(resolved)) issues.push(...resolved);
       agentIds.push(Array.isArray(resolved) ? null : resolved);
     }
@@ -75,7 +77,7 @@ export class AgentBook {
   }
 
   /** The agent's id, null for a claim of none, or what is wrong. */
-  #resolveOne({ id, name, at }: AgentClaim, staged: NewAgent[]): string | null | Issue[] {
+  #resolveOne({ id, name, at }: AgentClaim, recordedBy: string, staged: NewAgent[]): string | null | Issue[] {
     if (id === null && name === null) return null;
     const byId = id === null ? undefined : this.#byId.get(id);
     const byName = name === null ? undefined : this.#byName.get(name);
@@ -88,7 +90,7 @@ export class AgentBook {
     // The form is asked of new names only: agents that were registered before the rule stay addressable.
     const badForm = nameIssues(name, at);
     if (badForm.length > 0) return badForm;
-    const agent = { id: id ?? newId(), name };
+    const agent = { id: id ?? newId(), name, recordedBy };
     staged.push(agent);
     this.#note(agent);
     return agent.id;

@@ -15,10 +15,13 @@ export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
     return {
       bytes: asked.document.length + 2000,
       foldKeys: [],
-      question: { agentId: id, agentName: name, harnessId: check.harness_id?.toLowerCase() ?? null },
-      demand: {
-        minPassRate: unsignedZero(check.min_pass_rate ?? MIN_PASS_RATE_DEFAULT),
-        maxAgeHours: check.max_age_hours ?? MAX_AGE_HOURS_DEFAULT,
+      // Members in the order of canonical JSON: this stands in the evidence document.
+      question: {
+        agent_id: id,
+        agent_name: name,
+        harness_id: check.harness_id?.toLowerCase() ?? null,
+        max_age_hours: check.max_age_hours ?? MAX_AGE_HOURS_DEFAULT,
+        min_pass_rate: unsignedZero(check.min_pass_rate ?? MIN_PASS_RATE_DEFAULT),
       },
       askedBy: asked.principal.prefix,
     };

@@ -1,6 +1,12 @@
+import type { EvidenceState } from '@countersign/core/domain/evidence-state';
 import { ApiError } from '../api-error.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
-import { insertAgents } from '../storage/agents.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
+import { appendEvidence } from '../ledger/evidence-log.ts';
+import { evidenceBehind } from '../ledger/evidence-states.ts';
+import { type Agent, findAgents, insertAgents } from '../storage/agents.ts';
+import type { LockedHead } from '../storage/log-heads.ts';
 import {
   FILLED_MAX,
   fillSkeletons,
@@ -16,10 +22,14 @@ import type { Outcome } from './replays.ts';
 export interface NewAgent {
   id: string;
   name: string;
+  /** Who sent the record that names it. */
+  recordedBy: string;
 }
 
 /** What became of the agents of a batch. */
 export interface Registration {
+  /** The head of the log `evidence` behind the new agents; undefined without any. */
+  head?: LockedHead;
   /** Resolves when they are stored. Need not be awaited before COMMIT. */
   sent: Promise<unknown>;
   /** The outcome of a record that registers these agents: with the header that names the known ones they look like. */
@@ -32,24 +42,42 @@ const NOBODY: Registration = { sent: Promise.resolve(), warn: (outcome) => outco
 /**
  * Registers the agents of a batch and finds the known ones that look like them. A batch without new agents costs nothing, and
  * its statements leave together: there is no promise to await. Of more than FILLED_MAX new agents the rest are stored without skeletons,
- * which the server makes afterwards: one batch must not hold up the others.
+ * which the server makes afterwards: one batch must not hold up the others. The head of the log `evidence` is locked here, after the rows of
+ * traces: whoever holds it never waits for those. Throws EvidenceBrokenError where the table of agents differs from the log.
+ * @param held that head, where the caller holds it locked.
  */
-export const registerAgents = (tx: Transaction, agents: readonly NewAgent[]): Registration | Promise<Registration> =>
-  agents.length === 0 ? NOBODY : register(tx, agents);
+export const registerAgents = (
+  tx: Transaction,
+  agents: readonly NewAgent[],
+  held?: LockedHead,
+): Registration | Promise<Registration> => (agents.length === 0 ? NOBODY : register(tx, agents, held));
 
-async function register(tx: Transaction, agents: readonly NewAgent[]): Promise<Registration> {
+async function register(tx: Transaction, agents: readonly NewAgent[], held: LockedHead | undefined): Promise<Registration> {
+  const head = held ?? (await lockLogs(tx, ['evidence'])).evidence;
+  await requireUnknown(tx, head, agents);
   const digests = agents.slice(0, FILLED_MAX).map(({ name }) => skeletonDigests(name));
   const filled = underWay(fillSkeletons(tx));
   let known = await findSimilarNames(tx, digests);
   if ((await filled) > 0) known = await findSimilarNames(tx, digests);
   const similar = new Map(agents.slice(0, FILLED_MAX).map(({ id }, index) => [id, known[index]!]));
   addEarlierOnes(similar, agents, digests);
-  const sent = insertAgents(
+  const inserted = insertAgents(
     tx,
     agents.map((agent, index) => ({ ...agent, skeletons: digests[index] ?? null })),
   );
+  const appended = appendEvidence(
+    tx,
+    head,
+    agents.map(({ id, name, recordedBy }) => ({
+      action: 'agent.registered',
+      agent_id: id,
+      agent_name: name,
+      recorded_by: recordedBy,
+    })),
+  );
   return {
-    sent,
+    head: appended.moved,
+    sent: Promise.all([appended.sent, inserted]),
     warn(outcome, registered) {
       if (outcome instanceof ApiError) return outcome;
       const found = registered.map(({ id, name }) => ({ name, similar: similar.get(id) ?? [] }));
@@ -57,6 +85,37 @@ async function register(tx: Transaction, agents: readonly NewAgent[]): Promise<R
       return warning === undefined ? outcome : { ...outcome, headers: { ...outcome.headers, [WARNING_HEADER]: warning } };
     },
   };
+}
+
+/**
+ * Agents that the log knows and the table does too were registered by another batch meanwhile: the unique index then refuses the
+ * rows, and the batch is tried again. Throws where only one of the two knows an agent.
+ */
+async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonly NewAgent[]): Promise<void> {
+  const rows = await findAgents(
+    tx,
+    agents.map(({ id }) => id),
+    agents.map(({ name }) => name),
+  );
+  const state = await evidenceBehind(tx, head);
+  const logged = agentsClaimed(state, agents);
+  const isSame = (one: Agent) => (other: Agent) => one.id === other.id && one.name === other.name;
+  const strange = rows.find((row) => !logged.some(isSame(row)));
+  if (strange !== undefined)
+    throw new EvidenceBrokenError(`agents: the row ${strange.id} of tenant ${tx.tenantId} is not what the log evidence says`);
+  const missing = logged.find((known) => !rows.some(isSame(known)));
+  if (missing !== undefined)
+    throw new EvidenceBrokenError(`agents: the row ${missing.id} of tenant ${tx.tenantId} is gone, or its name was changed`);
+}
+
+/** The agents that the log knows by these ids and names. */
+export function agentsClaimed(state: EvidenceState, claims: readonly { id: string | null; name: string | null }[]): Agent[] {
+  const found = new Map<string, Agent>();
+  for (const { id, name } of claims) {
+    for (const agent of [id === null ? undefined : state.agent(id), name === null ? undefined : state.agentNamed(name)])
+      if (agent !== undefined) found.set(agent.id, { id: agent.id, name: agent.name, highRisk: agent.riskLevel === 'high' });
+  }
+  return [...found.values()];
 }
 
 /** Adds to each agent those that the same batch registers before it. */

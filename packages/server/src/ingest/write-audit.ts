@@ -47,8 +47,8 @@ async function store(
 ): Promise<Written & { moved: LockedHead }> {
   const { audit: head } = await locked;
   const book = new AgentBook(await agents, 'leave it out, and name the agent in subject or metadata');
-  const refusals = items.map(({ claim }) => {
-    const resolved = book.resolve([claim]);
+  const refusals = items.map(({ claim, entry }) => {
+    const resolved = book.resolve([claim], entry.recorded_by);
     return 'issues' in resolved ? validationFailed(...resolved.issues) : undefined;
   });
   const { rows, moved, sent } = appendEntries(

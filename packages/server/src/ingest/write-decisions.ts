@@ -6,20 +6,21 @@ import {
   agentLabelOf,
   decideOn,
   type EvidenceDocument,
-  type EvidenceRead,
+  type EvidenceQuestion,
   evidenceDocument,
 } from '@countersign/core/domain/evidence-document';
+import type { EvidenceState, FoundEvidence } from '@countersign/core/domain/evidence-state';
 import { ApiError, validationFailed } from '../api-error.ts';
 import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
-import { advance, lockLogs } from '../ledger/advance.ts';
+import { advance, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
+import { readEvidence } from '../ledger/evidence-states.ts';
 import { newId } from '../new-id.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { findSigningKeyId } from '../storage/decision-keys.ts';
 import { type DecisionRow, insertDecisions } from '../storage/decisions.ts';
-import { type EvidenceQuestion, type Found, findEvidence } from '../storage/evidence.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
 import type { Answered } from './endpoint.ts';
@@ -27,7 +28,6 @@ import type { Answered } from './endpoint.ts';
 /** A promotion check ready to be decided. */
 export interface PreparedCheck extends Item {
   question: EvidenceQuestion;
-  demand: { minPassRate: number; maxAgeHours: number };
   /** The asking key's prefix. */
   askedBy: string;
   /** The request's Countersign-Nonce. */
@@ -49,7 +49,7 @@ interface Decided {
 }
 
 /**
- * Decides the checks of one tenant that arrived together, on what the database holds at one moment, and keeps every decision;
+ * Decides the checks of one tenant that arrived together, on what the log `evidence` says at one moment, and keeps every decision;
  * a blocked one goes to the audit ledger in the same transaction.
  */
 export async function writeDecisions(
@@ -58,24 +58,22 @@ export async function writeDecisions(
   decisionKeys: DecisionKeys,
   observe: (committed: Pick<PromotionDecision, 'allowed' | 'reason'>) => void,
 ): Promise<(Answered | ApiError)[]> {
-  const [locked, keyId, found] = await Promise.all([
-    lockLogs(tx, ['audit', 'decisions']),
+  const [{ locked, read }, keyId] = await Promise.all([
+    lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence'),
     findSigningKeyId(tx),
-    findEvidence(
-      tx,
-      checks.map(({ question }) => question),
-    ),
   ]);
+  const { found, readAt, size } = await readEvidence(tx, (state, at) => lookUp(state, at, checks), read);
   const similar = found.some(({ evidence }) => evidence.agent === null)
     ? await findSimilarAgents(tx, checks, found)
     : NONE_SIMILAR;
   const heads = atOneMoment(locked);
-  const key = decisionKeys(tx.tenantId, keyId);
+  const signing = { keyId, key: decisionKeys(tx.tenantId, keyId), now: heads.decisions.now, evidenceSize: size };
   const outcomes = checks.map((check, index): Decided | ApiError => {
     const { evidence, mismatch } = found[index]!;
     if (mismatch) return agentMismatch();
-    const document = evidenceDocument(tx.tenantId, questionOf(check), evidence, similarNamesOf(check, evidence, similar));
-    return decide(check, document, { keyId, key, now: heads.decisions.now });
+    const names = similarNamesOf(check, evidence, similar);
+    const document = evidenceDocument(tx.tenantId, check.question, { ...evidence, read_at: readAt }, names);
+    return decide(check, document, signing);
   });
   const decided = outcomes.filter((outcome): outcome is Decided => !(outcome instanceof ApiError));
   const headers = await keep(tx, heads, decided);
@@ -83,14 +81,21 @@ export async function writeDecisions(
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
 
+/** What the evidence says of every check, all of it of one moment. */
+const lookUp = (state: EvidenceState, readAt: string, checks: readonly PreparedCheck[]) => ({
+  found: checks.map(({ question }) => state.find(question)),
+  readAt,
+  size: state.size,
+});
+
 /** The known agents whose names look like the unknown ones that were asked for, by those. Known agents cost nothing. */
 async function findSimilarAgents(
   tx: Transaction,
   checks: readonly PreparedCheck[],
-  found: readonly Found[],
+  found: readonly FoundEvidence[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const names = new Set<string>();
-  checks.forEach(({ question: { agentName } }, index) => {
+  checks.forEach(({ question: { agent_name: agentName } }, index) => {
     const { evidence, mismatch } = found[index]!;
     if (evidence.agent === null && !mismatch && agentName !== null && names.size < COMPARED_NAMES_MAX) names.add(agentName);
   });
@@ -100,17 +105,11 @@ async function findSimilarAgents(
 
 const NONE_SIMILAR: ReadonlyMap<string, readonly string[]> = new Map();
 
-const similarNamesOf = ({ question }: PreparedCheck, { agent }: EvidenceRead, similar: ReadonlyMap<string, readonly string[]>) =>
-  agent === null ? (similar.get(question.agentName ?? '') ?? []) : [];
-
-/** What was asked, in the order of canonical JSON. */
-const questionOf = ({ question, demand }: PreparedCheck): EvidenceDocument['asked'] => ({
-  agent_id: question.agentId,
-  agent_name: question.agentName,
-  harness_id: question.harnessId,
-  max_age_hours: demand.maxAgeHours,
-  min_pass_rate: demand.minPassRate,
-});
+const similarNamesOf = (
+  { question }: PreparedCheck,
+  { agent }: FoundEvidence['evidence'],
+  similar: ReadonlyMap<string, readonly string[]>,
+) => (agent === null ? (similar.get(question.agent_name ?? '') ?? []) : []);
 
 /** So many unknown names of one batch are compared with known ones. */
 const COMPARED_NAMES_MAX = 100;
@@ -160,7 +159,7 @@ async function keep(
 function decide(
   check: PreparedCheck,
   evidence: EvidenceDocument,
-  signing: { keyId: string; key: Uint8Array; now: string },
+  signing: { keyId: string; key: Uint8Array; now: string; evidenceSize: number },
 ): Decided {
   const evidenceText = canonicalJson(evidence);
   const decision: Omit<PromotionDecision, keyof Signature> = {
@@ -171,6 +170,7 @@ function decide(
     tenant_id: evidence.tenant_id,
     asked_by: `key:${check.askedBy}`,
     evidence_sha256: digests.sha256Hex(evidenceText),
+    evidence_size: signing.evidenceSize,
   };
   if (check.nonce !== undefined) decision.nonce = check.nonce;
   const signed = signDecision(decision, signing.key, digests);

@@ -1,16 +1,19 @@
+import { hash } from 'node:crypto';
 import { type DetailedEvaluationAccepted, FUTURE_MINUTES_MAX } from '@countersign/core/contract/detailed-evaluation';
 import type { EvaluationAccepted } from '@countersign/core/contract/evaluation';
 import type { Issue } from '@countersign/core/contract/issue';
 import { operations } from '@countersign/core/contract/operations';
 import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import { appendEvidence, type NewFact } from '../ledger/evidence-log.ts';
+import { evidenceBehind } from '../ledger/evidence-states.ts';
 import { newId } from '../new-id.ts';
-import { findAgents } from '../storage/agents.ts';
-import { readClock } from '../storage/clock.ts';
 import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts';
-import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
+import { exactText } from '../storage/instant-text.ts';
+import { AgentBook, type AgentClaim } from './agent-book.ts';
 import { answered } from './endpoint.ts';
-import { type NewAgent, registerAgents } from './register-agents.ts';
+import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
 
 /** An evaluation ready to be written, but for its agent. */
@@ -29,16 +32,21 @@ export const writeEvaluations = (tx: Transaction, items: readonly PreparedEvalua
 export const writeDetailedEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (fresh) => store(tx, fresh));
 
+/** Agents are looked up in the log `evidence` and not in their table, so that a changed row cannot give an evaluation to another agent. */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Written> {
-  const before = tx.clock.read();
-  const [agents, now] = await Promise.all([findAgents(tx, ...claimed(items.map(({ claim }) => claim))), readClock(tx)]);
-  tx.clock.requireAgreement(before, now);
-  const microsNow = BigInt(Date.parse(now)) * 1000n;
-  const book = new AgentBook(agents);
+  const { evidence: head } = await lockLogs(tx, ['evidence']);
+  const state = await evidenceBehind(tx, head);
+  const microsNow = BigInt(Date.parse(head.now)) * 1000n;
+  const book = new AgentBook(
+    agentsClaimed(
+      state,
+      items.map(({ claim }) => claim),
+    ),
+  );
   const rows: EvaluationRow[] = [];
   const registered: (readonly NewAgent[])[] = [];
   const outcomes = items.map(({ claim, row, answerOf }, index): Outcome => {
-    const resolved = book.resolve([claim], () => futureIssues(row, microsNow));
+    const resolved = book.resolve([claim], row.recordedBy, () => futureIssues(row, microsNow));
     if ('issues' in resolved) return validationFailed(...resolved.issues);
     const id = newId();
     registered[index] = resolved.registered;
@@ -46,12 +54,33 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
     return answered(answerOf(id));
   });
   if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
-  const registering = registerAgents(tx, book.registered);
-  const registration = registering instanceof Promise ? await registering : registering;
+  const registration = await registerAgents(tx, book.registered, head);
+  const appended = appendEvidence(tx, registration.head ?? head, rows.flatMap(factOf));
   return {
     outcomes: outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? [])),
-    sent: Promise.all([registration.sent, insertEvaluations(tx, rows)]),
+    sent: Promise.all([registration.sent, appended.sent, insertEvaluations(tx, head.now, rows)]),
   };
+}
+
+/** What the log `evidence` records of an evaluation; nothing of one that is of no agent. */
+function factOf(row: EvaluationRow): NewFact[] {
+  if (row.agentId === null) return [];
+  return [
+    {
+      action: 'evaluation.recorded',
+      agent_id: row.agentId,
+      category: row.category,
+      document_sha256: hash('sha256', row.document, 'hex'),
+      evaluated_at: row.evaluatedAt === null ? null : exactText(row.evaluatedAt),
+      evaluation_id: row.id,
+      harness_id: row.harnessId,
+      name: row.name,
+      pass_rate: row.passRate,
+      recorded_by: row.recordedBy,
+      status: row.status,
+      suite: row.suite,
+    },
+  ];
 }
 
 /** An evaluation that was run in the future would stay fresh for too long. By the database's clock, as ages are. */

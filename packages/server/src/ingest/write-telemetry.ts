@@ -29,7 +29,7 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
   const searched: SearchedRun[] = [];
   const registered: (readonly NewAgent[])[] = [];
   const outcomes = items.map((item, index): Outcome => {
-    const resolved = book.resolve(item.claims);
+    const resolved = book.resolve(item.claims, item.recordedBy);
     if ('issues' in resolved) return validationFailed(...resolved.issues);
     const id = newId();
     registered[index] = resolved.registered;

@@ -104,7 +104,7 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
 function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): Placed | ApiError {
   const totals = known === undefined ? item.totals : undefined;
   if (totals instanceof ApiError) return totals;
-  const resolved = book.resolve([item.claim], ([agentId]) => {
+  const resolved = book.resolve([item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
     return [

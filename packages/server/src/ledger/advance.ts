@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CLOCK_DIFFERENCE_MAX_MS, type ClockReading } from '@countersign/core/domain/clock-guard';
 import { clockBehindLog } from '../database/clock.ts';
 import type { Transaction } from '../database/transaction.ts';
-import type { LockedHead, LogName } from '../storage/log-heads.ts';
+import type { LockedHead, LogName, ReadHead } from '../storage/log-heads.ts';
 import { insertTreeNodes } from '../storage/tree.ts';
 import { type GrownTree, growTree } from './log-tree.ts';
-import { lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
+import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
 
 /**
  * Locks the heads of a tenant's logs, in one order everywhere. Must be the first thing that an appending transaction does. Throws
@@ -16,6 +16,18 @@ export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonl
   const before = tx.clock.read();
   const heads = await lockSealedHeads(tx, logs);
   await requireMoments(tx, before, heads);
+  return heads;
+}
+
+/** The same, and the head of another log as it is behind these locks. Nothing waits for whoever appends to that one. */
+export async function lockLogsAndRead<L extends LogName>(
+  tx: Transaction,
+  logs: readonly L[],
+  other: LogName,
+): Promise<{ locked: Record<L, LockedHead>; read: ReadHead }> {
+  const before = tx.clock.read();
+  const heads = await lockAndReadSealedHeads(tx, logs, other);
+  await requireMoments(tx, before, heads.locked);
   return heads;
 }
 

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { PAGE_BYTES_MAX, readAuditPage } from '../storage/audit-pages.ts';
 import { readDecisionsPage } from '../storage/decisions.ts';
+import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
 import { PAGE_ROWS, readLogExtent, sumDocumentBytes } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
@@ -53,6 +54,14 @@ export function exportLog(
         read: readDecisionsPage,
         line: ({ seq, document }) => `{"seq":${seq},"decision":${document}}\n`,
         hash: ({ responseSha256 }) => responseSha256,
+      });
+    case 'evidence':
+      return exported(pool, tenantId, range, {
+        log,
+        reserve,
+        read: readEvidenceEvents,
+        line: ({ document }) => `${document}\n`,
+        hash: ({ event_hash: eventHash }) => eventHash,
       });
     case 'keys':
       return exported(pool, tenantId, range, {

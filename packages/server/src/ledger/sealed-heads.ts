@@ -9,6 +9,7 @@ import {
   type MovedHead,
   moveGuessedHead,
   moveHead,
+  type ReadHead,
   readHead,
   type StoredHead,
 } from '../storage/log-heads.ts';
@@ -26,12 +27,39 @@ const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array
  * does not continue the log that this process has seen.
  */
 export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
-  const seen = new Map<LogName, Seen | undefined>();
-  for (const log of logs) {
-    const found = lastSeen(tx, log);
-    seen.set(log, found instanceof Promise ? await found : found);
-  }
-  const stored = await lockHeads(tx, logs);
+  const found = seenOf(tx, logs);
+  const seen = found instanceof Map ? found : await found;
+  return believedLocked(tx, logs, seen, await lockHeads(tx, logs));
+}
+
+/** The same, and the head of another log as it is behind these locks, in the same round trip. */
+export async function lockAndReadSealedHeads<L extends LogName>(
+  tx: Transaction,
+  logs: readonly L[],
+  other: LogName,
+): Promise<{ locked: Record<L, LockedHead>; read: ReadHead }> {
+  const found = seenOf(tx, [...logs, other]);
+  const seen = found instanceof Map ? found : await found;
+  const [stored, head] = await Promise.all([lockHeads(tx, logs), readHead(tx, other)]);
+  return { locked: await believedLocked(tx, logs, seen, stored), read: await believed(tx, other, seen.get(other), head) };
+}
+
+type SeenHeads = Map<LogName, Seen | undefined>;
+
+/** What was last seen of logs, before a statement that reads their heads is sent. A promise only at the first touch of one of them. */
+function seenOf(tx: Transaction, logs: readonly LogName[]): SeenHeads | Promise<SeenHeads> {
+  const found = logs.map((log) => [log, lastSeen(tx, log)] as const);
+  const isKnown = (each: (typeof found)[number]): each is readonly [LogName, Seen | undefined] => !(each[1] instanceof Promise);
+  if (found.every(isKnown)) return new Map(found);
+  return Promise.all(found.map(async ([log, seen]) => [log, await seen] as const)).then((known) => new Map(known));
+}
+
+async function believedLocked<L extends LogName>(
+  tx: Transaction,
+  logs: readonly L[],
+  seen: SeenHeads,
+  stored: Awaited<ReturnType<typeof lockHeads>>,
+): Promise<Record<L, LockedHead>> {
   const locked = {} as Record<L, LockedHead>;
   for (const log of logs) {
     const head = stored.get(log);
@@ -43,8 +71,9 @@ export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: 
 }
 
 /** A log's head as it is, not locked. Throws LogRewrittenError likewise. */
-export async function readSealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
-  const seen = await lastSeen(tx, log);
+export async function readSealedHead(tx: Transaction, log: LogName): Promise<ReadHead> {
+  const found = lastSeen(tx, log);
+  const seen = found instanceof Promise ? await found : found;
   return believed(tx, log, seen, await readHead(tx, log));
 }
 
@@ -65,12 +94,12 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
 }
 
 /** Returns a head whose seal holds and that continues the log as this process has seen it. */
-async function believed(
+async function believed<H extends StoredHead>(
   tx: Transaction,
   log: LogName,
   seen: Seen | undefined,
-  head: StoredHead | undefined,
-): Promise<StoredHead> {
+  head: H | undefined,
+): Promise<H> {
   const fault =
     head === undefined ? 'it is gone' : (sealFault(tx, log, head) ?? (await continuityFault(tx, log, seen, head.tree)));
   noteBelief(tx, log, fault === undefined);

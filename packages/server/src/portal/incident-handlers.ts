@@ -1,6 +1,6 @@
 import { type IncidentDetail, SEVERITIES, type Violation } from '@countersign/core/portal/incident-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
-import { findLatestEvaluation } from '../storage/evaluations.ts';
+import { readEvidence } from '../ledger/evidence-states.ts';
 import { findLatestSummary } from '../storage/portal/evaluations.ts';
 import { findIncident, listIncidentsPage, listOpenOfAgent, listOpenRecertifications } from '../storage/portal/incidents.ts';
 import { isLeftOut, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
@@ -70,12 +70,15 @@ export const incidentHandlers = handlers({
 });
 
 async function closingOf(tx: Transaction, agent: { id: string; name: string }): Promise<IncidentDetail['closing']> {
-  const [latest, evaluation, incident_ids] = await Promise.all([
-    findLatestEvaluation(tx, agent.id),
+  const [known, evaluation, incident_ids] = await Promise.all([
+    readEvidence(tx, (state, readAt) => {
+      const found = state.agent(agent.id);
+      return found === undefined ? 'the log of evidence does not know this agent' : closingObstacle(found, readAt);
+    }),
     findLatestSummary(tx, agent.id),
     listOpenOfAgent(tx, agent.id),
   ]);
-  const obstacle = closingObstacle(agent.name, latest) ?? null;
+  const obstacle = known ?? null;
   return { possible: obstacle === null, obstacle, evaluation: evaluation ?? null, incident_ids };
 }
 

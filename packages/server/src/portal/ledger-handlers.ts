@@ -24,7 +24,7 @@ interface Said {
   metadata: Record<string, unknown> | null;
 }
 
-/** The audit ledger, and the proofs of all three logs. */
+/** The audit ledger, and the proofs of all logs. */
 export const ledgerHandlers = handlers({
   'ledger.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['whole']);

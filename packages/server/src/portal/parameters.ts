@@ -7,7 +7,7 @@ const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
   seq: /^[1-9]\d{0,14}$/,
   number: /^[1-9]\d{0,8}$/,
   ordinal: /^(0|[1-9]\d{0,8})$/,
-  log: /^(audit|decisions|keys)$/,
+  log: /^(audit|decisions|evidence|keys)$/,
   prefix: /^[0-9a-f]{12}$/,
   key: /^dk_[0-9a-f]{12}$/,
 };

@@ -3,7 +3,7 @@ import { evidenceOf } from '@countersign/core/domain/evidence-document';
 import { decidePromotion, type Evidence } from '@countersign/core/domain/promotion';
 import type { AgentSummary, EvaluationSummary, Standing } from '@countersign/core/portal/agent-facts';
 import type { Transaction } from '../database/transaction.ts';
-import { findEvidence } from '../storage/evidence.ts';
+import { readEvidence } from '../ledger/evidence-states.ts';
 import type { SeenAgent } from '../storage/portal/agents.ts';
 
 /** What the promotion check demands when a question names nothing. */
@@ -22,11 +22,12 @@ export async function evidenceOn(
   harnessId: string | null = null,
 ): Promise<Evidence[]> {
   if (agentIds.length === 0) return [];
-  const found = await findEvidence(
-    tx,
-    agentIds.map((agentId) => ({ agentId, agentName: null, harnessId })),
+  return readEvidence(tx, (state, readAt) =>
+    agentIds.map((id) => {
+      const { evidence } = state.find({ agent_id: id, agent_name: null, harness_id: harnessId });
+      return evidenceOf({ ...evidence, read_at: readAt });
+    }),
   );
-  return found.map(({ evidence }) => evidenceOf(evidence));
 }
 
 /** The evaluation of the evidence as lists show it. */

@@ -65,14 +65,11 @@ const LIST = sql<ListedAgent>(
 /** All agents of the tenant, by name. */
 export const listAgents = (tx: Transaction): Promise<ListedAgent[]> => tx.run(LIST, [tx.tenantId]);
 
-const SET_RISK = sql<{ id: string }>(
-  'set_agent_risk',
-  `UPDATE countersign.agents SET risk_level = $3 WHERE tenant_id = $1 AND id = $2 AND risk_level <> $3 RETURNING id`,
-);
+const SET_RISK = sql('set_agent_risk', `UPDATE countersign.agents SET risk_level = $3 WHERE tenant_id = $1 AND id = $2`);
 
-/** Sets the risk level; false when it was that already. */
-export const setAgentRisk = async (tx: Transaction, id: string, level: 'low' | 'high'): Promise<boolean> =>
-  (await tx.run(SET_RISK, [tx.tenantId, id, level])).length === 1;
+/** Sets the risk level. */
+export const setAgentRisk = (tx: Transaction, id: string, level: 'low' | 'high'): Promise<unknown> =>
+  tx.run(SET_RISK, [tx.tenantId, id, level]);
 
 const SET_ARCHIVED = sql<{ id: string }>(
   'set_agent_archived',

@@ -9,18 +9,27 @@ export interface NewIncident {
   severity: Severity;
   description: string;
   openedBy: string;
+  openedAt: string;
 }
 
 // Its number comes from the sequence of the evaluations: those with a higher one were recorded after it.
 const INSERT = sql(
   'insert_incident',
   `INSERT INTO countersign.incidents (tenant_id, id, agent_id, severity, description, opened_by, opened_at)
-   VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())`,
+   VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz)`,
 );
 
-/** Opens an incident, now by the database's clock. */
+/** Opens an incident. */
 export const insertIncident = (tx: Transaction, incident: NewIncident): Promise<unknown> =>
-  tx.run(INSERT, [tx.tenantId, incident.id, incident.agentId, incident.severity, incident.description, incident.openedBy]);
+  tx.run(INSERT, [
+    tx.tenantId,
+    incident.id,
+    incident.agentId,
+    incident.severity,
+    incident.description,
+    incident.openedBy,
+    incident.openedAt,
+  ]);
 
 /** An incident as its workspace sees it, with the re-certification that it demanded. */
 export interface ListedIncident {

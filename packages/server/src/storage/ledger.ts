@@ -42,6 +42,7 @@ const nextSeqOf = (log: LogName, table: string) =>
 const NEXT_SEQ = {
   audit: nextSeqOf('audit', 'audit_entries'),
   decisions: nextSeqOf('decisions', 'decisions'),
+  evidence: nextSeqOf('evidence', 'evidence_events'),
   keys: nextSeqOf('keys', 'key_events'),
 } as const;
 
@@ -71,6 +72,7 @@ const readExtentOf = (log: LogName, table: string) =>
 const READ_EXTENT = {
   audit: readExtentOf('audit', 'audit_entries'),
   decisions: readExtentOf('decisions', 'decisions'),
+  evidence: readExtentOf('evidence', 'evidence_events'),
   keys: readExtentOf('keys', 'key_events'),
 } as const;
 
@@ -84,6 +86,7 @@ const sumDocumentBytesOf = (log: LogName, table: string) =>
 const SUM_DOCUMENT_BYTES = {
   audit: sumDocumentBytesOf('audit', 'audit_entries'),
   decisions: sumDocumentBytesOf('decisions', 'decisions'),
+  evidence: sumDocumentBytesOf('evidence', 'evidence_events'),
   keys: sumDocumentBytesOf('keys', 'key_events'),
 } as const;
 

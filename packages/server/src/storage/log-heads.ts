@@ -1,10 +1,10 @@
 import type { ChainHead } from '@countersign/core/domain/audit-chain';
 import { textArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { instantText } from './instant-text.ts';
+import { exactInstantText, instantText } from './instant-text.ts';
 
 /** A tenant's logs, in the order in which their heads are locked everywhere. */
-export const LOG_NAMES = ['audit', 'decisions', 'keys'] as const;
+export const LOG_NAMES = ['audit', 'decisions', 'evidence', 'keys'] as const;
 export type LogName = (typeof LOG_NAMES)[number];
 
 /** The tree over a log as its head keeps it: how many rows it covers, and its frontier's hashes one after the other. */
@@ -79,15 +79,19 @@ export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Prom
   return new Map(rows.map((row) => [row.log, { ...storedHead(row), now: row.now, clock: row.clock }]));
 }
 
-const READ = sql<HeadRow>(
+const READ = sql<HeadRow & { read_at: string }>(
   'read_log_head',
-  `SELECT ${HEAD_COLUMNS} FROM countersign.log_heads AS head WHERE head.tenant_id = $1 AND head.log = $2`,
+  `SELECT ${HEAD_COLUMNS}, ${exactInstantText('clock_timestamp()')} AS read_at
+     FROM countersign.log_heads AS head WHERE head.tenant_id = $1 AND head.log = $2`,
 );
 
+/** A head with the database's clock when it was read, UTC with microseconds: after every moment in the log, unless a clock was wrong. */
+export type ReadHead = StoredHead & { readAt: string };
+
 /** A log's head as it is, not locked: number, hash and tree of one moment. */
-export async function readHead(tx: Transaction, log: LogName): Promise<StoredHead | undefined> {
+export async function readHead(tx: Transaction, log: LogName): Promise<ReadHead | undefined> {
   const [row] = await tx.run(READ, [tx.tenantId, log]);
-  return row === undefined ? undefined : storedHead(row);
+  return row === undefined ? undefined : { ...storedHead(row), readAt: row.read_at };
 }
 
 const INSERT = sql('insert_log_head', `INSERT INTO countersign.log_heads (tenant_id, log, seal) VALUES ($1, $2, $3)`);

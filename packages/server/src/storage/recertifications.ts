@@ -10,16 +10,6 @@ const OPEN = sql(
 export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
   tx.run(OPEN, [tx.tenantId, incidentId]);
 
-const LOCK_OPEN = sql<{ incidentId: string }>(
-  'lock_open_recertifications',
-  `SELECT incident_id AS "incidentId" FROM countersign.recertifications
-    WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_seq, incident_id FOR UPDATE`,
-);
-
-/** Locks the agent's open re-certifications and returns their incidents, oldest first. */
-export const lockOpenRecertifications = async (tx: Transaction, agentId: string): Promise<string[]> =>
-  (await tx.run(LOCK_OPEN, [tx.tenantId, agentId])).map(({ incidentId }) => incidentId);
-
 /** What closes re-certifications. */
 export interface Closing {
   agentId: string;
@@ -35,6 +25,6 @@ const CLOSE = sql(
     WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL`,
 );
 
-/** Closes all that are open for the agent. The caller holds them locked. */
+/** Closes all that are open for the agent. The caller holds the head of the log `evidence`. */
 export const closeOpenRecertifications = (tx: Transaction, closing: Closing): Promise<unknown> =>
   tx.run(CLOSE, [tx.tenantId, closing.agentId, closing.evaluationId, closing.closedAt, closing.closedBy, closing.rationale]);

@@ -60,6 +60,7 @@ export const EVENT_HASH = `coalesce(event_hash, sha256(convert_to(E'countersign/
 const READ_LEAVES = {
   audit: readLeavesOf('audit', 'row_hash', 'audit_entries'),
   decisions: readLeavesOf('decisions', 'response_sha256', 'decisions'),
+  evidence: readLeavesOf('evidence', 'event_hash', 'evidence_events'),
   keys: readLeavesOf('keys', EVENT_HASH, 'key_events'),
 } as const;
 

@@ -2,7 +2,8 @@ import type { RiskLevel } from '@countersign/core/portal/agent-facts';
 import type { Pool } from 'pg';
 import { setAgentRisk } from '../storage/agents.ts';
 import type { Actor } from './actor.ts';
-import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
+import { evidenceAct } from './evidence-act.ts';
+import { type AgentReference, checkReference } from './governance-act.ts';
 import { requireText } from './wrong-input.ts';
 
 /** Sets an agent's risk level. Returns false, and writes nothing, when it was that already. */
@@ -14,9 +15,11 @@ export async function setRiskLevel(
 ): Promise<boolean> {
   checkReference(reference);
   if (rationale !== undefined) requireText('the rationale', rationale);
-  return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
-    const agent = await requireAgent(tx, reference);
-    if (!(await setAgentRisk(tx, agent.id, level))) return false;
+  return evidenceAct(pool, tenantId, by, async ({ tx, requireAgent, append, record }) => {
+    const agent = requireAgent(reference);
+    if (agent.riskLevel === level) return false;
+    await setAgentRisk(tx, agent.id, level);
+    await append({ action: 'agent.risk_set', agent_id: agent.id, risk_level: level });
     await record({ action: `agent.${level}_risk`, subject: agent.name, rationale: rationale ?? null, agent_id: agent.id });
     return true;
   });

@@ -1,8 +1,10 @@
+import { CLOCK_DIFFERENCE_MAX_MS } from '@countersign/core/domain/clock-guard';
+import type { KnownAgent } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
-import { findLatestEvaluation, type LatestEvaluation } from '../storage/evaluations.ts';
-import { closeOpenRecertifications, lockOpenRecertifications } from '../storage/recertifications.ts';
+import { closeOpenRecertifications } from '../storage/recertifications.ts';
 import type { Actor } from './actor.ts';
-import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
+import { evidenceAct } from './evidence-act.ts';
+import { type AgentReference, checkReference } from './governance-act.ts';
 import { Refusal } from './refusal.ts';
 import { requireText } from './wrong-input.ts';
 
@@ -24,16 +26,21 @@ export async function closeRecertifications(
 ): Promise<ClosedRecertifications> {
   checkReference(reference);
   requireText('the rationale', rationale);
-  return governanceAct(pool, tenantId, by, async ({ tx, now, by: closedBy, record }) => {
-    const agent = await requireAgent(tx, reference);
-    const incidentIds = await lockOpenRecertifications(tx, agent.id);
+  return evidenceAct(pool, tenantId, by, async ({ tx, now, by: closedBy, requireAgent, append, record }) => {
+    const agent = requireAgent(reference);
+    const incidentIds = agent.openRecertifications.map(({ incidentId }) => incidentId);
     if (incidentIds.length === 0)
       throw new Refusal(`agent ${JSON.stringify(agent.name)} has no open re-certification; nothing to close`);
-    const latest = await findLatestEvaluation(tx, agent.id);
-    const obstacle = closingObstacle(agent.name, latest);
-    if (latest === undefined || obstacle !== undefined) throw new Refusal(obstacle);
-    const evaluationId = latest.id;
+    const obstacle = closingObstacle(agent, now);
+    if (agent.latest === null || obstacle !== undefined) throw new Refusal(obstacle);
+    const evaluationId = agent.latest.id;
     await closeOpenRecertifications(tx, { agentId: agent.id, evaluationId, closedAt: now, closedBy, rationale });
+    await append({
+      action: 'recertifications.closed',
+      agent_id: agent.id,
+      evaluation_id: evaluationId,
+      incident_ids: incidentIds,
+    });
     await record({
       action: 'recertification.closed',
       subject: agent.name,
@@ -45,16 +52,26 @@ export async function closeRecertifications(
   });
 }
 
-/** Why an agent's open re-certifications cannot be closed on its latest evaluation, with the remedy; undefined when they can. */
-export function closingObstacle(agentName: string, latest: LatestEvaluation | undefined): string | undefined {
+/**
+ * Why an agent's open re-certifications cannot be closed on its latest evaluation, with the remedy; undefined when they can.
+ * @param now the database's clock.
+ */
+export function closingObstacle({ name, latest, openRecertifications }: KnownAgent, now: string): string | undefined {
   const remedy = 'record a passing evaluation now, then close';
-  if (latest === undefined) return `agent ${JSON.stringify(agentName)} has no evaluation at all; ${remedy}`;
-  const it = `the latest evaluation of ${JSON.stringify(agentName)} (${latest.id}, ${latest.recordedAt})`;
-  if (latest.status !== 'passing') return `${it} is ${latest.status}, not passing; ${remedy}`;
-  if (!latest.afterIncidents) {
-    const what = latest.evaluatedAt === null ? 'was recorded' : `, run at ${latest.evaluatedAt}, was run or recorded`;
+  if (latest === null) return `agent ${JSON.stringify(name)} has no evaluation at all; ${remedy}`;
+  const { id, seq, recordedAt, evaluatedAt, status } = latest;
+  const it = `the latest evaluation of ${JSON.stringify(name)} (${id}, ${shownMoment(recordedAt)})`;
+  if (status !== 'passing') return `${it} is ${status}, not passing; ${remedy}`;
+  const isBefore = ({ seq: openedSeq, openedAt }: KnownAgent['openRecertifications'][number]) =>
+    seq < openedSeq || (evaluatedAt !== null && evaluatedAt <= openedAt);
+  if (openRecertifications.some(isBefore)) {
+    const what = evaluatedAt === null ? 'was recorded' : `, run at ${shownMoment(evaluatedAt)}, was run or recorded`;
     return `${it} ${what} before the incident was opened; ${remedy}`;
   }
-  if (latest.inFuture) return `${it} has a time in the future: a clock was wrong; check the clock, ${remedy}`;
+  if (Date.parse(recordedAt) > Date.parse(now) + CLOCK_DIFFERENCE_MAX_MS)
+    return `${it} has a time in the future: a clock was wrong; check the clock, ${remedy}`;
   return undefined;
 }
+
+/** A moment with six fraction digits as people are shown moments: with milliseconds. */
+const shownMoment = (exact: string): string => exact.replace(/\d{3}Z$/, 'Z');

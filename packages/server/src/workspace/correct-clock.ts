@@ -1,7 +1,9 @@
 import { CLOCK_CORRECTED, type ClockCorrection } from '@countersign/core/domain/clock-correction';
 import type { Pool } from 'pg';
-import { inTenantTransaction } from '../database/transaction.ts';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { appendEntries, entryOf } from '../ledger/append.ts';
+import { appendEvidence, type NewFact } from '../ledger/evidence-log.ts';
+import { evidenceBehind } from '../ledger/evidence-states.ts';
 import { lockSealedHeads, moveSealedHead } from '../ledger/sealed-heads.ts';
 import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts';
 import { LOG_NAMES, type LockedHead, type LogName } from '../storage/log-heads.ts';
@@ -39,9 +41,24 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
     const metadata = { logs, reopened_approvals: reopenedApprovals };
     const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: CLOCK_CORRECTED, metadata });
     await appendEntries(tx, { ...heads.audit, now }, [entry]).sent;
-    for (const log of ['decisions', 'keys'] as const)
+    for (const log of ['decisions', 'evidence', 'keys'] as const)
       if (logs[log] !== undefined) await moveSealedHead(tx, log, { ...heads[log], now });
     if (reopenedApprovals > 0) await reopenApprovedAfter(tx, now);
+    const { sent } = appendEvidence(tx, { ...heads.evidence, now }, await approvalsAfter(tx, heads.evidence, now));
+    await sent;
     return { now, logs, reopenedApprovals };
   });
+}
+
+/** Takes back, in the log `evidence`, the approvals with a time in the future. */
+async function approvalsAfter(tx: Transaction, head: LockedHead, now: string): Promise<NewFact[]> {
+  const approved = (await evidenceBehind(tx, head)).approvedEvaluations();
+  return approved
+    .filter(({ approval }) => approval!.decidedAt > now.replace('Z', '000Z'))
+    .map(({ agentId, id }) => ({
+      action: 'approval.withdrawn',
+      agent_id: agentId,
+      evaluation_id: id,
+      recorded_by: 'operator',
+    }));
 }

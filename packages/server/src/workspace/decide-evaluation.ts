@@ -3,7 +3,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { decideApproval, lockApproval, type StandingApproval } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
 import type { Actor } from './actor.ts';
-import { governanceAct } from './governance-act.ts';
+import { type EvidenceAct, evidenceAct } from './evidence-act.ts';
 import { NotThere, Refusal } from './refusal.ts';
 import { requireText } from './wrong-input.ts';
 
@@ -25,15 +25,18 @@ export async function decideEvaluation(
   by: Actor,
 ): Promise<void> {
   requireText('the rationale', rationale);
-  return governanceAct(pool, tenantId, by, async ({ tx, now, by: decidedBy, record }) => {
-    const agent = await requireHighRisk(tx, evaluationId);
-    const standing = await lockApproval(tx, evaluationId);
+  return evidenceAct(pool, tenantId, by, async ({ tx, now, by: decidedBy, evidence, append, record }) => {
+    const agent = await requireHighRisk(tx, evidence, evaluationId);
+    const stored = await lockApproval(tx, evaluationId);
+    const logged = evidence.evaluationOf(agent.id, evaluationId)?.approval;
+    const standing = logged == null ? stored : { status: logged.status, inFuture: stored?.inFuture ?? false };
     if (!mayBecome(standing, status)) {
       throw new Refusal(
         `evaluation ${evaluationId} is ${standing?.status} already; record a new evaluation and decide on that one`,
       );
     }
     await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy, rationale });
+    await append({ action: 'approval.decided', agent_id: agent.id, evaluation_id: evaluationId, status });
     await record({
       action: `approval.${status}`,
       subject: agent.name,
@@ -48,17 +51,23 @@ export async function decideEvaluation(
 export const mayBecome = (standing: StandingApproval | undefined, status: EvaluationDecision['status']): boolean =>
   standing?.status !== 'rejected' && (standing?.status !== status || standing.inFuture);
 
-async function requireHighRisk(tx: Transaction, evaluationId: string): Promise<{ id: string; name: string }> {
+/** The agent of an evaluation, whose risk level the log `evidence` gives. An evaluation of another agent than its event names gets no effect. */
+async function requireHighRisk(
+  tx: Transaction,
+  evidence: EvidenceAct['evidence'],
+  evaluationId: string,
+): Promise<{ id: string; name: string }> {
   const found = await findEvaluatedAgent(tx, evaluationId);
   if (found === undefined) {
     throw new NotThere(`this workspace has no evaluation ${evaluationId}; its id is in the answer that recorded it`);
   }
-  const { agentId: id, agentName: name, highRisk } = found;
-  if (id === null || name === null) throw new Refusal(`evaluation ${evaluationId} is of no agent, so it needs no approval`);
-  if (highRisk !== true) {
+  const { agentId: id } = found;
+  const agent = id === null ? undefined : evidence.agent(id);
+  if (agent === undefined) throw new Refusal(`evaluation ${evaluationId} is of no agent, so it needs no approval`);
+  if (agent.riskLevel !== 'high') {
     throw new Refusal(
-      `agent ${JSON.stringify(name)} is not high-risk, so its evaluations need no approval; set its risk level to high first if they shall`,
+      `agent ${JSON.stringify(agent.name)} is not high-risk, so its evaluations need no approval; set its risk level to high first if they shall`,
     );
   }
-  return { id, name };
+  return { id: agent.id, name: agent.name };
 }

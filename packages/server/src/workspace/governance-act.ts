@@ -3,6 +3,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { type Agent, findAgents } from '../storage/agents.ts';
+import type { LockedHead } from '../storage/log-heads.ts';
 import { type Actor, type ActorName, actorName, requireRoleStill } from './actor.ts';
 import { NotThere } from './refusal.ts';
 import { requireLabel } from './wrong-input.ts';
@@ -33,14 +34,19 @@ export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, 
 
 /** The same inside a transaction that has begun, by whom nothing is asked: somebody who is only now to become a member, or is leaving. */
 export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
-  const { audit: head } = await lockLogs(tx, ['audit']);
+  const { audit } = await lockLogs(tx, ['audit']);
+  return work(actBehind(tx, by, audit));
+}
+
+/** An act behind the locked head of the audit ledger. */
+export function actBehind(tx: Transaction, by: ActorName, head: LockedHead): Act {
   let isRecorded = false;
   const record: Act['record'] = (said) => {
     if (isRecorded) throw new Error('an act has one entry: a second one would be linked to the same row');
     isRecorded = true;
     return appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]).sent;
   };
-  return work({ tx, now: head.now, by, record });
+  return { tx, now: head.now, by, record };
 }
 
 /** An agent by its name, as people write it on the command line, or by its id, as the pages have it. */
@@ -48,13 +54,16 @@ export type AgentReference = string | { id: string };
 
 /** The agent of a name or an id, or a Refusal. */
 export async function requireAgent(tx: Transaction, reference: AgentReference): Promise<Agent> {
-  const name = typeof reference === 'string' ? reference : undefined;
   const [agent] =
     typeof reference === 'string' ? await findAgents(tx, [], [reference]) : await findAgents(tx, [reference.id], []);
-  if (agent !== undefined) return agent;
-  if (name === undefined) throw new NotThere('this workspace has no such agent');
+  return agent ?? unknownAgent(reference);
+}
+
+/** Throws NotThere with the remedy. */
+export function unknownAgent(reference: AgentReference): never {
+  if (typeof reference !== 'string') throw new NotThere('this workspace has no such agent');
   throw new NotThere(
-    `this workspace has no agent named ${JSON.stringify(name)}; an agent is registered by the first trace, telemetry event or evaluation that names it`,
+    `this workspace has no agent named ${JSON.stringify(reference)}; an agent is registered by the first trace, telemetry event or evaluation that names it`,
   );
 }
 

@@ -4,7 +4,8 @@ import { newId } from '../new-id.ts';
 import { insertIncident } from '../storage/incidents.ts';
 import { openRecertification } from '../storage/recertifications.ts';
 import type { Actor } from './actor.ts';
-import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
+import { evidenceAct } from './evidence-act.ts';
+import { type AgentReference, checkReference } from './governance-act.ts';
 import { requireText } from './wrong-input.ts';
 
 /** An incident as a person reports it. */
@@ -25,11 +26,12 @@ export async function openIncident(
 ): Promise<string> {
   checkReference(reference);
   requireText('the description', description);
-  return governanceAct(pool, tenantId, by, async ({ tx, by: openedBy, record }) => {
-    const agent = await requireAgent(tx, reference);
+  return evidenceAct(pool, tenantId, by, async ({ tx, now, by: openedBy, requireAgent, append, record }) => {
+    const agent = requireAgent(reference);
     const id = newId();
-    await insertIncident(tx, { id, agentId: agent.id, severity, description, openedBy });
+    await insertIncident(tx, { id, agentId: agent.id, severity, description, openedBy, openedAt: now });
     if (recertify) await openRecertification(tx, id);
+    await append({ action: 'incident.opened', agent_id: agent.id, incident_id: id, recertification_required: recertify });
     await record({
       action: 'incident.created',
       subject: agent.name,

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { findUseOfApproval, lockApproval, withdrawApproved } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
 import type { Actor } from './actor.ts';
-import { governanceAct } from './governance-act.ts';
+import { evidenceAct } from './evidence-act.ts';
 import { NotThere, Refusal } from './refusal.ts';
 import { requireText } from './wrong-input.ts';
 
@@ -17,7 +17,7 @@ export async function withdrawApproval(
   by: Actor,
 ): Promise<void> {
   requireText('the rationale', rationale);
-  return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
+  return evidenceAct(pool, tenantId, by, async ({ tx, append, record }) => {
     const agent = await findEvaluatedAgent(tx, evaluationId);
     if (agent === undefined) throw new NotThere(`this workspace has no evaluation ${evaluationId}`);
     const standing = await lockApproval(tx, evaluationId);
@@ -29,6 +29,8 @@ export async function withdrawApproval(
         `the approval of evaluation ${evaluationId} was used by decision ${usedBy}; reject the evaluation to stop further promotions`,
       );
     await withdrawApproved(tx, evaluationId);
+    if (agent.agentId !== null)
+      await append({ action: 'approval.withdrawn', agent_id: agent.agentId, evaluation_id: evaluationId });
     await record({
       action: 'approval.withdrawn',
       subject: agent.agentName,

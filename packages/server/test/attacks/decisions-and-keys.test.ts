@@ -61,6 +61,7 @@ const OTHER = {
   timestamp: '2020-01-01T00:00:00.000Z',
   asked_by: 'key:abcdefabcdef',
   evidence_sha256: 'ab'.repeat(32),
+  evidence_size: 99,
   tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
 };
 

@@ -1,15 +1,17 @@
+import { evidenceOfAll } from './evidence-log.ts';
 import type { TestServer } from './test-server.ts';
 
 /**
- * Gives the evaluations of an agent another moment, by its name: as if time had passed, or a clock been wrong. Evaluations are append-only;
- * a superuser may.
+ * Gives the evaluations of an agent another moment, by its name: as if time had passed, or a clock been wrong. The log of evidence is written
+ * anew from the tables. Evaluations are append-only; a superuser may.
  * @param moment SQL of the new `recorded_at`.
  */
-export async function evaluatedAt({ database }: TestServer, agentName: string, moment: string): Promise<void> {
+export async function evaluatedAt({ database, open }: TestServer, agentName: string, moment: string): Promise<void> {
   await database.sql('ALTER TABLE countersign.evaluations DISABLE TRIGGER append_only');
   await database.sql(
     `UPDATE countersign.evaluations SET recorded_at = ${moment} WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = $1)`,
     [agentName],
   );
   await database.sql('ALTER TABLE countersign.evaluations ENABLE ALWAYS TRIGGER append_only');
+  await evidenceOfAll({ database, open });
 }

@@ -1,0 +1,125 @@
+"""The log of evidence: everything that promotion checks are decided on (docs/formats.md, "Evidence event")."""
+
+import hashlib
+import re
+
+import evidence_state
+import forms
+import jcs
+import ndjson
+from key_events import EventLog
+from ndjson import Broken
+from verdict import shown
+
+EVIDENCE_DOMAIN = b'countersign/evidence/v1\n'
+STATUSES = ('scheduled', 'running', 'passing', 'failing')
+
+_UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+_EXACT = re.compile(r'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z')
+
+
+def _is_uuid(value):
+    return isinstance(value, str) and _UUID.fullmatch(value) is not None
+
+
+def _is_uuid_or_null(value):
+    return value is None or _is_uuid(value)
+
+
+def _is_exact_or_null(value):
+    return value is None or (isinstance(value, str) and _EXACT.fullmatch(value) is not None)
+
+
+def _is_number_or_null(value):
+    return value is None or type(value) in (int, float)
+
+
+def _is_one_of(*texts):
+    return lambda value: isinstance(value, str) and value in texts
+
+
+COMMON = {
+    'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
+    'tenant_id': (_is_uuid, 'a UUID in lower case'),
+    'seq': (forms.is_seq, 'a whole number from 1 up'),
+    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
+    'recorded_by': (forms.is_text, 'a string'),
+    'action': (forms.is_text, 'a string'),
+    'agent_id': (_is_uuid, 'a UUID in lower case'),
+}
+
+MEMBERS = {
+    'agent.registered': {'agent_name': (forms.is_text, 'a string')},
+    'agent.risk_set': {'risk_level': (_is_one_of('low', 'high'), 'low or high')},
+    'evaluation.recorded': {
+        'category': (forms.is_text_or_null, 'a string or null'),
+        'document_sha256': (forms.is_hash, '64 hex digits'),
+        'evaluated_at': (_is_exact_or_null, 'a UTC time with microseconds or null'),
+        'evaluation_id': (_is_uuid, 'a UUID in lower case'),
+        'harness_id': (_is_uuid_or_null, 'a UUID in lower case or null'),
+        'name': (forms.is_text, 'a string'),
+        'pass_rate': (_is_number_or_null, 'a number or null'),
+        'status': (_is_one_of(*STATUSES), f'one of {", ".join(STATUSES)}'),
+        'suite': (forms.is_text_or_null, 'a string or null'),
+    },
+    'approval.decided': {
+        'evaluation_id': (_is_uuid, 'a UUID in lower case'),
+        'status': (_is_one_of('approved', 'rejected'), 'approved or rejected'),
+    },
+    'approval.withdrawn': {'evaluation_id': (_is_uuid, 'a UUID in lower case')},
+    'incident.opened': {
+        'incident_id': (_is_uuid, 'a UUID in lower case'),
+        'recertification_required': (lambda value: isinstance(value, bool), 'true or false'),
+    },
+    'recertifications.closed': {
+        'evaluation_id': (_is_uuid, 'a UUID in lower case'),
+        'incident_ids': (lambda value: isinstance(value, list) and all(map(_is_uuid, value)), 'an array of UUIDs in lower case'),
+    },
+}
+
+
+def leaf_data(event):
+    """What stands in the tree for an event."""
+    return hashlib.sha256(EVIDENCE_DOMAIN + jcs.canonicalize(event)).digest()
+
+
+def check_members(event):
+    """Raises Broken unless this is an event with exactly the members of its action."""
+    action = event.get('action') if isinstance(event, dict) else None
+    if not isinstance(action, str) or action not in MEMBERS:
+        seq = event.get('seq') if isinstance(event, dict) and type(event.get('seq')) is int else None
+        raise Broken([('unknown_action', f'action {shown(action)} is not known to this verifier')], seq=seq)
+    ndjson.check_members(event, {**COMMON, **MEMBERS[action]}, f'an event {action}')
+
+
+class EvidenceLog(EventLog):
+    """One tenant's log of evidence. Events of an agent follow the one that registers it, and a name is registered once."""
+
+    check_members = staticmethod(check_members)
+    leaf_data = staticmethod(leaf_data)
+
+    def __init__(self, *more):
+        super().__init__(*more)
+        self.state = evidence_state.State()
+
+    @property
+    def agents(self):
+        return self.state.agents
+
+    def conflicts(self, event):
+        agent = event['agent_id']
+        registers = event['action'] == 'agent.registered'
+        if not registers and agent not in self.agents:
+            return [('unknown_agent', f'agent {agent} is not registered')]
+        if registers and (agent in self.agents or event['agent_name'] in self.state.by_name):
+            return [('registered_twice', f'agent {agent} is registered twice')]
+        return []
+
+    def append(self, event):
+        super().append(event)
+        self.state.apply(event)
+
+
+def verify(stream, tenant_id=None, tree=None, steps=None):
+    """Reads an export to its end and returns the EvidenceLog; raises Broken at the first line that is wrong."""
+    return ndjson.read_into(EvidenceLog(tenant_id, tree, steps), stream)

@@ -1,0 +1,91 @@
+"""What the events of a log of evidence add up to: the evidence on which a promotion check is decided."""
+
+OTHERS_MAX = 6
+
+
+class State:
+    """The agents of a tenant with what counts of each. `apply` takes events that follow from those before them."""
+
+    def __init__(self):
+        self.agents = {}
+        self.by_name = {}
+
+    def apply(self, event):
+        if event['action'] == 'agent.registered':
+            agent = {'id': event['agent_id'], 'name': event['agent_name'], 'risk_level': 'low'}
+            self.agents[agent['id']] = self.by_name[agent['name']] = Agent(agent)
+        else:
+            getattr(self.agents[event['agent_id']], event['action'].replace('.', '_'))(event)
+
+    def evidence(self, agent_id=None, agent_name=None, harness_id=None):
+        """The members of an evidence document that follow from the log."""
+        agent = self.by_name.get(agent_name) if agent_id is None else self.agents.get(agent_id)
+        if agent is None:
+            return {'agent': None, 'approval': None, 'evaluation': None, 'open_recertifications': 0, 'other_evaluations': []}
+        return agent.evidence(harness_id)
+
+
+class Agent:
+    def __init__(self, agent):
+        self.agent = agent
+        self.latest = None
+        self.by_harness = {}
+        self.by_series = {}
+        self.open = []
+
+    def agent_risk_set(self, event):
+        self.agent['risk_level'] = event['risk_level']
+
+    def evaluation_recorded(self, event):
+        self.latest = evaluation = {'event': event, 'approval': None}
+        if event['harness_id'] is not None:
+            self.by_harness[event['harness_id']] = evaluation
+        suite = event['name'] if event['suite'] is None else event['suite']
+        self.by_series.pop((suite, event['harness_id']), None)  # so that the latest series comes last
+        self.by_series[suite, event['harness_id']] = evaluation
+
+    def approval_decided(self, event):
+        self._answer(event, {'decided_at': exact(event['recorded_at']), 'status': event['status']})
+
+    def approval_withdrawn(self, event):
+        self._answer(event, None)
+
+    def _answer(self, event, approval):
+        for evaluation in (self.latest, *self.by_harness.values()):
+            if evaluation is not None and evaluation['event']['evaluation_id'] == event['evaluation_id']:
+                evaluation['approval'] = approval
+
+    def incident_opened(self, event):
+        if event['recertification_required']:
+            self.open.append(event['incident_id'])
+
+    def recertifications_closed(self, event):
+        self.open = [incident for incident in self.open if incident not in event['incident_ids']]
+
+    def evidence(self, harness_id):
+        latest = self.latest if harness_id is None else self.by_harness.get(harness_id)
+        others = []
+        if latest is not None and latest['event']['status'] == 'passing':
+            others = [_other(each['event']) for each in reversed(self.by_series.values()) if each is not latest]
+        return {
+            'agent': dict(self.agent),
+            'approval': None if latest is None else latest['approval'],
+            'evaluation': None if latest is None else _evaluation(latest['event']),
+            'open_recertifications': len(self.open),
+            'other_evaluations': others[:OTHERS_MAX],
+        }
+
+
+def exact(moment):
+    """A moment with milliseconds as the evidence has moments: with six fraction digits."""
+    return moment.replace('Z', '000Z')
+
+
+def _evaluation(event):
+    same = ('category', 'evaluated_at', 'harness_id', 'name', 'pass_rate', 'recorded_by', 'status')
+    return {**{name: event[name] for name in same}, 'id': event['evaluation_id'], 'recorded_at': exact(event['recorded_at'])}
+
+
+def _other(event):
+    same = ('evaluated_at', 'name', 'pass_rate', 'status', 'suite')
+    return {**{name: event[name] for name in same}, 'recorded_at': exact(event['recorded_at'])}

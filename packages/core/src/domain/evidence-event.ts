@@ -1,0 +1,150 @@
+import type { EvaluationStatus } from '../contract/evaluation.ts';
+import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
+import type { Digests } from './digests.ts';
+
+/** Separates this hash from every other one and names its version (docs/formats.md, "Evidence event"). */
+export const EVIDENCE_DOMAIN = 'countersign/evidence/v1\n';
+
+/** What the log `evidence` records: everything that a promotion check is decided on. */
+export type EvidenceFact =
+  | { action: 'agent.registered'; agent_id: string; agent_name: string }
+  | { action: 'agent.risk_set'; agent_id: string; risk_level: 'low' | 'high' }
+  | RecordedEvaluation
+  | { action: 'approval.decided'; agent_id: string; evaluation_id: string; status: 'approved' | 'rejected' }
+  | { action: 'approval.withdrawn'; agent_id: string; evaluation_id: string }
+  | { action: 'incident.opened'; agent_id: string; incident_id: string; recertification_required: boolean }
+  | { action: 'recertifications.closed'; agent_id: string; evaluation_id: string; incident_ids: readonly string[] };
+
+/** An evaluation of an agent. */
+export interface RecordedEvaluation {
+  action: 'evaluation.recorded';
+  agent_id: string;
+  category: string | null;
+  /** SHA-256 of the request's body as it is kept, 64 hex digits. */
+  document_sha256: string;
+  /** When it was run, as its sender says: UTC with six fraction digits. */
+  evaluated_at: string | null;
+  evaluation_id: string;
+  harness_id: string | null;
+  name: string;
+  pass_rate: number | null;
+  status: EvaluationStatus;
+  suite: string | null;
+}
+
+/** One event of the log `evidence`, all of it under its hash. */
+export type EvidenceEvent = EvidenceFact & {
+  version: 1;
+  tenant_id: string;
+  /** Starts at 1, without gaps. */
+  seq: number;
+  /** UTC with milliseconds. */
+  recorded_at: string;
+  recorded_by: string;
+};
+
+/** The canonical text of an event, and its hash: the leaf data of the log's tree. */
+export function hashEvidenceEvent(
+  event: EvidenceEvent,
+  digests: Pick<Digests, 'sha256Hex'>,
+): { canonical: string; hash: string } {
+  const canonical = canonicalJson(event);
+  return { canonical, hash: digests.sha256Hex(EVIDENCE_DOMAIN + canonical) };
+}
+
+/** Where a log continues. */
+export interface EvidencePlace {
+  /** The number that the next event must have. */
+  seq: number;
+  /** The log's tenant; undefined where the first event names it. */
+  tenantId: string | undefined;
+}
+
+/** Reads what should be a log's next event. Returns it with its canonical text and hash, or what is wrong with it. The input is hostile. */
+export function readEvidenceEvent(
+  value: unknown,
+  { seq, tenantId }: EvidencePlace,
+  digests: Pick<Digests, 'sha256Hex'>,
+): { event: EvidenceEvent; canonical: string; hash: string } | { fault: string } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
+  const fault = memberFault(value as Record<string, unknown>);
+  if (fault !== undefined) return { fault };
+  const event = value as EvidenceEvent;
+  if (tenantId !== undefined && event.tenant_id !== tenantId)
+    return { fault: `tenant_id is not ${tenantId}: an event of another tenant` };
+  if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
+  try {
+    return { event, ...hashEvidenceEvent(event, digests) };
+  } catch (error) {
+    if (error instanceof NotCanonicalError) return { fault: `the event has no canonical form: ${error.message}` };
+    throw error;
+  }
+}
+
+type Form = (value: unknown) => boolean;
+const orNull =
+  (form: Form): Form =>
+  (value) =>
+    value === null || form(value);
+const oneOf =
+  (...texts: readonly string[]): Form =>
+  (value) =>
+    texts.includes(value as string);
+const isText: Form = (value) => typeof value === 'string';
+const isUuid: Form = (value) => isText(value) && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value as string);
+const isDigest: Form = (value) => isText(value) && /^[0-9a-f]{64}$/.test(value as string);
+const isMoment: Form = (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value as string);
+const isExactMoment: Form = (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value as string);
+const isNumber: Form = (value) => typeof value === 'number';
+const isFlag: Form = (value) => typeof value === 'boolean';
+const isUuidList: Form = (value) => Array.isArray(value) && value.every(isUuid);
+
+/** The members of every event. */
+const COMMON: Readonly<Record<string, Form>> = {
+  version: (value) => value === 1,
+  tenant_id: isUuid,
+  seq: (value) => Number.isSafeInteger(value),
+  recorded_at: isMoment,
+  recorded_by: isText,
+  action: isText,
+  agent_id: isUuid,
+};
+
+/** The further members of each action, and what each may be. */
+const MEMBERS: Readonly<Record<EvidenceEvent['action'], Readonly<Record<string, Form>>>> = {
+  'agent.registered': { agent_name: isText },
+  'agent.risk_set': { risk_level: oneOf('low', 'high') },
+  'evaluation.recorded': {
+    category: orNull(isText),
+    document_sha256: isDigest,
+    evaluated_at: orNull(isExactMoment),
+    evaluation_id: isUuid,
+    harness_id: orNull(isUuid),
+    name: isText,
+    pass_rate: orNull(isNumber),
+    status: oneOf('scheduled', 'running', 'passing', 'failing'),
+    suite: orNull(isText),
+  },
+  'approval.decided': { evaluation_id: isUuid, status: oneOf('approved', 'rejected') },
+  'approval.withdrawn': { evaluation_id: isUuid },
+  'incident.opened': { incident_id: isUuid, recertification_required: isFlag },
+  'recertifications.closed': { evaluation_id: isUuid, incident_ids: isUuidList },
+};
+
+/** The actions that an event may have. */
+export const EVIDENCE_ACTIONS = Object.keys(MEMBERS) as readonly EvidenceEvent['action'][];
+
+function memberFault(event: Readonly<Record<string, unknown>>): string | undefined {
+  const { version, action } = event;
+  if (version !== 1) return `version ${JSON.stringify(version)} is not known to this verifier`;
+  if (typeof action !== 'string' || !Object.hasOwn(MEMBERS, action))
+    return `action ${JSON.stringify(action)} is not known to this verifier`;
+  const members = { ...COMMON, ...MEMBERS[action as EvidenceEvent['action']] };
+  const unknown = Object.keys(event).find((name) => !Object.hasOwn(members, name));
+  if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of an event ${action}`;
+  for (const [name, isOfForm] of Object.entries(members)) {
+    if (!Object.hasOwn(event, name)) return `the member ${name} is missing`;
+    if (!isOfForm(event[name])) return `the member ${name} does not have the form that events ${action} have`;
+  }
+  return undefined;
+}

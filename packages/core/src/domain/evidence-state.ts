@@ -1,0 +1,246 @@
+import type { EvidenceQuestion, EvidenceRead, OtherEvidenceEvaluation } from './evidence-document.ts';
+import type { EvidenceEvent, RecordedEvaluation } from './evidence-event.ts';
+import { OTHERS_MAX } from './promotion.ts';
+
+/** An evaluation as the log recorded it, with the last answer of an approver. */
+export interface KnownEvaluation {
+  id: string;
+  agentId: string;
+  /** Number of its event. */
+  seq: number;
+  name: string;
+  suite: string | null;
+  category: string | null;
+  harnessId: string | null;
+  status: RecordedEvaluation['status'];
+  passRate: number | null;
+  /** UTC with six fraction digits, as is `evaluatedAt`. */
+  recordedAt: string;
+  recordedBy: string;
+  evaluatedAt: string | null;
+  approval: { status: 'approved' | 'rejected'; decidedAt: string } | null;
+}
+
+/** A re-certification that is not closed. */
+export interface OpenRecertification {
+  incidentId: string;
+  /** Number of the event that opened it. */
+  seq: number;
+  /** UTC with six fraction digits. */
+  openedAt: string;
+}
+
+/** An agent as the log knows it. */
+export interface KnownAgent {
+  readonly id: string;
+  readonly name: string;
+  readonly riskLevel: 'low' | 'high';
+  /** Its evaluation that was recorded last; null while there is none. */
+  readonly latest: KnownEvaluation | null;
+  readonly openRecertifications: readonly OpenRecertification[];
+}
+
+interface AgentState extends KnownAgent {
+  riskLevel: 'low' | 'high';
+  latest: KnownEvaluation | null;
+  openRecertifications: OpenRecertification[];
+  /** The latest evaluation of each harness. */
+  byHarness: Map<string, KnownEvaluation>;
+  /** The latest evaluation of each series: one suite (or else one name) with one harness. */
+  bySeries: Map<string, KnownEvaluation>;
+}
+
+/** What a question names, and whether its id and its name are of different agents or one of them is unknown. */
+export interface FoundEvidence {
+  evidence: Omit<EvidenceRead, 'read_at'>;
+  mismatch: boolean;
+}
+
+/** An event contradicts those before it: nothing that the server appends does. */
+export class EvidenceConflictError extends Error {
+  override name = 'EvidenceConflictError';
+}
+
+/**
+ * What the events of a workspace's log `evidence` add up to. Only what is an object's newest event counts. A promotion check is decided on
+ * this alone, so rows that somebody else has written to the database have no effect on it.
+ */
+export class EvidenceState {
+  #size = 0;
+  readonly #agents = new Map<string, AgentState>();
+  readonly #byName = new Map<string, AgentState>();
+
+  /** How many events have been applied. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** How many agents are known. */
+  get agentCount(): number {
+    return this.#agents.size;
+  }
+
+  agents(): IterableIterator<KnownAgent> {
+    return this.#agents.values();
+  }
+
+  agent(id: string): KnownAgent | undefined {
+    return this.#agents.get(id);
+  }
+
+  agentNamed(name: string): KnownAgent | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** An evaluation of an agent, if a check can still rest on it: if it is the latest one, or that of a harness. */
+  evaluationOf(agentId: string, evaluationId: string): KnownEvaluation | undefined {
+    const agent = this.#agents.get(agentId);
+    return agent === undefined ? undefined : current(agent).find(({ id }) => id === evaluationId);
+  }
+
+  /** The approvals that count, each with its evaluation. */
+  approvedEvaluations(): KnownEvaluation[] {
+    const all = [...this.#agents.values()].flatMap((agent) => [...new Set(current(agent))]);
+    return all.filter(({ approval }) => approval?.status === 'approved');
+  }
+
+  /** Applies the next event. Throws EvidenceConflictError when it does not follow from the events before it. */
+  apply(event: EvidenceEvent): void {
+    if (event.seq !== this.#size + 1) throw new EvidenceConflictError(`event ${event.seq} follows event ${this.#size}`);
+    if (event.action === 'agent.registered') this.#register(event.agent_id, event.agent_name);
+    else this.#change(this.#known(event), event);
+    this.#size += 1;
+  }
+
+  /** The evidence on what a promotion check asks about. */
+  find(question: Pick<EvidenceQuestion, 'agent_id' | 'agent_name' | 'harness_id'>): FoundEvidence {
+    const byId = question.agent_id === null ? undefined : this.#agents.get(question.agent_id);
+    const byName = question.agent_name === null ? undefined : this.#byName.get(question.agent_name);
+    const mismatch = question.agent_id !== null && question.agent_name !== null && byId !== byName;
+    return { evidence: evidenceOn(byId ?? byName, question.harness_id), mismatch };
+  }
+
+  #register(id: string, name: string): void {
+    if (this.#agents.has(id) || this.#byName.has(name)) throw new EvidenceConflictError(`agent ${id} is registered twice`);
+    const agent: AgentState = {
+      id,
+      name,
+      riskLevel: 'low',
+      latest: null,
+      openRecertifications: [],
+      byHarness: new Map(),
+      bySeries: new Map(),
+    };
+    this.#agents.set(id, agent);
+    this.#byName.set(name, agent);
+  }
+
+  #known({ agent_id: id }: EvidenceEvent): AgentState {
+    const agent = this.#agents.get(id);
+    if (agent === undefined) throw new EvidenceConflictError(`agent ${id} is not registered`);
+    return agent;
+  }
+
+  #change(agent: AgentState, event: Exclude<EvidenceEvent, { action: 'agent.registered' }>): void {
+    const at = exact(event.recorded_at);
+    switch (event.action) {
+      case 'agent.risk_set':
+        agent.riskLevel = event.risk_level;
+        break;
+      case 'evaluation.recorded':
+        addEvaluation(agent, knownEvaluation(event));
+        break;
+      case 'approval.decided':
+        setApproval(agent, event.evaluation_id, { status: event.status, decidedAt: at });
+        break;
+      case 'approval.withdrawn':
+        setApproval(agent, event.evaluation_id, null);
+        break;
+      case 'incident.opened':
+        if (event.recertification_required)
+          agent.openRecertifications.push({ incidentId: event.incident_id, seq: event.seq, openedAt: at });
+        break;
+      case 'recertifications.closed':
+        agent.openRecertifications = agent.openRecertifications.filter(
+          ({ incidentId }) => !event.incident_ids.includes(incidentId),
+        );
+    }
+  }
+}
+
+/** A moment with milliseconds as the evidence has moments: with six fraction digits. */
+const exact = (moment: string): string => moment.replace('Z', '000Z');
+
+const knownEvaluation = (event: RecordedEvaluation & EvidenceEvent): KnownEvaluation => ({
+  id: event.evaluation_id,
+  agentId: event.agent_id,
+  seq: event.seq,
+  name: event.name,
+  suite: event.suite,
+  category: event.category,
+  harnessId: event.harness_id,
+  status: event.status,
+  passRate: event.pass_rate,
+  recordedAt: exact(event.recorded_at),
+  recordedBy: event.recorded_by,
+  evaluatedAt: event.evaluated_at,
+  approval: null,
+});
+
+function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): void {
+  agent.latest = evaluation;
+  if (evaluation.harnessId !== null) agent.byHarness.set(evaluation.harnessId, evaluation);
+  const series = JSON.stringify([evaluation.suite ?? evaluation.name, evaluation.harnessId]);
+  // Deleted first, so that the map is in the order of the latest evaluations.
+  agent.bySeries.delete(series);
+  agent.bySeries.set(series, evaluation);
+}
+
+/** An evaluation that a later one has replaced is not kept: its approval grants nothing any more. */
+function setApproval(agent: AgentState, evaluationId: string, approval: KnownEvaluation['approval']): void {
+  for (const evaluation of current(agent)) if (evaluation.id === evaluationId) evaluation.approval = approval;
+}
+
+/** The evaluations that a check can rest on: the latest one, and those of each harness. */
+const current = ({ latest, byHarness }: AgentState): KnownEvaluation[] =>
+  latest === null ? [] : [latest, ...byHarness.values()];
+
+function evidenceOn(agent: AgentState | undefined, harnessId: string | null): Omit<EvidenceRead, 'read_at'> {
+  if (agent === undefined)
+    return { agent: null, approval: null, evaluation: null, open_recertifications: 0, other_evaluations: [] };
+  const latest = harnessId === null ? agent.latest : (agent.byHarness.get(harnessId) ?? null);
+  return {
+    agent: { id: agent.id, name: agent.name, risk_level: agent.riskLevel },
+    approval: latest?.approval == null ? null : { decided_at: latest.approval.decidedAt, status: latest.approval.status },
+    evaluation: latest === null ? null : latestEvaluation(latest),
+    open_recertifications: agent.openRecertifications.length,
+    other_evaluations: latest?.status === 'passing' ? otherEvaluations(agent, latest) : [],
+  };
+}
+
+/** Members in the order of canonical JSON, as in the evidence document. */
+const latestEvaluation = (evaluation: KnownEvaluation): NonNullable<EvidenceRead['evaluation']> => ({
+  category: evaluation.category,
+  evaluated_at: evaluation.evaluatedAt,
+  harness_id: evaluation.harnessId,
+  id: evaluation.id,
+  name: evaluation.name,
+  pass_rate: evaluation.passRate,
+  recorded_at: evaluation.recordedAt,
+  recorded_by: evaluation.recordedBy,
+  status: evaluation.status,
+});
+
+/** The latest evaluations of the agent's other series, the latest first; at most OTHERS_MAX and one more. */
+function otherEvaluations(agent: AgentState, latest: KnownEvaluation): OtherEvidenceEvaluation[] {
+  if (agent.bySeries.size < 2) return [];
+  const others = [...agent.bySeries.values()].reverse().filter(({ id }) => id !== latest.id);
+  return others.slice(0, OTHERS_MAX + 1).map(({ evaluatedAt, name, passRate, recordedAt, status, suite }) => ({
+    evaluated_at: evaluatedAt,
+    name,
+    pass_rate: passRate,
+    recorded_at: recordedAt,
+    status,
+    suite,
+  }));
+}

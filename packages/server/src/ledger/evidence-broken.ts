@@ -1,0 +1,19 @@
+import { ApiError } from '../api-error.ts';
+
+/** A row that the act relies on is not what the log `evidence` says of its object. Nothing is stored. */
+export class EvidenceBrokenError extends ApiError {
+  override name = 'EvidenceBrokenError';
+
+  /** @param message for the operator: it names the row. The sender is told what to do. */
+  constructor(message: string) {
+    super('evidence_broken', [{ path: '', code: 'evidence_broken', message: TOLD }], { 'Retry-After': RETRY_AFTER_SECONDS });
+    this.message = message;
+  }
+}
+
+/** The operator has to put the row right first. Senders keep their records meanwhile. */
+const RETRY_AFTER_SECONDS = '60';
+
+const TOLD =
+  'a row of this workspace differs from its log of evidence: somebody else than the server has changed the database. Nothing was stored. ' +
+  'The operator finds the row with `countersign-server ledger verify`';

@@ -1,0 +1,46 @@
+import { digestArray, int8Array, textArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+import { PAGE_ROWS } from './ledger.ts';
+
+/** One event of the log `evidence`, with its canonical text. */
+export interface EvidenceEventRow {
+  seq: number;
+  /** SHA-256 of the event, hex: the leaf data of the log's tree. */
+  eventHash: string;
+  document: string;
+}
+
+const INSERT = sql(
+  'insert_evidence_events',
+  `INSERT INTO countersign.evidence_events (tenant_id, seq, event_hash, document)
+   SELECT $1, seq, event_hash, document FROM unnest($2::bigint[], $3::bytea[], $4::text[]) AS made (seq, event_hash, document)`,
+);
+
+/** Appends to the log `evidence`. The caller holds its head locked. */
+export async function insertEvidenceEvents(tx: Transaction, rows: readonly EvidenceEventRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.run(INSERT, [
+    tx.tenantId,
+    int8Array(rows.map(({ seq }) => seq)),
+    digestArray(rows.map(({ eventHash }) => eventHash)),
+    textArray(rows.map(({ document }) => document)),
+  ]);
+}
+
+/** A stored event. */
+export interface StoredEvidenceEvent {
+  seq: number;
+  /** Hex. */
+  event_hash: string;
+  document: string;
+}
+
+const READ_PAGE = sql<StoredEvidenceEvent>(
+  'read_evidence_events_page',
+  `SELECT seq, encode(event_hash, 'hex') AS event_hash, document
+     FROM countersign.evidence_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + ${PAGE_ROWS}) ORDER BY seq`,
+);
+
+/** The events with the next PAGE_ROWS numbers behind `after`, up to `last`, in order. */
+export const readEvidenceEvents = (tx: Transaction, after: number, last: number): Promise<StoredEvidenceEvent[]> =>
+  tx.run(READ_PAGE, [tx.tenantId, after, last]);

@@ -1,0 +1,43 @@
+import type { EvidenceFact } from '@countersign/core/domain/evidence-event';
+import type { EvidenceState, KnownAgent } from '@countersign/core/domain/evidence-state';
+import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import { appendEvidence } from '../ledger/evidence-log.ts';
+import { evidenceBehind } from '../ledger/evidence-states.ts';
+import { type Actor, actorName, requireRoleStill } from './actor.ts';
+import { type Act, type AgentReference, actBehind, unknownAgent } from './governance-act.ts';
+
+/** An act that changes what promotion checks are decided on. */
+export interface EvidenceAct extends Act {
+  /** What the log `evidence` says before the act. Acts decide on this and not on tables, so that changed rows have no effect. */
+  evidence: EvidenceState;
+  /** The agent of a name or an id. Throws NotThere. */
+  requireAgent(reference: AgentReference): KnownAgent;
+  /** Appends the act's one event to the log `evidence`. */
+  append(fact: EvidenceFact): Promise<unknown>;
+}
+
+/** One governance act with its entry in the audit ledger and its event in the log `evidence`, all in one transaction. */
+export async function evidenceAct<T>(
+  pool: Pool,
+  tenantId: string,
+  by: Actor,
+  work: (act: EvidenceAct) => Promise<T>,
+): Promise<T> {
+  return inTenantTransaction(pool, tenantId, async (tx) => {
+    const heads = await lockLogs(tx, ['audit', 'evidence']);
+    const now = heads.audit.now > heads.evidence.now ? heads.audit.now : heads.evidence.now;
+    const evidence = await evidenceBehind(tx, heads.evidence);
+    await requireRoleStill(tx, by);
+    const name = actorName(by);
+    return work({
+      ...actBehind(tx, name, { ...heads.audit, now }),
+      evidence,
+      requireAgent: (reference) =>
+        (typeof reference === 'string' ? evidence.agentNamed(reference) : evidence.agent(reference.id)) ??
+        unknownAgent(reference),
+      append: (fact) => appendEvidence(tx, { ...heads.evidence, now }, [{ ...fact, recorded_by: name }]).sent,
+    });
+  });
+}

@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+
+let server: TestServer;
+let fresh: TestServer;
+let tenantId = '';
+let key = '';
+let agent = '';
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  tenantId = await server.workspace('victim');
+  key = await server.key(tenantId);
+  fresh = await testServer({ checkpointSeconds: undefined, database: server.database });
+  for (const table of ['evaluations', 'evidence_events', 'agents', 'approvals', 'recertifications', 'incidents'])
+    await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
+});
+beforeEach(() => {
+  agent = `bot-${randomUUID()}`;
+});
+
+const evaluate = (pass_rate: number, more: object = {}) =>
+  server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate, status: 'passing', ...more });
+const check = (on = server, more: object = {}) => on.post(paths.promotionCheck, key, { agent_name: agent, ...more });
+const operate = async (...args: string[]) => {
+  const run = await runCommand(environmentOf(server), ...args);
+  expect([args, run.status]).toEqual([args, 0]);
+};
+const sql = (statement: string, values: unknown[] = []) =>
+  server.database.sql<{ id: string }>(
+    statement.replaceAll('$AGENT', `(SELECT id FROM countersign.agents WHERE name = '${agent}')`),
+    values,
+  );
+
+/** The decision on both servers, the one that has recorded everything and one that has not seen the workspace yet. */
+async function decisions(more: object = {}) {
+  const answers = [await check(server, more), await check(fresh, more)];
+  return answers.map(({ status, body }) => [status, body.allowed, body.reason]);
+}
+
+const twice = (...decision: unknown[]) => [decision, decision];
+
+describe('rows that somebody else than the server has written decide nothing', () => {
+  test('A: the pass rate and the status of an evaluation', async () => {
+    const { body } = await evaluate(12, { status: 'failing' });
+    await sql(`UPDATE countersign.evaluations SET pass_rate = 99, status = 'passing' WHERE id = $1`, [body.id]);
+    expect(await decisions()).toEqual(twice(200, false, 'evaluation_not_passing'));
+  });
+
+  test('A: the document of the evaluation altered with it', async () => {
+    const { body } = await evaluate(12);
+    await sql(`UPDATE countersign.evaluations SET pass_rate = 99, document = replace(document, '12', '99') WHERE id = $1`, [
+      body.id,
+    ]);
+    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+  });
+
+  test('B: an evaluation inserted behind the newest one', async () => {
+    await evaluate(12);
+    await sql(
+      `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
+       VALUES ($1, gen_random_uuid(), clock_timestamp(), 'key:0123456789ab', $AGENT, 'nightly', 'passing', 99, '{}')`,
+      [tenantId],
+    );
+    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+  });
+
+  test('B: the newest failing evaluation deleted', async () => {
+    await evaluate(99);
+    const { body } = await evaluate(12);
+    await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
+    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+  });
+
+  test('C: an approval inserted, and the risk level set to low', async () => {
+    const { body } = await evaluate(99);
+    await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
+    await sql(
+      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
+       VALUES ($1, $2, $AGENT, 'approved', now(), 'operator', now(), 'operator', 'seen', 1, 0)`,
+      [tenantId, body.id],
+    );
+    expect(await decisions()).toEqual(twice(200, false, 'approval_required'));
+    await sql(`UPDATE countersign.agents SET risk_level = 'low' WHERE id = $AGENT`);
+    expect(await decisions()).toEqual(twice(200, false, 'approval_required'));
+  });
+
+  test('C: a re-certification closed, and its incident deleted', async () => {
+    await evaluate(99);
+    await operate(
+      ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
+      ...['--severity', 'high', '--description', 'it lied', '--recertify'],
+    );
+    await sql(
+      `UPDATE countersign.recertifications SET closed_at = now(), closed_by = 'operator', rationale = 'x', evaluation_id = (SELECT id FROM countersign.evaluations WHERE agent_id = $AGENT) WHERE agent_id = $AGENT`,
+    );
+    expect(await decisions()).toEqual(twice(200, false, 'recertification_open'));
+    await sql('DELETE FROM countersign.recertifications WHERE agent_id = $AGENT');
+    await sql('DELETE FROM countersign.incidents WHERE agent_id = $AGENT');
+    expect(await decisions()).toEqual(twice(200, false, 'recertification_open'));
+  });
+
+  test('C: the names of two agents swapped, before an evaluation and after it', async () => {
+    const good = agent;
+    await evaluate(99);
+    agent = `bad-${good}`;
+    await evaluate(12);
+    const bad = agent;
+    const swap = async () => {
+      await sql(`UPDATE countersign.agents SET name = 'swapping' WHERE name = $1`, [good]);
+      await sql('UPDATE countersign.agents SET name = $1 WHERE name = $2', [good, bad]);
+      await sql(`UPDATE countersign.agents SET name = $1 WHERE name = 'swapping'`, [bad]);
+    };
+    await swap();
+    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+    // By the table this evaluation of the good agent would now be one of the bad one.
+    await server.post(paths.evaluations, key, { name: 'nightly', agent_name: good, pass_rate: 98, status: 'passing' });
+    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+  });
+
+  test('a view in the place of the evaluations', async () => {
+    await evaluate(12);
+    await sql('ALTER TABLE countersign.evaluations RENAME TO evaluations_hidden');
+    await sql(`CREATE VIEW countersign.evaluations AS SELECT tenant_id, seq, id, recorded_at, recorded_by, agent_id, harness_id, name, category,
+                 'passing' AS status, 99::float8 AS pass_rate, evaluated_at, suite, document FROM countersign.evaluations_hidden`);
+    try {
+      expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+    } finally {
+      await sql('DROP VIEW countersign.evaluations');
+      await sql('ALTER TABLE countersign.evaluations_hidden RENAME TO evaluations');
+    }
+  });
+
+  test('an older state of an agent: the failing evaluation deleted, and the row of the risk level put back', async () => {
+    await evaluate(99);
+    await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
+    const { body } = await evaluate(12);
+    await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
+    await sql(`UPDATE countersign.agents SET risk_level = 'low' WHERE id = $AGENT`);
+    expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
+  });
+
+  test('a re-certification is not closed on an evaluation whose row was changed', async () => {
+    await evaluate(99);
+    await operate(
+      ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
+      ...['--severity', 'high', '--description', 'it lied', '--recertify'],
+    );
+    const { body } = await evaluate(12, { status: 'failing' });
+    await sql(`UPDATE countersign.evaluations SET status = 'passing', pass_rate = 99 WHERE id = $1`, [body.id]);
+    const close = ['recertifications', 'close', '--workspace', 'victim', '--agent', agent, '--rationale', 'seen'];
+    const run = await runCommand(environmentOf(server), ...close);
+    expect([run.status, run.err]).toEqual([9, expect.stringContaining('is failing, not passing')]);
+  });
+
+  test("the portal's own answer to whether the agent could be promoted", async () => {
+    const { body } = await evaluate(12);
+    await sql('UPDATE countersign.evaluations SET pass_rate = 99 WHERE id = $1', [body.id]);
+    const viewer = await portalClient(server, tenantId, 'viewer');
+    const [{ id }] = (await sql('SELECT id FROM countersign.agents WHERE id = $AGENT')) as [{ id: string }];
+    expect((await viewer.get('agents.read', { params: { agent: id } })).standing).toMatchObject({ promotable: false });
+  });
+});
+
+describe('an agent that only the table or only the log knows is not registered again', () => {
+  test.each(['evaluations', 'traces', 'telemetry'] as const)('%s', async (path) => {
+    const bodyOf = () =>
+      ({
+        evaluations: { name: 'nightly' },
+        traces: { trace_id: randomUUID() },
+        telemetry: { trace_id: randomUUID(), outcome: 'success' },
+      })[path];
+    const send = () => server.post(paths[path], key, { ...bodyOf(), agent_name: agent });
+    await sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [tenantId, agent]);
+    if (path === 'evaluations') expect(await send()).toMatchObject({ status: 503, body: { error: 'evidence_broken' } });
+    agent = `bot-${randomUUID()}`;
+    expect((await send()).status).toBe(200);
+    await sql('DELETE FROM countersign.agents WHERE name = $1', [agent]);
+    if (path !== 'evaluations') expect(await send()).toMatchObject({ status: 503, body: { error: 'evidence_broken' } });
+  });
+});
+
+describe('a log of evidence that the server has not written gives no decision', () => {
+  const attacks: [string, (id: string) => Promise<unknown>][] = [
+    [
+      'an event altered',
+      (id) =>
+        sql(
+          `UPDATE countersign.evidence_events SET document = replace(document, '"pass_rate":12', '"pass_rate":99') WHERE document LIKE $1`,
+          [`%${id}%`],
+        ),
+    ],
+    [
+      'an event altered with its hash',
+      (id) =>
+        sql(
+          `UPDATE countersign.evidence_events SET document = replace(document, '"pass_rate":12', '"pass_rate":99'), event_hash = sha256(convert_to(E'countersign/evidence/v1\\n' || replace(document, '"pass_rate":12', '"pass_rate":99'), 'UTF8')) WHERE document LIKE $1`,
+          [`%${id}%`],
+        ),
+    ],
+    [
+      'the last event deleted',
+      () =>
+        sql(
+          'DELETE FROM countersign.evidence_events WHERE tenant_id = $1 AND seq = (SELECT max(seq) FROM countersign.evidence_events WHERE tenant_id = $1)',
+          [tenantId],
+        ),
+    ],
+    [
+      'the last event deleted, and the head moved back',
+      async () => {
+        await sql(
+          'DELETE FROM countersign.evidence_events WHERE tenant_id = $1 AND seq = (SELECT max(seq) FROM countersign.evidence_events WHERE tenant_id = $1)',
+          [tenantId],
+        );
+        await sql(
+          `UPDATE countersign.log_heads SET seq = seq - 1, tree_size = tree_size - 1 WHERE tenant_id = $1 AND log = 'evidence'`,
+          [tenantId],
+        );
+      },
+    ],
+    [
+      'an event appended',
+      () =>
+        sql(
+          `INSERT INTO countersign.evidence_events (tenant_id, seq, event_hash, document) SELECT tenant_id, seq + 1, event_hash, replace(document, '"pass_rate":12', '"pass_rate":99') FROM countersign.evidence_events WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1`,
+          [tenantId],
+        ),
+    ],
+  ];
+
+  test.each(attacks)('%s', async (what, attack) => {
+    const { body } = await evaluate(12);
+    await sql('CREATE TABLE before_events AS TABLE countersign.evidence_events');
+    await sql('CREATE TABLE before_heads AS TABLE countersign.log_heads');
+    await attack(body.id);
+    const late = await testServer({ checkpointSeconds: undefined, database: server.database });
+    const answer = await check(late);
+    // An event behind the head is outside the log: it has no effect, and verification names it.
+    if (what === 'an event appended') expect(answer.body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
+    else expect(answer).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
+    const verified = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'victim', '--log', 'evidence');
+    expect([verified.status, verified.out]).toEqual([1, expect.stringMatching(/^broken/)]);
+    await sql('DELETE FROM countersign.evidence_events');
+    await sql('INSERT INTO countersign.evidence_events SELECT * FROM before_events');
+    await sql(`DELETE FROM countersign.log_heads WHERE log = 'evidence'`);
+    await sql(`INSERT INTO countersign.log_heads SELECT * FROM before_heads WHERE log = 'evidence'`);
+    await sql('DROP TABLE before_events, before_heads');
+    expect((await check(late)).body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
+    await late.stop();
+  });
+});
