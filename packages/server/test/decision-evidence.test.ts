@@ -170,13 +170,19 @@ describe('the evidence document', () => {
 });
 
 describe('ledger verify', () => {
+  // A workspace of its own: in the other one the log of evidence was written anew behind decisions that had been made.
+  beforeAll(async () => {
+    key = await server.key(await server.workspace('verified'));
+    await evaluate({ agent_name: 'poor', pass_rate: 60 });
+  });
+
   const verify = async () => {
     const { status, out } = await runCommand(
       environmentOf(server),
       'ledger',
       'verify',
       '--workspace',
-      'acme',
+      'verified',
       '--log',
       'decisions',
     );

@@ -18,6 +18,8 @@ export interface KnownEvaluation {
   recordedAt: string;
   recordedBy: string;
   evaluatedAt: string | null;
+  /** SHA-256 of the request's body as it is kept, hex. */
+  documentSha256: string;
   approval: { status: 'approved' | 'rejected'; decidedAt: string } | null;
 }
 
@@ -98,9 +100,15 @@ export class EvidenceState {
     return agent === undefined ? undefined : current(agent).find(({ id }) => id === evaluationId);
   }
 
+  /** The evaluations of an agent that checks can rest on, each once. */
+  evaluationsOf(agentId: string): KnownEvaluation[] {
+    const agent = this.#agents.get(agentId);
+    return agent === undefined ? [] : [...new Set(current(agent))];
+  }
+
   /** The approvals that count, each with its evaluation. */
   approvedEvaluations(): KnownEvaluation[] {
-    const all = [...this.#agents.values()].flatMap((agent) => [...new Set(current(agent))]);
+    const all = [...this.#agents.keys()].flatMap((id) => this.evaluationsOf(id));
     return all.filter(({ approval }) => approval?.status === 'approved');
   }
 
@@ -171,7 +179,8 @@ export class EvidenceState {
 /** A moment with milliseconds as the evidence has moments: with six fraction digits. */
 const exact = (moment: string): string => moment.replace('Z', '000Z');
 
-const knownEvaluation = (event: RecordedEvaluation & EvidenceEvent): KnownEvaluation => ({
+/** An evaluation as its event says. */
+export const knownEvaluation = (event: RecordedEvaluation & EvidenceEvent): KnownEvaluation => ({
   id: event.evaluation_id,
   agentId: event.agent_id,
   seq: event.seq,
@@ -184,6 +193,7 @@ const knownEvaluation = (event: RecordedEvaluation & EvidenceEvent): KnownEvalua
   recordedAt: exact(event.recorded_at),
   recordedBy: event.recorded_by,
   evaluatedAt: event.evaluated_at,
+  documentSha256: event.document_sha256,
   approval: null,
 });
 

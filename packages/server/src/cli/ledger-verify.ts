@@ -10,10 +10,10 @@ import { verifyEvidence } from '../ledger/verify-evidence.ts';
 import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
 import type { WalkDemand } from '../ledger/walk-log.ts';
 import type { OpenDatabase } from '../open-database.ts';
-import type { LogName } from '../storage/log-heads.ts';
+import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
-import { JSON_OPTION, LOG_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { readingFile } from './files.ts';
 import { examples } from './help.ts';
 import { collected, type KeptOptions, keptHeads, keysGiven } from './kept.ts';
@@ -25,7 +25,7 @@ import { shortLine } from './table.ts';
 interface Asked extends KeptOptions {
   workspace?: string;
   file?: string;
-  log: LogName;
+  log: LogName | 'all';
   audit?: string;
   progress?: boolean;
 }
@@ -37,11 +37,11 @@ export function addVerify(group: Command, session: Session): void {
     .description('Check a log, in the database or in an export: exit 0 whole, 1 broken; what is wrong first is named.')
     .addOption(new Option(...WORKSPACE_OPTION).conflicts('file'))
     .option('--file <file>', 'an export, - for stdin; no database is needed')
-    .addOption(LOG_OPTION())
+    .addOption(new Option('--log <log>', 'which log; all with --workspace alone').choices([...LOG_NAMES, 'all']).default('audit'))
     .addOption(
       new Option(
         '--audit <file>',
-        'with --file, of decisions or keys: the export of the audit ledger, which says where times may step back',
+        'with --file, of decisions, evidence or keys: the export of the audit ledger, which says where times may step back',
       ).conflicts('workspace'),
     )
     .option('--checkpoint <file>', 'a checkpoint that somebody kept; may be given often', collected)
@@ -52,9 +52,13 @@ export function addVerify(group: Command, session: Session): void {
     .addHelpText('after', examples(...EXAMPLES) + VERIFY_NOTE)
     .action(async (asked: Asked, command: Command) => {
       if (asked.workspace === undefined && asked.file === undefined) command.error('give --workspace NAME or --file FILE');
+      const { log } = asked;
+      if (log === 'all' && (asked.file !== undefined || asked.checkpoint !== undefined || asked.head !== undefined))
+        command.error('--log all takes --workspace, and no --file, --checkpoint or --head: those are of one log');
       keepHeapSmall();
+      if (log === 'all') return verifyAll(session, asked);
       const progress = progressOn(session, asked.progress === true);
-      const report = await reportOn(session, asked, progress).finally(progress.done);
+      const report = await reportOn(session, { ...asked, log }, progress).finally(progress.done);
       // An export of another log says nothing of this one: it must not look like one that is broken.
       if (report.firstBad?.misfit === true) throw new WrongInput(report.firstBad.reason);
       // Set first: a reader who has gone away must not turn a broken chain into a good one.
@@ -65,7 +69,19 @@ export function addVerify(group: Command, session: Session): void {
     });
 }
 
-async function reportOn(session: Session, asked: Asked, { heard }: Progress): Promise<ChainReport> {
+/** Every log of a workspace, one after the other. */
+async function verifyAll(session: Session, asked: Asked): Promise<void> {
+  const progress = progressOn(session, asked.progress === true);
+  const reports: [LogName, ChainReport][] = [];
+  for (const log of LOG_NAMES) reports.push([log, await reportOn(session, { ...asked, log }, progress).finally(progress.done)]);
+  const areWhole = reports.every(([, report]) => isWhole(report));
+  session.ending = areWhole ? 'ok' : 'broken';
+  const verdicts = Object.fromEntries(reports.map(([log, report]) => [log, verdictOf(report, 0, true)]));
+  const sentences = reports.map(([log, report]) => `${log}: ${sentenceOf(report, 0, true)}`);
+  await session.answer({ result: areWhole ? 'ok' : 'broken', logs: verdicts }, sentences.join('\n'));
+}
+
+async function reportOn(session: Session, asked: Asked & { log: LogName }, { heard }: Progress): Promise<ChainReport> {
   const { workspace, file, log } = asked;
   const keys = keysGiven(asked);
   const kept = keptHeads(asked, keys, log);
@@ -127,7 +143,7 @@ export const entries = (count: number): string => (count === 1 ? '1 entry' : `${
 
 const EXAMPLES = [
   'ledger verify --workspace acme',
-  'ledger verify --workspace acme --log decisions',
+  'ledger verify --workspace acme --log all',
   'ledger verify --file acme.ndjson --checkpoint kept/acme.checkpoint --key instance.vkey',
   "ledger verify --file acme.ndjson --head 'audit;size=6;root=:IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=:'",
 ];
@@ -137,4 +153,5 @@ Rows alone do not show that the newest are missing, or that all of them were wri
 operator cannot write ("ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, the header of promotion checks in a CI log) and give them here, with
 the public key ("signing-key show") that you kept too. An export of decisions is checked without their HMAC, which needs the
 workspace's key; with --workspace it is checked as well.
+With --workspace, --log evidence also compares the tables with the log, and --log decisions decides every decision again on the log of evidence.
 `;

@@ -7,14 +7,18 @@ import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../digests.ts';
 import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.ts';
+import { EvidenceReplay } from './evidence-replay.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
-import { type WalkDemand, walkLog } from './walk-log.ts';
+import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 
 /** Derives a tenant's decision key from the master secret. */
 export type DecisionKeyOf = (tenantId: string, keyId: string) => Uint8Array;
 
-/** Walks a tenant's decisions as the database holds them, allowed ones too: digest and signature of each, columns, gaps, head, tree and checkpoints. */
+/**
+ * Walks a tenant's decisions as the database holds them, allowed ones too: digest and signature of each, columns, gaps, head, tree and checkpoints;
+ * and that its evidence follows from the log `evidence`.
+ */
 export async function verifyDecisions(
   pool: Pool,
   tenantId: string,
@@ -23,7 +27,9 @@ export async function verifyDecisions(
 ): Promise<ChainReport> {
   const keys = new Map<string, Uint8Array>();
   const moments = new Moments('decisions', await correctionsOf(pool, tenantId));
-  const check = (row: DecisionColumns, seq: number) => {
+  const replay = new EvidenceReplay(pool, tenantId);
+  const check = (row: DecisionColumns, seq: number): Checked | Promise<Checked> => {
+    const checked = (fault: string | undefined): Checked => (fault === undefined ? { hash: row.response_sha256 } : { fault });
     const fault = rowFault(
       row,
       seq,
@@ -33,7 +39,9 @@ export async function verifyDecisions(
       },
       moments,
     );
-    return fault === undefined ? { hash: row.response_sha256 } : { fault };
+    if (fault !== undefined || row.evidence === null) return checked(fault);
+    const replayed = replay.fault(parsedDocument(row.document)!, row.evidence);
+    return replayed instanceof Promise ? replayed.then(checked) : checked(replayed);
   };
   return walkLog(pool, tenantId, { log: 'decisions', chained: false, read: readDecisionColumns, check }, demand);
 }

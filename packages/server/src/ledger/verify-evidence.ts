@@ -1,50 +1,124 @@
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { Moments } from '@countersign/core/domain/clock-correction';
-import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
-import { EvidenceConflictError, EvidenceState } from '@countersign/core/domain/evidence-state';
+import { type EvidenceEvent, readEvidenceEvent } from '@countersign/core/domain/evidence-event';
+import { EvidenceConflictError, EvidenceState, knownEvaluation } from '@countersign/core/domain/evidence-state';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
 import { readEvidenceEvents, type StoredEvidenceEvent } from '../storage/evidence-events.ts';
+import { type EvaluationFacts, readEvaluationFactsPage } from '../storage/evidence-tables.ts';
+import { compareTables, evaluationFault, type TableFinding } from './evidence-tables.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { parsedDocument } from './stored-document.ts';
-import { type WalkDemand, walkLog } from './walk-log.ts';
+import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 
-/** Walks a tenant's log `evidence` as the database holds it: hash of each event, what follows from what, gaps, head, tree and checkpoints. */
-export async function verifyEvidence(
-  pool: Pool,
-  tenantId: string,
-  demand: WalkDemand = {},
-): Promise<ChainReport & { state: EvidenceState }> {
-  const moments = new Moments('evidence', await correctionsOf(pool, tenantId));
-  const state = new EvidenceState();
-  const check = (row: StoredEvidenceEvent, seq: number) => {
-    const fault = rowFault(row, seq, { tenantId, state, moments });
-    return fault === undefined ? { hash: row.event_hash } : { fault };
-  };
-  const report = await walkLog(pool, tenantId, { log: 'evidence', chained: false, read: readEvidenceEvents, check }, demand);
-  return { ...report, state };
+/** Findings that a report names. */
+const FINDINGS_MAX = 20;
+
+/** What was found of a log of evidence and of the tables that must say the same. */
+export interface EvidenceReport extends ChainReport {
+  /** Rows that differ from the log, at most FINDINGS_MAX. */
+  findings: readonly TableFinding[];
 }
 
-function rowFault(
-  row: StoredEvidenceEvent,
-  seq: number,
-  { tenantId, state, moments }: { tenantId: string; state: EvidenceState; moments: Moments },
-): string | undefined {
-  if (row.seq !== seq) return `seq is ${row.seq}, expected ${seq}: an event is missing`;
+/**
+ * Walks a tenant's log `evidence` as the database holds it: hash of each event, what follows from what, gaps, head, tree and checkpoints. Then the
+ * tables must say the same: every evaluation, and of everything else what counts now.
+ */
+export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<EvidenceReport> {
+  const moments = new Moments('evidence', await correctionsOf(pool, tenantId));
+  const state = new EvidenceState();
+  const evaluations = new StoredEvaluations(pool, tenantId);
+  const findings: TableFinding[] = [];
+  const check = (row: StoredEvidenceEvent, seq: number): Checked | Promise<Checked> => {
+    const read = readRow(row, seq, tenantId);
+    if ('fault' in read) return read;
+    const fault = conflict(state, read.event) ?? moments.next(seq, read.event.recorded_at, 'recorded_at');
+    if (fault !== undefined) return { fault };
+    if (read.event.action !== 'evaluation.recorded' || findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
+    const evaluation = knownEvaluation(read.event);
+    return evaluations.take(evaluation.id).then((stored) => {
+      const difference = evaluationFault(evaluation, stored);
+      if (difference !== undefined) findings.push({ table: 'evaluations', id: evaluation.id, fault: difference });
+      return { hash: row.event_hash };
+    });
+  };
+  const report = await walkLog(pool, tenantId, { log: 'evidence', chained: false, read: readEvidenceEvents, check }, demand);
+  // Against a log that is not whole nothing can be compared.
+  if (report.firstBad === undefined && report.contradiction === undefined) await addTableFindings(pool, tenantId, findings);
+  findings.push(...evaluations.strangers);
+  const [first] = findings;
+  const shown = findings.slice(0, FINDINGS_MAX);
+  if (first === undefined || report.contradiction !== undefined) return { ...report, findings: shown };
+  const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : '';
+  const reason = `the row ${first.id} differs from the log: ${first.fault}${more}`;
+  return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
+}
+
+/** An evaluation that a check rests on is found both ways, and named once. */
+async function addTableFindings(pool: Pool, tenantId: string, findings: TableFinding[]): Promise<void> {
+  for await (const finding of compareTables(pool, tenantId)) {
+    if (findings.length >= FINDINGS_MAX) return;
+    if (!findings.some(({ table, id }) => table === finding.table && id === finding.id)) findings.push(finding);
+  }
+}
+
+function readRow(row: StoredEvidenceEvent, seq: number, tenantId: string): { fault: string } | { event: EvidenceEvent } {
+  if (row.seq !== seq) return { fault: `seq is ${row.seq}, expected ${seq}: an event is missing` };
   const document = parsedDocument(row.document);
-  if (document === undefined) return 'the stored document is not a JSON object';
-  if (deeperThan(document, NESTING_MAX)) return `the stored document is nested deeper than ${NESTING_MAX}`;
+  if (document === undefined) return { fault: 'the stored document is not a JSON object' };
+  if (deeperThan(document, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
   const read = readEvidenceEvent(document, { seq, tenantId }, digests);
-  if ('fault' in read) return read.fault;
-  if (read.canonical !== row.document) return 'the stored document is not in canonical form: its text was altered';
+  if ('fault' in read) return read;
+  if (read.canonical !== row.document) return { fault: 'the stored document is not in canonical form: its text was altered' };
   if (read.hash !== row.event_hash)
-    return `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered`;
+    return { fault: `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered` };
+  return read;
+}
+
+function conflict(state: EvidenceState, event: EvidenceEvent): string | undefined {
   try {
-    state.apply(read.event);
+    state.apply(event);
+    return undefined;
   } catch (error) {
     if (error instanceof EvidenceConflictError) return error.message;
     throw error;
   }
-  return moments.next(seq, read.event.recorded_at, 'recorded_at');
+}
+
+/** The evaluations of agents in the order of the table, which must be that of the log. */
+class StoredEvaluations {
+  /** Rows that the log does not name in their place. */
+  readonly strangers: TableFinding[] = [];
+  readonly #read: (after: number) => Promise<EvaluationFacts[]>;
+  #rows: EvaluationFacts[] = [];
+  #after = 0;
+
+  constructor(pool: Pool, tenantId: string) {
+    this.#read = (after) => inTenantTransaction(pool, tenantId, (tx) => readEvaluationFactsPage(tx, after));
+  }
+
+  /** The row of an evaluation, if it stands where the log has it; rows before it are reported. */
+  async take(id: string): Promise<EvaluationFacts | undefined> {
+    if (this.#rows.length === 0) await this.#readOn();
+    let place = this.#rows.findIndex((row) => row.id === id);
+    if (place === -1) {
+      // Perhaps behind rows that were put in at the end of the page.
+      await this.#readOn();
+      place = this.#rows.findIndex((row) => row.id === id);
+    }
+    if (place === -1) return undefined;
+    const [found] = this.#rows.splice(place, 1);
+    for (const { id: stranger } of this.#rows.splice(0, place))
+      if (this.strangers.length < FINDINGS_MAX)
+        this.strangers.push({ table: 'evaluations', id: stranger, fault: 'the log has no such evaluation: the row was put in' });
+    return found;
+  }
+
+  async #readOn(): Promise<void> {
+    const page = await this.#read(this.#after);
+    this.#after = page.at(-1)?.seq ?? this.#after;
+    this.#rows.push(...page);
+  }
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { signDecision } from '@countersign/core/domain/decision-signature';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { deriveDecisionKey, digests } from '../../src/digests.ts';
 import { portalClient } from '../bed/portal-client.ts';
 import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
@@ -252,4 +254,141 @@ describe('a log of evidence that the server has not written gives no decision', 
     expect((await check(late)).body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
     await late.stop();
   });
+});
+
+describe('`ledger verify` names the row that differs from the log of evidence', () => {
+  const verify = async (log: string) => {
+    const { status, out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', log);
+    return [status, out];
+  };
+  let workspace = '';
+
+  beforeEach(async () => {
+    workspace = `w-${randomUUID()}`;
+    tenantId = await server.workspace(workspace);
+    key = await server.key(tenantId);
+    for (let count = 0; count < 3; count += 1) await evaluate(90 + count);
+    await server.post(paths.evaluations, key, { name: 'of no agent', pass_rate: 1 });
+    expect(await verify('evidence')).toEqual([0, expect.stringMatching(/^whole: 4 entries/)]);
+  });
+
+  const evaluations = () => sql('SELECT id FROM countersign.evaluations WHERE agent_id = $AGENT ORDER BY seq');
+
+  test.each([
+    [
+      'an older pass rate',
+      0,
+      `pass_rate = 12`,
+      /the table evaluations: the row \S+ differs from the log: pass_rate is 12, the log says 90/,
+    ],
+    ['an older document', 1, `document = document || ' '`, /differs from the log: the digest of its document is/],
+    ['the latest status', 2, `status = 'failing'`, /status is "failing", the log says "passing"/],
+    ['the agent of an evaluation', 1, 'agent_id = NULL', /differs from the log: the row is gone/],
+    ['who recorded it', 2, `recorded_by = 'operator'`, /recorded_by is "operator"/],
+  ])('%s', async (_, place, set, why) => {
+    const { id } = (await evaluations())[place]!;
+    await sql(`UPDATE countersign.evaluations SET ${set} WHERE id = $1`, [id]);
+    const [status, out] = await verify('evidence');
+    expect([status, out]).toEqual([1, expect.stringMatching(why)]);
+    expect(out).toContain(id);
+  });
+
+  test('an evaluation taken out, and one put in between', async () => {
+    const [first] = await evaluations();
+    await sql('DELETE FROM countersign.evaluations WHERE id = $1', [first!.id]);
+    expect(await verify('evidence')).toEqual([
+      1,
+      expect.stringContaining(`the row ${first!.id} differs from the log: the row is gone`),
+    ]);
+    await sql(
+      `INSERT INTO countersign.evaluations (tenant_id, seq, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
+       OVERRIDING SYSTEM VALUE
+       SELECT tenant_id, seq - 1, $1, recorded_at, recorded_by, agent_id, name, status, pass_rate, document FROM countersign.evaluations
+        WHERE agent_id = $AGENT ORDER BY seq LIMIT 1`,
+      [first!.id.replace(/^.{4}/, 'ffff')],
+    );
+    expect((await verify('evidence'))[1]).toMatch(/and 1 more/);
+  });
+
+  test.each([
+    ['a name', `UPDATE countersign.agents SET name = 'other' WHERE id = $AGENT`, /the table agents: .* its name is "other"/],
+    [
+      'a risk level',
+      `UPDATE countersign.agents SET risk_level = 'high' WHERE id = $AGENT`,
+      /its risk level is high, the log says low/,
+    ],
+    [
+      'an agent put in',
+      `INSERT INTO countersign.agents (tenant_id, id, name) SELECT tenant_id, gen_random_uuid(), 'ghost' FROM countersign.agents WHERE id = $AGENT`,
+      /the log has no such agent/,
+    ],
+    ['an agent taken out', 'DELETE FROM countersign.agents WHERE id = $AGENT', /the table agents: .* the row is gone/],
+    [
+      'an approval put in',
+      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
+       SELECT tenant_id, id, agent_id, 'approved', now(), 'operator', now(), 'operator', 'x', 1, 0 FROM countersign.evaluations WHERE agent_id = $AGENT ORDER BY seq DESC LIMIT 1`,
+      /the table approvals: .* it is approved, and the log has no such answer/,
+    ],
+    [
+      'a re-certification put in',
+      `INSERT INTO countersign.recertifications (tenant_id, incident_id, agent_id, opened_at, opened_seq) SELECT tenant_id, gen_random_uuid(), id, now(), 1 FROM countersign.agents WHERE id = $AGENT`,
+      /the table recertifications: .* it is open, and the log says/,
+    ],
+  ])('%s', async (_, attack, why) => {
+    await sql(attack);
+    expect(await verify('evidence')).toEqual([1, expect.stringMatching(why)]);
+  });
+
+  test('a decision whose evidence is not what the log says', async () => {
+    const { body } = await check();
+    await check();
+    expect(await verify('decisions')).toEqual([0, expect.stringMatching(/^whole: 2 entries/)]);
+    // Somebody with the master secret signs a decision on evidence that was never recorded.
+    const [kept] = await server.database.sql<{ evidence: string; document: string }>(
+      'SELECT evidence, document FROM countersign.decisions WHERE id = $1',
+      [body.decision_id],
+    );
+    const evidence = kept!.evidence.replace('"pass_rate":92', '"pass_rate":99');
+    const claims = JSON.parse(kept!.document);
+    const decision = {
+      ...claims,
+      actual_threshold: 99,
+      evaluation: { ...claims.evaluation, pass_rate: 99 },
+      evidence_sha256: digests.sha256Hex(evidence),
+    };
+    for (const member of ['response_sha256', 'signature', 'signature_alg']) delete decision[member];
+    const signed = signDecision(decision, deriveDecisionKey(server.open.secrets.masterSecret, tenantId, claims.key_id), digests);
+    await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER ALL');
+    await server.database.sql(
+      `UPDATE countersign.decisions SET document = $2, evidence = $3, response_sha256 = decode($4, 'hex') WHERE id = $1`,
+      [body.decision_id, JSON.stringify(signed), evidence, signed.response_sha256],
+    );
+    expect(await verify('decisions')).toEqual([
+      1,
+      expect.stringMatching(/^broken at seq 1: evaluation of its evidence does not follow/),
+    ]);
+  });
+});
+
+test('`ledger verify --log all` verifies the four logs, and names the one that is broken', async () => {
+  const workspace = `w-${randomUUID()}`;
+  tenantId = await server.workspace(workspace);
+  key = await server.key(tenantId);
+  await evaluate(90);
+  await check();
+  const verify = (...more: string[]) =>
+    runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', 'all', ...more);
+  const whole = await verify();
+  expect([whole.status, whole.out.split('\n').map((line) => line.replace(/:.*/, ''))]).toEqual([
+    0,
+    ['audit', 'decisions', 'evidence', 'keys', ''],
+  ]);
+  await sql(`UPDATE countersign.agents SET risk_level = 'high' WHERE id = $AGENT`);
+  const broken = await verify('--json');
+  expect([broken.status, JSON.parse(broken.out)]).toEqual([
+    1,
+    { result: 'broken', logs: expect.objectContaining({ audit: expect.objectContaining({ result: 'ok' }) }) },
+  ]);
+  expect(JSON.parse(broken.out).logs.evidence.not_met).toMatchObject({ source: 'the table agents' });
+  expect((await verify('--head', 'audit;size=1')).status).toBe(2);
 });

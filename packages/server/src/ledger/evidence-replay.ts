@@ -1,0 +1,63 @@
+import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
+import { EvidenceConflictError, EvidenceState } from '@countersign/core/domain/evidence-state';
+import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { digests } from '../digests.ts';
+import { readEvidenceEvents } from '../storage/evidence-events.ts';
+import { parsedDocument } from './stored-document.ts';
+
+/** The members of an evidence document that follow from the log `evidence`. */
+const FOLLOWING = ['agent', 'approval', 'evaluation', 'open_recertifications', 'other_evaluations'] as const;
+
+/** Computes again, in the order of the decisions, the evidence that each one was decided on. */
+export class EvidenceReplay {
+  readonly #read: (after: number, last: number) => ReturnType<typeof readEvidenceEvents>;
+  readonly #tenantId: string;
+  readonly #state = new EvidenceState();
+
+  constructor(pool: Pool, tenantId: string) {
+    this.#tenantId = tenantId;
+    this.#read = (after, last) => inTenantTransaction(pool, tenantId, (tx) => readEvidenceEvents(tx, after, last));
+  }
+
+  /** What about a decision does not follow from the log; undefined when all does. A promise only where events must be read. */
+  fault(decision: Record<string, unknown>, evidence: string): string | undefined | Promise<string | undefined> {
+    const size = decision.evidence_size;
+    if (!Number.isSafeInteger(size)) return 'the decision names no evidence_size';
+    if ((size as number) < this.#state.size)
+      return `evidence_size is ${size}, smaller than that of a decision before it, which is ${this.#state.size}`;
+    if (size === this.#state.size) return this.#compare(evidence);
+    return this.#readUpTo(size as number).then((fault) => fault ?? this.#compare(evidence));
+  }
+
+  async #readUpTo(size: number): Promise<string | undefined> {
+    while (this.#state.size < size) {
+      const rows = await this.#read(this.#state.size, size);
+      if (rows.length === 0) return `evidence_size is ${size}, and the log of evidence has ${this.#state.size} events`;
+      for (const row of rows) {
+        const read = readEvidenceEvent(
+          parsedDocument(row.document),
+          { seq: this.#state.size + 1, tenantId: this.#tenantId },
+          digests,
+        );
+        if ('fault' in read) return `event ${row.seq} of the log of evidence: ${read.fault}`;
+        try {
+          this.#state.apply(read.event);
+        } catch (error) {
+          if (error instanceof EvidenceConflictError) return `event ${row.seq} of the log of evidence: ${error.message}`;
+          throw error;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  #compare(text: string): string | undefined {
+    const evidence = parsedDocument(text);
+    const { asked } = evidence as { asked: Parameters<EvidenceState['find']>[0] };
+    const found = this.#state.find(asked);
+    if (found.mismatch) return 'the id and the name that were asked for are of different agents';
+    const differing = FOLLOWING.find((member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]));
+    return differing === undefined ? undefined : `${differing} of its evidence does not follow from the log of evidence`;
+  }
+}

@@ -1,0 +1,161 @@
+import type { EvidenceState, KnownAgent, KnownEvaluation } from '@countersign/core/domain/evidence-state';
+import type { Pool } from 'pg';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import {
+  type AgentFacts,
+  type EvaluationFacts,
+  listAgentIds,
+  readAgentFacts,
+  readApprovalFacts,
+  readEvaluationFacts,
+  readOpenFacts,
+} from '../storage/evidence-tables.ts';
+import { evidenceBehind } from './evidence-states.ts';
+import { lockSealedHeads } from './sealed-heads.ts';
+
+/** A row that differs from the log `evidence`. */
+export interface TableFinding {
+  table: 'agents' | 'evaluations' | 'approvals' | 'recertifications';
+  /** Id of the row: of an agent, of an evaluation (for approvals too), of an incident. */
+  id: string;
+  /** What is wrong with it. */
+  fault: string;
+}
+
+/** Agents that are compared in one transaction. */
+const AGENTS_PER_PAGE = 250;
+
+/** Where the ids of a table begin. */
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Compares what a workspace's tables say now with its log `evidence`: all agents, the evaluations that promotion checks can rest on, their approvals,
+ * and the open re-certifications. Each page holds the log's head locked, so that nothing changes meanwhile: there are no false findings.
+ */
+export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerator<TableFinding> {
+  const page = <T>(look: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>
+    inTenantTransaction(pool, tenantId, async (tx) => {
+      const { evidence } = await lockSealedHeads(tx, ['evidence']);
+      return look(tx, await evidenceBehind(tx, evidence));
+    });
+  for (let place = 0, isLast = false; !isLast; place += AGENTS_PER_PAGE) {
+    const { findings, count } = await page(async (tx, state) => {
+      const agents = [...state.agents()].slice(place, place + AGENTS_PER_PAGE);
+      return { findings: agents.length === 0 ? [] : await compareAgents(tx, state, agents), count: agents.length };
+    });
+    yield* findings;
+    isLast = count < AGENTS_PER_PAGE;
+  }
+  for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
+    const last: string = after;
+    const ids = await page(async (tx, state) =>
+      (await listAgentIds(tx, last)).map((id) => ({ id, isKnown: state.agent(id) !== undefined })),
+    );
+    for (const { id, isKnown } of ids)
+      if (!isKnown) yield { table: 'agents', id, fault: 'the log has no such agent: the row was put in' };
+    after = ids.at(-1)?.id;
+  }
+}
+
+async function compareAgents(tx: Transaction, state: EvidenceState, agents: readonly KnownAgent[]): Promise<TableFinding[]> {
+  const agentIds = agents.map(({ id }) => id);
+  const evaluations = agents.flatMap(({ id }) => state.evaluationsOf(id));
+  const evaluationIds = evaluations.map(({ id }) => id);
+  const [rows, stored, answers, open] = await Promise.all([
+    readAgentFacts(tx, agentIds),
+    readEvaluationFacts(tx, evaluationIds),
+    readApprovalFacts(tx, evaluationIds),
+    readOpenFacts(tx, agentIds),
+  ]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const evaluationRows = new Map(stored.map((row) => [row.id, row]));
+  const answerRows = new Map(answers.map((row) => [row.evaluationId, row]));
+  const findings: TableFinding[] = [];
+  const add = (table: TableFinding['table'], id: string, fault: string | undefined) => {
+    if (fault !== undefined) findings.push({ table, id, fault });
+  };
+  for (const agent of agents) {
+    add('agents', agent.id, agentFault(agent, byId.get(agent.id)));
+    const latestId = byId.get(agent.id)?.latestId ?? null;
+    if (latestId !== null && latestId !== agent.latest?.id && !evaluationIds.includes(latestId))
+      add(
+        'evaluations',
+        latestId,
+        'it is the latest one of its agent in the table, and not in the log: it was put in, or later ones taken out',
+      );
+  }
+  for (const evaluation of evaluations) {
+    add('evaluations', evaluation.id, evaluationFault(evaluation, evaluationRows.get(evaluation.id)));
+    add('approvals', evaluation.id, approvalFault(evaluation, answerRows.get(evaluation.id)));
+  }
+  for (const { table, id, fault } of openFaults(agents, open)) add(table, id, fault);
+  return findings;
+}
+
+function agentFault(agent: KnownAgent, row: AgentFacts | undefined): string | undefined {
+  if (row === undefined) return 'the row is gone';
+  if (row.name !== agent.name) return `its name is ${JSON.stringify(row.name)}, the log says ${JSON.stringify(agent.name)}`;
+  return row.riskLevel === agent.riskLevel ? undefined : `its risk level is ${row.riskLevel}, the log says ${agent.riskLevel}`;
+}
+
+const COMPARED = [
+  'agentId',
+  'harnessId',
+  'name',
+  'suite',
+  'category',
+  'status',
+  'passRate',
+  'recordedAt',
+  'recordedBy',
+  'evaluatedAt',
+  'documentSha256',
+] as const;
+
+/** What is wrong with the row of an evaluation; undefined when it is as the log says. */
+export function evaluationFault(
+  evaluation: Omit<KnownEvaluation, 'seq' | 'approval'>,
+  row: EvaluationFacts | undefined,
+): string | undefined {
+  if (row === undefined) return 'the row is gone';
+  const differing = COMPARED.find((field) => row[field] !== evaluation[field]);
+  if (differing === undefined) return undefined;
+  const what =
+    differing === 'documentSha256'
+      ? 'the digest of its document'
+      : differing.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return `${what} is ${JSON.stringify(row[differing])}, the log says ${JSON.stringify(evaluation[differing])}`;
+}
+
+function approvalFault(
+  { approval }: KnownEvaluation,
+  row: { status: string; decidedAt: string | null } | undefined,
+): string | undefined {
+  if (approval === null) return row === undefined ? undefined : `it is ${row.status}, and the log has no such answer`;
+  if (row === undefined) return `the log says that it is ${approval.status}; the row is gone, or waits again`;
+  if (row.status !== approval.status) return `it is ${row.status}, the log says ${approval.status}`;
+  return row.decidedAt === approval.decidedAt
+    ? undefined
+    : `it was decided at ${row.decidedAt}, the log says ${approval.decidedAt}`;
+}
+
+function openFaults(agents: readonly KnownAgent[], rows: readonly { agentId: string; incidentId: string }[]): TableFinding[] {
+  const inLog = new Map(
+    agents.flatMap(({ id, openRecertifications }) => openRecertifications.map(({ incidentId }) => [incidentId, id])),
+  );
+  const inTable = new Map(rows.map(({ agentId, incidentId }) => [incidentId, agentId]));
+  const missing = [...inLog.keys()].filter((id) => inTable.get(id) !== inLog.get(id));
+  const added = [...inTable.keys()].filter((id) => !inLog.has(id));
+  return [
+    ...missing.map((id) => ({
+      table: 'recertifications' as const,
+      id,
+      fault: 'the log says that it is open; the row is closed, gone or of another agent',
+    })),
+    ...added.map((id) => ({
+      table: 'recertifications' as const,
+      id,
+      fault: 'it is open, and the log says that it is closed or has none',
+    })),
+  ];
+}
