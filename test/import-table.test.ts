@@ -13,6 +13,11 @@ const TABLE: { room: string; never: (RegExp | string)[] }[] = [
     never: ['packages/core/src/domain', 'packages/server', 'packages/portal', /^(?!typebox$)/],
   },
   { room: 'packages/core/src/domain', never: ['packages/server', /^(?!node:crypto$)/] },
+  { room: 'packages/core/src/otlp', never: ['packages/server', 'packages/portal', /^(?!protobufjs\/minimal\.js$)/] },
+  {
+    room: 'packages/server/src/otlp',
+    never: ['packages/server/src/http', 'packages/server/src/cli', 'packages/server/src/config.ts', /^fastify/, /^pg$/],
+  },
   {
     room: 'packages/server/src/database',
     never: ['packages/server/src/http', 'packages/server/src/ingest', 'packages/server/src/cli', 'packages/server/src/workspace'],

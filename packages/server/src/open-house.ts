@@ -15,11 +15,13 @@ import { writeTelemetry } from './ingest/write-telemetry.ts';
 import { writeTraces } from './ingest/write-traces.ts';
 import { RememberedHeads } from './ledger/remembered-heads.ts';
 import type { OpenDatabase } from './open-database.ts';
+import { writeExports } from './otlp/write-exports.ts';
 import type { RunIdMerging } from './run-id-merging.ts';
 
 /** Items of a batch, and batches of a tenant under way at once, by kind of record (docs/performance.md). */
 const SHAPES = {
   traces: { itemsMax: 32, inFlightMax: 2 },
+  exports: { itemsMax: 32, inFlightMax: 2 },
   telemetry: { itemsMax: 16, inFlightMax: 2 },
   // One in flight where order counts: the latest evaluation is the one that came last, and a chain has one end.
   evaluations: { itemsMax: 64, inFlightMax: 1 },
@@ -61,6 +63,7 @@ export function openHouse(parts: {
   const countRuns = (_outcomes: readonly Outcome[], tenantId: string) => runIds.count(tenantId);
   return {
     traces: writer('traces', writeTraces, countRuns),
+    exports: writer('exports', writeExports, countRuns),
     telemetry: writer('telemetry', writeTelemetry, countRuns),
     evaluations: writer('evaluations', writeEvaluations),
     detailedEvaluations: writer('detailedEvaluations', writeDetailedEvaluations),

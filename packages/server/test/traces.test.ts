@@ -4,7 +4,7 @@ import type { Usage } from '@countersign/core/domain/usage';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction, sql } from '../src/database/transaction.ts';
 import { carryMergedSpans, mergeSpans } from '../src/storage/merged-spans.ts';
-import { type KnownTrace, lockTraces, type TraceFacts, updateTraces } from '../src/storage/traces.ts';
+import { type KnownTrace, lockTraces, OUTCOME_RANK, type TraceFacts, updateTraces } from '../src/storage/traces.ts';
 import { paths, type TestServer, testServer } from './bed/test-server.ts';
 
 let server: TestServer;
@@ -242,7 +242,11 @@ const finished = ({ id, traceId }: KnownTrace): TraceFacts => ({
   id,
   traceId,
   agentId: null,
+  agentRank: 0,
+  provisionalAgentName: null,
   outcome: 'failure',
+  outcomeRank: OUTCOME_RANK.sent,
+  isPartial: false,
   sessionId: null,
   externalUserId: null,
   latencyMs: null,

@@ -7,6 +7,10 @@ import { label } from './scalars.ts';
  * docs/errors.md is tested against this table both ways.
  */
 export const ERRORS = {
+  invalid_export: {
+    status: 400,
+    when: 'OpenTelemetry: the body is no OTLP export that can be read, or it holds too much. Sending it again does not help.',
+  },
   unauthorized: {
     status: 401,
     when: 'The key is missing, malformed, unknown, revoked, expired, or its secret is wrong: one and the same answer.',
@@ -35,7 +39,7 @@ export const ERRORS = {
   },
   unsupported_media_type: {
     status: 415,
-    when: 'The body is not application/json in UTF-8, or compressed in a way other than gzip or deflate.',
+    when: 'The body has another media type than the endpoint takes, or is compressed in a way other than gzip or deflate.',
   },
   invalid_json: { status: 422, when: 'The body is not JSON (empty, cut off, not UTF-8).' },
   validation_failed: {

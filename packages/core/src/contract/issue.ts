@@ -28,6 +28,7 @@ export const ISSUE_CODES = {
   too_many_values: 'The body holds more JSON values than it may; the message names the limit.',
   too_many_names: 'The body holds more different member names than it may; the message names the limit.',
   not_json: 'The body is not JSON in UTF-8.',
+  not_otlp: 'The body is not OTLP, or holds more than it may; the message says where and what to do.',
   repeated_span_id: 'A span_id stands twice in one request.',
   unknown_agent: 'The agent_id is not registered in this workspace, and no agent_name came with it.',
   agent_mismatch: 'The agent is another than the one already known by this id, name or trace_id.',
@@ -44,7 +45,7 @@ export const ISSUE_CODES = {
   evidence_broken: 'A stored row differs from the log of evidence; somebody else than the server has changed the database.',
   seal_broken: 'A stored row is not the one that the server has written; somebody has changed it in the database.',
   clock_unsafe: 'The clocks of the service cannot be relied on now; the message says which and what to do.',
-  media_type: 'The body is not application/json, or its content encoding is not supported.',
+  media_type: 'The body has a media type that the endpoint does not take, or its content encoding is not supported.',
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;
 

@@ -22,9 +22,16 @@ export const usage = {
 export const runFacts = {
   trace_id: label({ description: "The run's identifier, as its sender gave it." }),
   agent: agentOrNone('The agent that ran; null when none was named.'),
-  outcome: label({
-    description: 'How it ended. A trace has success, failure, escalated or blocked; a telemetry event any label.',
-  }),
+  provisional_agent_name: nullable(
+    label({ description: 'What the agent may be called while no span has named it; no agent is registered by it.' }),
+  ),
+  outcome: nullable(
+    label({
+      description:
+        'How it ended. A trace has success, failure, escalated or blocked; `incomplete` when its root span did not come within ' +
+        '15 minutes of its last span; null while spans still arrive. A telemetry event has any label.',
+    }),
+  ),
   has_error: flag({ description: 'Whether an error was reported.' }),
   session_id: nullable(label({ description: 'The session it belongs to.' })),
   external_user_id: nullable(label({ description: "The sender's own identifier of a user." })),
@@ -51,6 +58,7 @@ export type RunSummary = Static<typeof RunSummary>;
 export const RunTotals = Type.Object({
   runs: count({ description: 'Traces and telemetry events.' }),
   failures: count({ description: 'Those whose outcome is another than `success`.' }),
+  unfinished: count({ description: 'Traces whose root span has not arrived: neither successes nor failures.' }),
   errors: count({ description: 'Those that reported an error.' }),
   total_tokens: count({ description: 'Tokens, where they were reported.' }),
   cost_usd: dollars('Cost in US dollars, where it was reported; an exact decimal.'),

@@ -13,6 +13,8 @@ export const Submission = Type.Object({
   received_at: dateTime({ description: 'When it was received.' }),
   recorded_by: label({ description: 'Who sent it: key:<prefix>.' }),
   bytes: count({ description: 'Size of its document.' }),
+  media_type: label({ description: 'Media type of what came: application/json, or application/x-protobuf of OpenTelemetry.' }),
+  redacted: flag({ description: 'Whether user ids that were personal data were overwritten before it was kept.' }),
 });
 export type Submission = Static<typeof Submission>;
 
@@ -103,7 +105,9 @@ export const runRoutes = {
     query: pageQuery({
       source: filter.oneOf(RUN_SOURCES, 'Traces alone, or telemetry events alone.'),
       agent_id: filter.agent(),
-      outcome: filter.label('Of this outcome alone, for example failure.'),
+      outcome: filter.label(
+        'Of this outcome alone, for example failure; `incomplete` and `arriving` are traces without their root span.',
+      ),
       from: filter.from(),
       to: filter.to(),
       session_id: filter.label('Of this session alone.'),
@@ -144,7 +148,7 @@ export const runRoutes = {
     path: `${WORKSPACE}/runs/traces/:trace/submissions/:number`,
     access: 'viewer',
     compressed: false,
-    summary: 'A file: one submission of a trace, byte for byte as it came.',
+    summary: 'A file: one submission of a trace, byte for byte as it came; of an export of OpenTelemetry the whole export.',
   },
   'runs.event': {
     method: 'GET',

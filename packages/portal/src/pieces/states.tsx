@@ -36,8 +36,17 @@ const SEVERITY: Record<Severity, Tone> = { low: 'quiet', medium: 'accent', high:
 export const SeverityState = ({ severity }: { severity: Severity | null }) =>
   severity === null ? <span className="faint">–</span> : <Badge tone={SEVERITY[severity]}>{severity}</Badge>;
 
-const OUTCOME: Record<string, Tone> = { success: 'good', failure: 'bad', error: 'bad', escalated: 'warn', blocked: 'warn' };
-export const Outcome = ({ outcome }: { outcome: string }) => <Badge tone={OUTCOME[outcome] ?? 'quiet'}>{outcome}</Badge>;
+const OUTCOME: Record<string, Tone> = {
+  success: 'good',
+  failure: 'bad',
+  error: 'bad',
+  escalated: 'warn',
+  blocked: 'warn',
+  incomplete: 'warn',
+};
+/** A run's outcome; without one its spans still arrive. */
+export const Outcome = ({ outcome }: { outcome: string | null }) =>
+  outcome === null ? <Badge tone="accent">arriving</Badge> : <Badge tone={OUTCOME[outcome] ?? 'quiet'}>{outcome}</Badge>;
 
 /** Why a promotion is blocked, in a word or two. */
 export const REASON_WORDS: Record<Reason, string> = {

@@ -89,6 +89,7 @@ const CHANGEABLE: Record<string, string> = {
   tenants: 'UPDATE (name, seal)',
   agents: 'UPDATE (risk_level, archived_at, name_skeleton, name_skeleton_caseless)',
   traces: 'UPDATE',
+  log_records: 'DELETE, UPDATE (joined)',
   merged_spans: 'UPDATE',
   merged_traces: 'UPDATE',
   run_id_segments: 'DELETE',

@@ -10,6 +10,7 @@ import { type LedgerApi, registerLedgerApi } from './ledger-api.ts';
 import type { Metrics } from './metrics.ts';
 import { type MetricsAccess, registerMetrics } from './metrics-endpoint.ts';
 import { refuseOtherMethods } from './other-methods.ts';
+import { registerOtlpApi } from './otlp-api.ts';
 import { type PublicApi, registerPublicApi } from './public-api.ts';
 import { hostCheck } from './request-host.ts';
 
@@ -55,6 +56,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   });
 
   registerPublicApi(app, api);
+  registerOtlpApi(app, api);
   registerLedgerApi(app, ledger);
   portal(app);
   registerOperations(app, { readiness, warnings });

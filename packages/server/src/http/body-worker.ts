@@ -4,14 +4,14 @@ import type { Issue } from '@countersign/core/contract/issue';
 import type { OperationId } from '@countersign/core/contract/operations';
 import { ApiError } from '../api-error.ts';
 import type { Asked } from '../ingest/endpoint.ts';
-import { prepareBody } from './prepare-body.ts';
+import type { ExportRequest } from '../otlp/export.ts';
+import { prepareBody, prepareExport } from './prepare-body.ts';
 
 /** One body for the worker; its bytes are transferred. */
-export interface BodyTask {
-  operation: OperationId;
-  asked: Omit<Asked, 'document'>;
-  document: Uint8Array<ArrayBuffer>;
-}
+export type BodyTask = { document: Uint8Array<ArrayBuffer> } & (
+  | { operation: OperationId; asked: Omit<Asked, 'document'> }
+  | { operation: 'export'; asked: Omit<ExportRequest, 'document'> }
+);
 
 /** What the worker made of a body, with its bytes again; or the error to answer. */
 export type BodyResult =
@@ -20,10 +20,14 @@ export type BodyResult =
   | { fault: unknown };
 
 /** The worker thread that prepares large bodies: one after the other, in the order they come. */
-parentPort?.on('message', ({ operation, asked, document }: BodyTask) => {
+parentPort?.on('message', (task: BodyTask) => {
+  const { document } = task;
   const bytes = Buffer.from(document.buffer, document.byteOffset, document.length);
   try {
-    const prepared = prepareBody(operation, { ...asked, document: bytes });
+    const prepared =
+      task.operation === 'export'
+        ? prepareExport({ ...task.asked, document: bytes })
+        : prepareBody(task.operation, { ...task.asked, document: bytes });
     reply({ prepared, document }, [document.buffer]);
   } catch (error) {
     if (error instanceof ApiError) reply({ refused: { code: error.code, issues: error.issues, headers: error.headers } });

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { OperationId } from '@countersign/core/contract/operations';
 import { ApiError, unavailable } from '../api-error.ts';
 import type { Asked } from '../ingest/endpoint.ts';
+import type { ExportRequest, PreparedExport } from '../otlp/export.ts';
 import { WORKER_HEAP_MB } from './body-bounds.ts';
 import type { BodyResult, BodyTask } from './body-worker.ts';
 
@@ -15,8 +16,8 @@ const WAITING_OF_ONE_MAX = 768;
 const UNDER_WAY_MAX = 2;
 
 /** A prepared body with its bytes. */
-export interface Prepared {
-  prepared: unknown;
+export interface Prepared<Result = unknown> {
+  prepared: Result;
   document: Buffer;
 }
 
@@ -54,12 +55,21 @@ export class BodyWorkers {
 
   /** Prepares a body; its bytes are moved to the worker and come back with the result. Throws 503 when too many wait. */
   prepare(operation: OperationId, { document, ...asked }: Asked): Promise<Prepared> {
-    const { tenantId } = asked.principal;
+    return this.#enqueue(asked.principal.tenantId, { operation, asked, document: ownBytes(document) });
+  }
+
+  /** The same for an export of OpenTelemetry. */
+  prepareExport({ document, ...asked }: ExportRequest): Promise<Prepared<PreparedExport>> {
+    const task = { operation: 'export' as const, asked, document: ownBytes(document) };
+    return this.#enqueue(asked.principal.tenantId, task) as Promise<Prepared<PreparedExport>>;
+  }
+
+  #enqueue(tenantId: string, task: BodyTask): Promise<Prepared> {
     const queue = this.#queues.get(tenantId) ?? [];
     if (this.#closed || this.#waiting >= WAITING_MAX || queue.length >= WAITING_OF_ONE_MAX)
       throw unavailable('too many large bodies wait');
     return new Promise((resolve, reject) => {
-      queue.push({ task: { operation, asked, document: ownBytes(document) }, resolve, reject });
+      queue.push({ task, resolve, reject });
       this.#queues.set(tenantId, queue);
       this.#waiting += 1;
       this.#feed();

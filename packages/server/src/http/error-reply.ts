@@ -40,14 +40,19 @@ const OF_THE_ANSWER_MEANT = ['content-encoding', 'content-disposition', 'content
 /** Sends an error. A fault of our own is logged with all that is known, and answered with its name alone. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = asApiError(error);
-  if (answer.status === 500) request.log.error({ err: error }, answer.code.replaceAll('_', ' '));
-  request.refusal = { code: answer.code, reason: reasonOf(answer.cause) };
+  noteError(answer, error, request);
   for (const name of OF_THE_ANSWER_MEANT) reply.removeHeader(name);
   void reply
     .code(answer.status)
     .headers(answer.headers)
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify(answer.body));
+}
+
+/** Has an error in the log once its answer is sent. A fault of our own is logged at once, with all that is known. */
+export function noteError(answer: ApiError, error: unknown, request: FastifyRequest): void {
+  if (answer.status === 500) request.log.error({ err: error }, answer.code.replaceAll('_', ' '));
+  request.refusal = { code: answer.code, reason: reasonOf(answer.cause) };
 }
 
 /** What the log says of an error's cause. */

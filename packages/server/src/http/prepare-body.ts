@@ -1,6 +1,9 @@
 import { type OperationId, operations } from '@countersign/core/contract/operations';
 import type { Asked } from '../ingest/endpoint.ts';
 import { endpoints } from '../ingest/endpoints.ts';
+import type { ExportRequest, PreparedExport } from '../otlp/export.ts';
+import { prepareTraceExport } from '../otlp/prepare-traces.ts';
+import { readSpans } from './read-export.ts';
 import { bodyReader } from './validate-body.ts';
 
 const readers = Object.fromEntries(
@@ -9,3 +12,6 @@ const readers = Object.fromEntries(
 
 /** Parses, validates and prepares a body: all that is done with it before the database. The same on either thread. */
 export const prepareBody = (id: OperationId, asked: Asked): unknown => endpoints[id].prepare(asked, readers[id](asked.document));
+
+/** Decodes, maps and prepares an export: all that is done with it before the database. The same on either thread. */
+export const prepareExport = (request: ExportRequest): PreparedExport => prepareTraceExport(request, readSpans(request));

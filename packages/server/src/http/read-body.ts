@@ -7,15 +7,29 @@ import { type BodyReservation, reserveDeclared, reserveGrowing } from './body-re
 import { sendContinue } from './expect-continue.ts';
 import { demandMinimumRate } from './minimum-rate.ts';
 
-/** Media type and encoding of a request; anything but JSON, plain or gzip or deflate, is a 415 before a byte is read. */
-export function checkMediaType({ headers }: IncomingMessage): 'identity' | 'gzip' | 'deflate' {
-  const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim().toLowerCase());
+/** The media type of a request in lower case, without its parameters; empty when there is none. */
+export const mediaTypeOf = ({ headers }: IncomingMessage): string =>
+  (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+
+/** The encoding of a request whose media type is accepted, plain or gzip or deflate; anything else is a 415 before a byte is read. */
+export function checkMediaType(
+  request: IncomingMessage,
+  accepted: readonly string[] = ['application/json'],
+): 'identity' | 'gzip' | 'deflate' {
+  const { headers } = request;
+  const type = mediaTypeOf(request);
+  const parameters = (headers['content-type'] ?? '')
+    .split(';')
+    .slice(1)
+    .map((part) => part.trim().toLowerCase());
   const charset = parameters
     .find((parameter) => parameter.startsWith('charset='))
     ?.slice('charset='.length)
     .replaceAll('"', '');
-  if (type !== 'application/json')
-    throw unsupported(`send Content-Type: application/json, got ${type === '' ? 'none' : JSON.stringify(type.slice(0, 80))}`);
+  if (!accepted.includes(type))
+    throw unsupported(
+      `send Content-Type: ${accepted.join(' or ')}, got ${type === '' ? 'none' : JSON.stringify(type.slice(0, 80))}`,
+    );
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')
     throw unsupported('JSON is sent in UTF-8 (RFC 8259); leave the charset out');
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
@@ -34,6 +48,8 @@ export interface ReadingLimits {
   /** Bounds what all requests together hold in memory. */
   admission: Admission;
   tenantId: string;
+  /** Accepted media types; application/json alone when left out. */
+  mediaTypes?: readonly string[];
 }
 
 /**
@@ -44,7 +60,7 @@ export async function readBody(
   request: IncomingMessage,
   limits: ReadingLimits,
 ): Promise<{ document: Buffer; leave: () => void }> {
-  const encoding = checkMediaType(request);
+  const encoding = checkMediaType(request, limits.mediaTypes);
   const length = declaredBytes(request);
   if (encoding === 'identity' && length !== undefined && length > limits.bytesMax) throw tooLarge(limits.bytesMax);
   const reservation = reserve(request, limits, encoding === 'identity' ? { length } : { compressedBytes: length });

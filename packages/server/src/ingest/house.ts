@@ -1,4 +1,5 @@
 import type { BatchWriter } from '../database/batch-writer.ts';
+import type { QueuedExport } from '../otlp/export.ts';
 import type { Answered } from './endpoint.ts';
 import type { PreparedAudit } from './write-audit.ts';
 import type { PreparedCheck } from './write-decisions.ts';
@@ -9,6 +10,8 @@ import type { PreparedTrace } from './write-traces.ts';
 /** What the house offers to endpoints: one batch writer per kind of record, and the instance's signature. */
 export interface House {
   readonly traces: BatchWriter<PreparedTrace, Answered>;
+  /** Of the OpenTelemetry endpoints. */
+  readonly exports: BatchWriter<QueuedExport, Answered>;
   readonly telemetry: BatchWriter<PreparedTelemetry, Answered>;
   readonly evaluations: BatchWriter<PreparedEvaluation, Answered>;
   /** Of POST /api/v1/evaluations. */

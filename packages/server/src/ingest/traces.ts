@@ -2,8 +2,10 @@ import type { Issue } from '@countersign/core/contract/issue';
 import type { Span, Trace } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { SumTooLargeError, suppliedUsage, traceTotals, type Usage, usageOf, usageOfSpans } from '@countersign/core/domain/usage';
+import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import { validationFailed } from '../api-error.ts';
 import { type SpanFacts, spansText } from '../storage/spans.ts';
+import { OUTCOME_RANK } from '../storage/traces.ts';
 import { agentClaim } from './agent-book.ts';
 import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
@@ -23,20 +25,34 @@ export const ingestTrace: Endpoint<Trace, PreparedBody> = {
 type PreparedBody = Omit<PreparedTrace, 'document' | 'totals'> & { totals: Usage | { tooLarge: Issue } };
 
 /** About what a span's facts take in memory beside the document. */
-const SPAN_BYTES = 300;
+export const SPAN_BYTES = 300;
 
 function prepareTrace(asked: Asked, trace: Trace): PreparedBody {
-  const spans = trace.spans ?? undefined;
   const { idempotency, foldKeys } = replayability(asked);
+  return {
+    ...traceFacts(trace, asked.principal),
+    bytes: asked.document.length + (trace.spans?.length ?? 0) * SPAN_BYTES,
+    idempotency,
+    foldKeys: [...foldKeys, traceFoldKey(trace.trace_id)],
+    outcome: trace.outcome ?? 'success',
+    outcomeRank: trace.outcome == null ? OUTCOME_RANK.default : OUTCOME_RANK.sent,
+  };
+}
+
+/** What keeps two requests of one trace out of one batch. */
+export const traceFoldKey = (traceId: string): string => `trace:${traceId}`;
+
+/** The facts of a trace in the form of this endpoint, whichever endpoint brought it. */
+export function traceFacts(trace: Trace, principal: Asked['principal']) {
+  const spans = trace.spans ?? undefined;
   const supplied = suppliedUsage(trace);
   return {
-    bytes: asked.document.length + (spans?.length ?? 0) * SPAN_BYTES,
-    idempotency,
-    foldKeys: [...foldKeys, `trace:${trace.trace_id}`],
-    recordedBy: recordedByKey(asked.principal),
+    recordedBy: recordedByKey(principal),
     claim: agentClaim(trace),
+    agentRank: AGENT_RANK.claimed as number,
+    provisionalAgentName: null as string | null,
+    isPartial: false,
     traceId: trace.trace_id,
-    outcome: trace.outcome ?? null,
     sessionId: trace.session_id ?? null,
     externalUserId: trace.external_user_id ?? null,
     latencyMs: trace.latency_ms ?? null,

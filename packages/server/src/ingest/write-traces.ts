@@ -1,5 +1,6 @@
 import { operations } from '@countersign/core/contract/operations';
 import { boundedCost, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
+import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import { ApiError, validationFailed } from '../api-error.ts';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
@@ -30,11 +31,13 @@ export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agen
   claim: AgentClaim;
   /** What `spansText` makes of its spans; a text and not rows, because it waits for a batch. */
   spans: string;
+  /** `otlp_exports.id`, where an export brought it. */
+  export?: string;
 }
 
 /** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
 export const writeTraces = (tx: Transaction, items: readonly PreparedTrace[]): Promise<Outcome[]> =>
-  commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) => store(tx, fresh));
+  commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) => storeTraces(tx, fresh));
 
 /** One request with the place it goes to: a new trace, or one that is known and now locked. */
 interface Placed {
@@ -48,7 +51,8 @@ interface Placed {
   totals: Usage | undefined;
 }
 
-async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<Written> {
+/** Stores or merges traces; the caller commits. Of each trace_id there may be one. */
+export async function storeTraces(tx: Transaction, items: readonly PreparedTrace[]): Promise<Written> {
   const [locked, agents] = await Promise.all([
     lockTraces(
       tx,
@@ -104,8 +108,11 @@ async function store(tx: Transaction, items: readonly PreparedTrace[]): Promise<
 function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): Placed | ApiError {
   const totals = known === undefined ? item.totals : undefined;
   if (totals instanceof ApiError) return totals;
-  const resolved = book.resolve([item.claim], item.recordedBy, ([agentId]) => {
+  const isOutranked = known?.agentId != null && item.agentRank < known.agentRank;
+  const resolved = book.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
+    // Spans arrive in any order: the root may correct what they say, but two senders may not contradict each other.
+    if (item.agentRank < AGENT_RANK.claimed || known.agentRank < AGENT_RANK.root) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
     return [
       {
@@ -149,7 +156,11 @@ const facts = ({ item, id, agentId }: Placed, supplied: Usage, totals: Usage, sp
   id,
   traceId: item.traceId,
   agentId,
+  agentRank: item.agentRank,
+  provisionalAgentName: item.provisionalAgentName,
   outcome: item.outcome,
+  outcomeRank: item.outcomeRank,
+  isPartial: item.isPartial,
   sessionId: item.sessionId,
   externalUserId: item.externalUserId,
   latencyMs: item.latencyMs,
@@ -169,6 +180,7 @@ const submission = (each: Placed) => ({
   recordedBy: each.item.recordedBy,
   document: each.item.document,
   spans: each.item.spans,
+  export: each.item.export ?? null,
 });
 
 /** Totals once supplied stay until supplied again; prompt and completion sent together make a new total, so the kept one ends. */

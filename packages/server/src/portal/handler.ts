@@ -37,7 +37,7 @@ export type Asked<R extends PortalRoute> = Asking<R['access']> & {
 
 /** An answer with headers of its own, or one that is no JSON: text or pages of text, with its `content-type` among the headers. */
 export class Reply<Body> {
-  readonly body: Body | string | AsyncIterable<string>;
+  readonly body: Body | string | Buffer | AsyncIterable<string>;
   readonly headers: Record<string, string>;
   readonly isJson: boolean;
 
@@ -52,7 +52,7 @@ export class Reply<Body> {
   }
 
   /** A file, whole or in pages; `name` makes the browser keep it under that name. */
-  static file(content: string | AsyncIterable<string>, contentType: string, name?: string): Reply<never> {
+  static file(content: string | Buffer | AsyncIterable<string>, contentType: string, name?: string): Reply<never> {
     const disposition = name === undefined ? {} : { 'content-disposition': `attachment; filename="${name}"` };
     return new Reply<never>(content, { 'content-type': contentType, ...disposition }, false);
   }

@@ -113,7 +113,7 @@ async function send(reply: FastifyReply, { route, response, answer }: HandlerAns
     const text = JSON.stringify(body);
     return response.send(route.compressed ? await compressed(reply, text, parts) : text);
   }
-  if (typeof body === 'string') return response.send(body);
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return response.send(body);
   return response.stream(body as AsyncIterable<string>);
 }
 

@@ -3,7 +3,8 @@ import {
   findEvent,
   findEventSubmission,
   findEventSubmissionBytes,
-  findSubmissionBytes,
+  findExportBody,
+  findSubmissionFile,
   findTrace,
   listEventsOfRun,
   listSubmissions,
@@ -58,14 +59,23 @@ export const runHandlers = handlers({
         listSubmissions(tx, trace.id, SUBMISSIONS_SHOWN),
         listEventsOfRun(tx, trace.trace_id, EVENTS_SHOWN),
       ]);
-      const latest = withinBytes(submissions.slice(0, SAID_SUBMISSIONS_MAX), ({ bytes }) => bytes, SAID_BYTES_MAX);
-      room.reserve(latest.reduce((sum, { bytes }) => sum + bytes, 0));
+      const latest = withinBytes(
+        submissions.slice(0, SAID_SUBMISSIONS_MAX),
+        ({ document_bytes }) => document_bytes,
+        SAID_BYTES_MAX,
+      );
+      room.reserve(latest.reduce((sum, { document_bytes }) => sum + document_bytes, 0));
       const documents = await readDocuments(
         tx,
         trace.id,
         latest.map(({ number }) => number),
       );
-      return { ...trace, ...lastSaid(documents), submissions: submissions.reverse(), telemetry };
+      return {
+        ...trace,
+        ...lastSaid(documents),
+        submissions: submissions.map(({ document_bytes: _, ...each }) => each).reverse(),
+        telemetry,
+      };
     }),
 
   'runs.spans': async ({ workspace, params, query, parts, room }) => {
@@ -90,11 +100,16 @@ export const runHandlers = handlers({
 
   'runs.submission': async ({ workspace, params, parts, room }) => {
     const number = Number(params.number);
-    const [kept] = await inReadTransaction(parts.readPool, workspace, async (tx) => {
-      room.reserve(found(await findSubmissionBytes(tx, params.trace, number)));
-      return readDocuments(tx, params.trace, [number]);
+    const { content, file } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+      const file = found(await findSubmissionFile(tx, params.trace, number));
+      room.reserve(file.bytes);
+      if (file.export !== null) return { file, content: found(await findExportBody(tx, file.export)) };
+      const [kept] = await readDocuments(tx, params.trace, [number]);
+      return { file, content: found(kept).document };
     });
-    return Reply.file(found(kept).document, JSON_FILE, `trace-${params.trace}-${number}.json`);
+    const isJson = file.media_type === 'application/json';
+    const name = `trace-${params.trace}-${number}.${isJson ? 'json' : 'binpb'}`;
+    return Reply.file(content, isJson ? JSON_FILE : file.media_type, name);
   },
 
   'runs.event': async ({ workspace, params, parts, room }) => {

@@ -70,7 +70,15 @@ async function workspaceNow({ readPool }: PortalParts, workspace: string) {
   return { id, name, created_at: createdAt };
 }
 
-const noRuns = (day: string): UsageDay => ({ day, runs: 0, failures: 0, errors: 0, total_tokens: 0, cost_usd: '0' });
+const noRuns = (day: string): UsageDay => ({
+  day,
+  runs: 0,
+  failures: 0,
+  unfinished: 0,
+  errors: 0,
+  total_tokens: 0,
+  cost_usd: '0',
+});
 
 /** How many agents could be promoted now, and the first of them: those that could not come first. */
 async function agentsStanding(tx: Transaction) {

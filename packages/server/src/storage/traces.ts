@@ -2,6 +2,7 @@ import type { Usage } from '@countersign/core/domain/usage';
 import {
   boolArray,
   documentArray,
+  int2Array,
   int4Array,
   int8Array,
   textArray,
@@ -15,6 +16,8 @@ export interface KnownTrace {
   id: string;
   traceId: string;
   agentId: string | null;
+  /** How sure the agent is (AGENT_RANK). */
+  agentRank: number;
   submissionCount: number;
   supplied: Usage;
 }
@@ -23,6 +26,7 @@ const LOCK = sql<{
   id: string;
   trace_id: string;
   agent_id: string | null;
+  agent_rank: number;
   submission_count: number;
   supplied_prompt_tokens: number | null;
   supplied_completion_tokens: number | null;
@@ -33,7 +37,7 @@ const LOCK = sql<{
   // A look-up for each id, and no `= ANY`: on a table without statistics yet (just filled) the planner takes that for the same work as
   // walking all traces of the tenant, in every batch (docs/performance.md).
   `SELECT known.* FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
-     SELECT id, trace_id, agent_id, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
+     SELECT id, trace_id, agent_id, agent_rank, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
             trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
        FROM countersign.traces AS kept WHERE kept.tenant_id = $1 AND kept.trace_id = asked.trace_id FOR UPDATE) AS known`,
 );
@@ -45,6 +49,7 @@ export async function lockTraces(tx: Transaction, traceIds: readonly string[]): 
     id: row.id,
     traceId: row.trace_id,
     agentId: row.agent_id,
+    agentRank: row.agent_rank,
     submissionCount: row.submission_count,
     supplied: {
       promptTokens: row.supplied_prompt_tokens,
@@ -55,12 +60,23 @@ export async function lockTraces(tx: Transaction, traceIds: readonly string[]): 
   }));
 }
 
+/** How sure the outcome of a trace is: not at all before its root span arrives, least by the default of the contract. */
+export const OUTCOME_RANK = { none: 0, default: 1, root: 2, sent: 3 } as const;
+
 /** The members of a trace that are searched by; null is "not sent". */
 export interface TraceFacts {
   id: string;
   traceId: string;
   agentId: string | null;
+  /** How sure the agent is (AGENT_RANK). */
+  agentRank: number;
+  /** What the agent may be called before it is sure. */
+  provisionalAgentName: string | null;
   outcome: string | null;
+  /** How sure the outcome is (OUTCOME_RANK). A lower one never replaces a higher one. */
+  outcomeRank: number;
+  /** Whether its spans came by OpenTelemetry, where more of them may follow. */
+  isPartial: boolean;
   sessionId: string | null;
   externalUserId: string | null;
   latencyMs: number | null;
@@ -75,9 +91,9 @@ export interface TraceFacts {
 /** The columns that INSERT and UPDATE share, in the order of `$2` onwards. */
 const FACTS = `unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[], $10::timestamptz[],
   $11::timestamptz[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[],
-  $20::bigint[]) AS sent (id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at, ended_at,
+  $20::bigint[], $21::smallint[], $22::smallint[], $23::text[], $24::boolean[]) AS sent (id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at, ended_at,
   supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd, prompt_tokens, completion_tokens,
-  total_tokens, cost_usd, span_count)`;
+  total_tokens, cost_usd, span_count, outcome_rank, agent_rank, provisional_agent_name, is_partial)`;
 
 const factColumns = (tenantId: string, traces: readonly TraceFacts[]): unknown[] => [
   tenantId,
@@ -98,16 +114,22 @@ const factColumns = (tenantId: string, traces: readonly TraceFacts[]): unknown[]
     textArray(usages.map(({ costUsd }) => costUsd)),
   ]),
   int8Array(traces.map(({ spanCount }) => spanCount)),
+  int2Array(traces.map(({ outcomeRank }) => outcomeRank)),
+  int2Array(traces.map(({ agentRank }) => agentRank)),
+  textArray(traces.map(({ provisionalAgentName }) => provisionalAgentName)),
+  boolArray(traces.map(({ isPartial }) => isPartial)),
 ];
 
 const INSERT = sql(
   'insert_traces',
   `INSERT INTO countersign.traces (tenant_id, id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at,
      ended_at, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd, prompt_tokens,
-     completion_tokens, total_tokens, cost_usd, span_count, submission_count, received_at)
-   SELECT $1, id, trace_id, agent_id, coalesce(outcome, 'success'), session_id, external_user_id, latency_ms, has_error, started_at, ended_at,
+     completion_tokens, total_tokens, cost_usd, span_count, outcome_rank, agent_rank, provisional_agent_name, last_span_at,
+     submission_count, received_at)
+   SELECT $1, id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at, ended_at,
      supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd::numeric, prompt_tokens,
-     completion_tokens, total_tokens, cost_usd::numeric, span_count, 1, clock_timestamp()
+     completion_tokens, total_tokens, cost_usd::numeric, span_count, outcome_rank, agent_rank, provisional_agent_name,
+     CASE WHEN is_partial THEN clock_timestamp() END, 1, clock_timestamp()
      FROM ${FACTS} ORDER BY trace_id`,
 );
 
@@ -120,7 +142,12 @@ const UPDATE = sql(
   'update_traces',
   // A look-up for each id, as in LOCK. Whoever has locked a row knows that it stays in its place.
   `UPDATE countersign.traces AS kept SET
-     agent_id = coalesce(sent.agent_id, kept.agent_id), outcome = coalesce(sent.outcome, kept.outcome),
+     agent_id = coalesce(sent.agent_id, kept.agent_id),
+     agent_rank = CASE WHEN sent.agent_id IS NULL THEN kept.agent_rank ELSE sent.agent_rank END,
+     provisional_agent_name = coalesce(sent.provisional_agent_name, kept.provisional_agent_name),
+     outcome = CASE WHEN sent.outcome_rank >= kept.outcome_rank THEN sent.outcome ELSE kept.outcome END,
+     outcome_rank = greatest(sent.outcome_rank, kept.outcome_rank),
+     last_span_at = CASE WHEN sent.is_partial THEN clock_timestamp() ELSE kept.last_span_at END,
      session_id = coalesce(sent.session_id, kept.session_id), external_user_id = coalesce(sent.external_user_id, kept.external_user_id),
      latency_ms = coalesce(sent.latency_ms, kept.latency_ms), has_error = kept.has_error OR sent.has_error,
      started_at = coalesce(sent.started_at, kept.started_at), ended_at = coalesce(sent.ended_at, kept.ended_at),
@@ -148,13 +175,16 @@ export interface TraceSubmission {
   document: Buffer;
   /** What `spansText` makes of its spans. */
   spans: string;
+  /** `otlp_exports.id` of the export that it was mapped from; null when the document itself is what came. */
+  export: string | null;
 }
 
 const INSERT_SUBMISSIONS = sql(
   'insert_trace_submissions',
-  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans)
-   SELECT $1, trace, number, clock_timestamp(), recorded_by, document, spans
-     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[]) AS sent (trace, number, recorded_by, document, spans)`,
+  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans, export)
+   SELECT $1, trace, number, clock_timestamp(), recorded_by, document, spans, export
+     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::uuid[])
+       AS sent (trace, number, recorded_by, document, spans, export)`,
 );
 
 /** Keeps the bytes that came. */
@@ -166,5 +196,6 @@ export async function insertTraceSubmissions(tx: Transaction, submissions: reado
     textArray(submissions.map(({ recordedBy }) => recordedBy)),
     documentArray(submissions.map(({ document }) => document)),
     textArray(submissions.map(({ spans }) => spans)),
+    uuidArray(submissions.map((each) => each.export)),
   ]);
 }

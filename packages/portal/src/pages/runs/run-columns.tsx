@@ -16,7 +16,8 @@ export const runColumns = (workspace: string, { withAgent = true }: { withAgent?
     ? [
         {
           title: 'Agent',
-          cell: ({ agent }: Run) => (agent === null ? <span className="faint">none</span> : <Cut text={agent.name} />),
+          cell: ({ agent, provisional_agent_name }: Run) =>
+            agent === null ? <span className="faint">{provisional_agent_name ?? 'none'}</span> : <Cut text={agent.name} />,
         },
       ]
     : []),

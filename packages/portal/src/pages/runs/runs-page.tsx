@@ -75,7 +75,7 @@ export function RunsPage() {
   );
 }
 
-const OUTCOMES = ['success', 'failure', 'escalated', 'blocked'];
+const OUTCOMES = ['success', 'failure', 'escalated', 'blocked', 'incomplete', 'arriving'];
 
 const FIRST_TRACE = {
   trace_id: 'run-1',

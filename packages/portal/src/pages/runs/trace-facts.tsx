@@ -39,7 +39,7 @@ export function TraceFacts({
             [
               'Agent',
               trace.agent === null ? (
-                'none named'
+                provisionalAgent(trace.provisional_agent_name)
               ) : (
                 <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: trace.agent.id }}>
                   {trace.agent.name}
@@ -70,6 +70,9 @@ export function TraceFacts({
     </Panel>
   );
 }
+
+const provisionalAgent = (name: string | null): string =>
+  name === null ? 'none named' : `${name} (provisional, not registered)`;
 
 function tokens({ prompt_tokens, completion_tokens, total_tokens }: Run): string {
   if (total_tokens === null) return '–';

@@ -4,14 +4,14 @@ import { int4Array } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { lookUp } from './fragments.ts';
-import { RUN_COLUMNS } from './runs.ts';
+import { EVENT_COLUMNS, TRACE_COLUMNS } from './runs.ts';
 
 /** What of a trace stands in its columns; the rest is in its submissions. */
 export type StoredTrace = Omit<TraceDetail, 'detail' | 'error' | 'metadata' | 'submissions' | 'telemetry'>;
 
 const FIND = sql<StoredTrace>(
   'portal_find_trace',
-  `SELECT r.id, ${RUN_COLUMNS}, r.span_count, r.submission_count
+  `SELECT r.id, ${TRACE_COLUMNS}, r.span_count, r.submission_count
      FROM countersign.traces AS r ${lookUp('agents', 'a', 'id', 'r.agent_id')}
     WHERE r.tenant_id = $1 AND r.id = $2`,
 );
@@ -20,24 +20,48 @@ const FIND = sql<StoredTrace>(
 export const findTrace = async (tx: Transaction, id: string): Promise<StoredTrace | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 
-const LIST_SUBMISSIONS = sql<Submission>(
+/** A submission, and the size of its document as it was mapped. */
+export type StoredSubmission = Submission & { document_bytes: number };
+
+const LIST_SUBMISSIONS = sql<StoredSubmission>(
   'portal_list_trace_submissions',
-  `SELECT number, ${instantText('received_at')} AS received_at, recorded_by, octet_length(document) AS bytes
-     FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2 ORDER BY number DESC LIMIT $3`,
+  `SELECT s.number, ${instantText('s.received_at')} AS received_at, s.recorded_by, octet_length(s.document) AS document_bytes,
+          coalesce(octet_length(e.body), octet_length(s.document)) AS bytes,
+          coalesce(e.media_type, 'application/json') AS media_type, coalesce(e.redacted, false) AS redacted
+     FROM countersign.trace_submissions AS s ${lookUp('otlp_exports', 'e', 'id', 's.export')}
+    WHERE s.tenant_id = $1 AND s.trace = $2 ORDER BY s.number DESC LIMIT $3`,
 );
 
 /** The latest submissions of a trace, newest first. */
-export const listSubmissions = (tx: Transaction, trace: string, limit: number): Promise<Submission[]> =>
+export const listSubmissions = (tx: Transaction, trace: string, limit: number): Promise<StoredSubmission[]> =>
   tx.run(LIST_SUBMISSIONS, [tx.tenantId, trace, limit]);
 
-const FIND_SUBMISSION_BYTES = sql<{ bytes: number }>(
-  'portal_find_trace_submission_bytes',
-  `SELECT octet_length(document) AS bytes FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2 AND number = $3`,
+/** What came as a submission: its size, its media type, and the export that it is in. */
+export interface SubmissionFile {
+  bytes: number;
+  media_type: string;
+  export: string | null;
+}
+
+const FIND_SUBMISSION_FILE = sql<SubmissionFile>(
+  'portal_find_trace_submission_file',
+  `SELECT coalesce(octet_length(e.body), octet_length(s.document)) AS bytes, coalesce(e.media_type, 'application/json') AS media_type, s.export
+     FROM countersign.trace_submissions AS s ${lookUp('otlp_exports', 'e', 'id', 's.export')}
+    WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number = $3`,
 );
 
-/** The size of a submission of a trace; undefined when there is none. */
-export const findSubmissionBytes = async (tx: Transaction, trace: string, number: number): Promise<number | undefined> =>
-  (await tx.run(FIND_SUBMISSION_BYTES, [tx.tenantId, trace, number]))[0]?.bytes;
+/** What is known of a submission of a trace as it came; undefined when there is none. */
+export const findSubmissionFile = async (tx: Transaction, trace: string, number: number): Promise<SubmissionFile | undefined> =>
+  (await tx.run(FIND_SUBMISSION_FILE, [tx.tenantId, trace, number]))[0];
+
+const FIND_EXPORT_BODY = sql<{ body: Buffer }>(
+  'portal_find_export_body',
+  `SELECT body FROM countersign.otlp_exports WHERE tenant_id = $1 AND id = $2`,
+);
+
+/** The body of an export as it came; undefined when there is none. */
+export const findExportBody = async (tx: Transaction, id: string): Promise<Buffer | undefined> =>
+  (await tx.run(FIND_EXPORT_BODY, [tx.tenantId, id]))[0]?.body;
 
 /** One submission's number and its text as it came. */
 export interface SubmissionDocument {
@@ -56,7 +80,7 @@ export const readDocuments = (tx: Transaction, trace: string, numbers: readonly 
 
 const EVENTS_OF_RUN = sql<RunSummary>(
   'portal_list_events_of_run',
-  `SELECT 'telemetry' AS source, r.submission AS id, r.ordinal, ${RUN_COLUMNS}, NULL::bigint AS span_count, r.tool_count, r.model
+  `SELECT 'telemetry' AS source, r.submission AS id, r.ordinal, ${EVENT_COLUMNS}, NULL::bigint AS span_count, r.tool_count, r.model
      FROM countersign.telemetry_events AS r ${lookUp('agents', 'a', 'id', 'r.agent_id')}
     WHERE r.tenant_id = $1 AND r.trace_id = $2 ORDER BY r.submission DESC, r.ordinal DESC LIMIT $3`,
 );
@@ -70,7 +94,7 @@ export type StoredEvent = Omit<EventDetail, 'payload' | 'detail'> & { document_b
 
 const FIND_EVENT = sql<StoredEvent>(
   'portal_find_event',
-  `SELECT r.submission AS id, r.ordinal, ${RUN_COLUMNS}, r.status, r.model, r.provider, r.tool_count, s.recorded_by, octet_length(s.document) AS document_bytes,
+  `SELECT r.submission AS id, r.ordinal, ${EVENT_COLUMNS}, r.status, r.model, r.provider, r.tool_count, s.recorded_by, octet_length(s.document) AS document_bytes,
           (SELECT t.id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = r.trace_id) AS trace
      FROM countersign.telemetry_events AS r
      JOIN countersign.telemetry_submissions AS s ON s.tenant_id = $1 AND s.id = r.submission

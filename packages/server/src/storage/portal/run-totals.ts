@@ -16,7 +16,8 @@ const totalsOf = <Row extends TotalsRow>(row: Row): Omit<Row, 'total_tokens'> & 
   total_tokens: Number(row.total_tokens),
 });
 
-const SUMS = `count(*) AS runs, count(*) FILTER (WHERE outcome <> 'success') AS failures, count(*) FILTER (WHERE has_error) AS errors,
+const SUMS = `count(*) AS runs, count(*) FILTER (WHERE outcome <> 'success') AS failures,
+  count(*) FILTER (WHERE outcome IS NULL) AS unfinished, count(*) FILTER (WHERE has_error) AS errors,
   coalesce(sum(total_tokens), 0)::text AS total_tokens, ${dollarsText('coalesce(sum(cost_usd), 0)')} AS cost_usd`;
 
 const BY_DAY = sql<TotalsRow & { day: string }>(

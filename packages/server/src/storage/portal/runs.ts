@@ -22,30 +22,43 @@ export interface RunPlace {
 /** The place before all runs. */
 export const FIRST_PLACE: RunPlace = { id: HIGHEST_ID, ordinal: 0 };
 
+/** How long after its last span a trace without its root is incomplete. */
+const ARRIVING = `interval '15 minutes'`;
+const IS_ARRIVING = `r.outcome IS NULL AND r.last_span_at > clock_timestamp() - ${ARRIVING}`;
+
+/** A trace's outcome as it is now: of one without its root `incomplete`, or null while spans still arrive. */
+const TRACE_OUTCOME = `CASE WHEN r.outcome IS NOT NULL THEN r.outcome WHEN NOT (${IS_ARRIVING}) THEN 'incomplete' END AS outcome`;
+
 /** What both kinds of runs have, of a row `r` with its agent `a`. */
-export const RUN_COLUMNS = `r.trace_id, ${agentJson('a')} AS agent, r.outcome, r.has_error, r.session_id, r.external_user_id, r.latency_ms,
+const SHARED_COLUMNS = `r.trace_id, ${agentJson('a')} AS agent, r.has_error, r.session_id, r.external_user_id, r.latency_ms,
   r.prompt_tokens, r.completion_tokens, r.total_tokens, ${dollarsText('r.cost_usd')} AS cost_usd, ${instantText('r.started_at')} AS started_at,
   ${instantText('r.ended_at')} AS ended_at, ${instantText('r.received_at')} AS received_at`;
+/** The columns of a trace, and of a telemetry event. */
+export const TRACE_COLUMNS = `${SHARED_COLUMNS}, ${TRACE_OUTCOME}, CASE WHEN r.agent_id IS NULL THEN r.provisional_agent_name END AS provisional_agent_name`;
+export const EVENT_COLUMNS = `${SHARED_COLUMNS}, r.outcome, NULL::text AS provisional_agent_name`;
 
 const AGENT_OF_RUN = lookUp('agents', 'a', 'id', 'r.agent_id');
 
 // `coalesce` hides the moments from the planner: it would take them for another condition than the range of ids, expect a thirtieth of the
 // rows of a day, and rather sort them all than walk the index.
 const FILTERS = `coalesce(r.received_at >= $7::timestamptz, true) AND coalesce(r.received_at < $8::timestamptz, true)
-  AND ($9::uuid IS NULL OR r.agent_id = $9) AND ($10::text IS NULL OR r.outcome = $10) AND ($11::text IS NULL OR r.session_id = $11)`;
+  AND ($9::uuid IS NULL OR r.agent_id = $9) AND ($11::text IS NULL OR r.session_id = $11)`;
 
-const TRACES = `r.tenant_id = $1 AND coalesce($2::text, 'trace') = 'trace' AND r.id < $3 AND r.id >= $5 AND r.id <= $6 AND ${FILTERS}`;
+const TRACES = `r.tenant_id = $1 AND coalesce($2::text, 'trace') = 'trace' AND r.id < $3 AND r.id >= $5 AND r.id <= $6 AND ${FILTERS}
+  AND ($10::text IS NULL OR r.outcome = $10 OR ($10 = 'arriving' AND ${IS_ARRIVING})
+    OR ($10 = 'incomplete' AND r.outcome IS NULL AND NOT (${IS_ARRIVING})))`;
 const EVENTS = `r.tenant_id = $1 AND coalesce($2::text, 'telemetry') = 'telemetry' AND (r.submission, r.ordinal) < ($3, $4)
-  AND r.submission >= $5 AND r.submission <= $6 AND ${FILTERS}`;
+  AND r.submission >= $5 AND r.submission <= $6 AND ${FILTERS}
+  AND ($10::text IS NULL OR r.outcome = $10)`;
 
 // Each half is cut to the page in the order of its own index before the two are merged. The plan is made for the values at hand
 // (inReadTransaction): a filter that is not given is no condition then, and the partial indexes are seen to hold.
 const both = (traces: string, events: string): string =>
   `SELECT * FROM (
-     (SELECT 'trace' AS source, r.id, NULL::integer AS ordinal, ${RUN_COLUMNS}, r.span_count, NULL::bigint AS tool_count, NULL AS model
+     (SELECT 'trace' AS source, r.id, NULL::integer AS ordinal, ${TRACE_COLUMNS}, r.span_count, NULL::bigint AS tool_count, NULL AS model
         FROM (SELECT r.* ${traces} ORDER BY r.id DESC LIMIT $12) AS r ${AGENT_OF_RUN})
      UNION ALL
-     (SELECT 'telemetry', r.submission, r.ordinal, ${RUN_COLUMNS}, NULL, r.tool_count, r.model
+     (SELECT 'telemetry', r.submission, r.ordinal, ${EVENT_COLUMNS}, NULL, r.tool_count, r.model
         FROM (SELECT r.* ${events} ORDER BY r.submission DESC, r.ordinal DESC LIMIT $12) AS r ${AGENT_OF_RUN})) AS run
     ORDER BY id DESC, ordinal DESC LIMIT $12`;
 

@@ -1,0 +1,63 @@
+import { LABEL_LENGTH_MAX, TEXT_LENGTH_MAX } from '../contract/scalars.ts';
+import { agentNameProblems } from '../domain/agent-name.ts';
+import type { Field } from './conventions/convention.ts';
+import { textOf } from './messages.ts';
+import type { Value } from './records.ts';
+
+/** Most tokens of one step: sums over any number of steps stay exact. */
+const TOKENS_MAX = 1e12;
+/** Highest cost of one step in US dollars. */
+const COST_USD_MAX = 1e9;
+
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** A value as the contract takes a label; undefined for what it refuses: empty, too long, with control characters, not Unicode. */
+export function labelOf(value: Value | undefined): string | undefined {
+  if (typeof value !== 'string' || value === '' || CONTROL_CHARACTER.test(value) || !value.isWellFormed()) return undefined;
+  return value.length > LABEL_LENGTH_MAX && [...value].length > LABEL_LENGTH_MAX ? undefined : value;
+}
+
+/** A value as a new agent may be named; undefined for what the contract refuses. */
+export function agentNameOf(value: Value | undefined): string | undefined {
+  const name = labelOf(value);
+  return name === undefined || agentNameProblems(name).length > 0 ? undefined : name;
+}
+
+/** A value as a number of tokens, also from a text of digits; undefined for what is none. */
+export function tokensOf(value: Value | undefined): number | undefined {
+  const tokens = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
+  return typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX ? tokens : undefined;
+}
+
+/** A value as an amount of dollars; undefined for what is none. */
+export function costOf(value: Value | undefined): number | undefined {
+  const cost = typeof value === 'string' && /^\d{1,9}(\.\d{1,20})?$/.test(value) ? Number(value) : value;
+  return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && cost <= COST_USD_MAX ? cost : undefined;
+}
+
+/** A text as the contract takes one, cut to its longest. */
+export function errorOf(value: Value | undefined): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const text = textOf(value).toWellFormed();
+  return text.length <= TEXT_LENGTH_MAX ? text : text.slice(0, TEXT_LENGTH_MAX).toWellFormed();
+}
+
+const anyValue = (value: Value | undefined): Value | undefined => (value === null || value === '' ? undefined : value);
+
+/** What of a value each field takes; undefined where the field refuses it. */
+export const ACCEPTED: Readonly<Record<Field, (value: Value | undefined) => Value | undefined>> = {
+  name: labelOf,
+  model: labelOf,
+  provider: labelOf,
+  prompt_tokens: tokensOf,
+  completion_tokens: tokensOf,
+  total_tokens: tokensOf,
+  cost_usd: costOf,
+  input: anyValue,
+  output: anyValue,
+  tool_arguments: anyValue,
+  tool_result: anyValue,
+  agent_name: agentNameOf,
+  session_id: labelOf,
+  external_user_id: labelOf,
+};

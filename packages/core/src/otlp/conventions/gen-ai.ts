@@ -1,0 +1,64 @@
+import { messagesOfParts, systemInstructions } from '../messages.ts';
+import type { Attributes } from '../records.ts';
+import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
+
+const SPANS = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-spans.md';
+const AGENTS = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-agent-spans.md';
+
+const OPERATION = 'gen_ai.operation.name';
+const OPERATIONS: Readonly<Record<string, SpanKind>> = {
+  invoke_agent: 'agent',
+  create_agent: 'agent',
+  invoke_workflow: 'agent',
+  handle_conversation_turn: 'agent',
+  plan: 'agent',
+  agent_step: 'agent',
+  chat: 'llm',
+  text_completion: 'llm',
+  generate_content: 'llm',
+  completion: 'llm',
+  generate: 'llm',
+  execute_tool: 'tool',
+  retrieval: 'retrieval',
+  search_memory: 'retrieval',
+  rerank: 'retrieval',
+};
+
+const SYSTEM = 'gen_ai.system_instructions';
+const INPUT = 'gen_ai.input.messages';
+const OUTPUT = 'gen_ai.output.messages';
+
+/** The GenAI semantic conventions of OpenTelemetry, all in development: names are lists of aliases. */
+export const genAi: Convention = {
+  kindOf({ attributes }): KindMatch | undefined {
+    const operation = attributes.get(OPERATION);
+    if (typeof operation !== 'string') return undefined;
+    if (operation === 'embeddings') return { kind: 'other', attribute: OPERATION, isEmbedding: true };
+    return Object.hasOwn(OPERATIONS, operation) ? { kind: OPERATIONS[operation]!, attribute: OPERATION } : undefined;
+  },
+  messagesOf: readGenAiMessages,
+  rules: [
+    { field: 'name', from: ['gen_ai.tool.name', 'tool.name'], kinds: ['tool'], source: AGENTS },
+    { field: 'model', from: ['gen_ai.response.model', 'gen_ai.request.model'], source: SPANS },
+    { field: 'provider', from: ['gen_ai.provider.name'], source: SPANS },
+    { field: 'prompt_tokens', from: ['gen_ai.usage.input_tokens'], source: SPANS },
+    { field: 'completion_tokens', from: ['gen_ai.usage.output_tokens'], source: SPANS },
+    { field: 'input', from: ['gen_ai.retrieval.query.text'], kinds: ['retrieval'], source: SPANS },
+    { field: 'output', from: ['gen_ai.retrieval.documents'], kinds: ['retrieval'], source: SPANS },
+    { field: 'tool_arguments', from: ['gen_ai.tool.call.arguments'], kinds: ['tool'], source: AGENTS },
+    { field: 'tool_result', from: ['gen_ai.tool.call.result', 'gen_ai.tool.call.response'], kinds: ['tool'], source: AGENTS },
+    { field: 'agent_name', from: ['gen_ai.main_agent.name', 'gen_ai.agent.name'], source: AGENTS },
+    { field: 'session_id', from: ['gen_ai.conversation.id'], source: SPANS },
+    { field: 'external_user_id', from: ['user.id', 'enduser.id'], source: SPANS },
+  ],
+};
+
+/** The conversation in `gen_ai.input.messages` and its neighbours; also of log records and events with these attributes. */
+export function readGenAiMessages(attributes: Attributes): ReadMessages | undefined {
+  const messages = [
+    ...systemInstructions(attributes.get(SYSTEM)),
+    ...messagesOfParts(attributes.get(INPUT), 'user'),
+    ...messagesOfParts(attributes.get(OUTPUT), 'assistant'),
+  ];
+  return messages.length === 0 ? undefined : { messages, taken: [SYSTEM, INPUT, OUTPUT] };
+}

@@ -1,0 +1,48 @@
+import type { Message } from '../../contract/message.ts';
+import { branch, items, leaf, subtree, type Tree } from '../indexed.ts';
+import { fromJson, plainMessage, roleOf, toolCall } from '../messages.ts';
+import type { Attributes } from '../records.ts';
+import type { Convention, KindMatch, ReadMessages } from './convention.ts';
+
+const RENAMED = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
+
+/** The names that `gen_ai.*` attributes had before, and what senders still write. */
+export const olderGenAi: Convention = {
+  kindOf({ attributes }): KindMatch | undefined {
+    const tool = ['gen_ai.tool.name', 'gen_ai.tool.call.id'].find((name) => attributes.has(name));
+    if (tool !== undefined) return { kind: 'tool', attribute: tool };
+    return attributes.get('mcp.method.name') === 'tools/call' ? { kind: 'tool', attribute: 'mcp.method.name' } : undefined;
+  },
+  messagesOf: readIndexedMessages,
+  rules: [
+    { field: 'provider', from: ['gen_ai.system'], source: RENAMED },
+    { field: 'prompt_tokens', from: ['gen_ai.usage.prompt_tokens'], source: RENAMED },
+    { field: 'completion_tokens', from: ['gen_ai.usage.completion_tokens'], source: RENAMED },
+  ],
+};
+
+/** `gen_ai.prompt.N.*` and `gen_ai.completion.N.*`, or one JSON text in each. */
+function readIndexedMessages(attributes: Attributes): ReadMessages | undefined {
+  const prompt = subtree(attributes, 'gen_ai.prompt');
+  const completion = subtree(attributes, 'gen_ai.completion');
+  const messages = [
+    ...items(prompt.tree).map((each) => indexedMessage(each, 'user')),
+    ...items(completion.tree).map((each) => indexedMessage(each, 'assistant')),
+  ];
+  return messages.length === 0 ? undefined : { messages, taken: [...prompt.names, ...completion.names] };
+}
+
+function indexedMessage(tree: Tree, fallback: Message['role']): Message {
+  const calls = items(branch(tree, 'tool_calls')).map((call) =>
+    toolCall(leaf(call, 'id'), leaf(call, 'name'), fromJson(leaf(call, 'arguments') ?? null)),
+  );
+  return plainMessage(
+    {
+      role: roleOf(leaf(tree, 'role'), fallback),
+      content: fromJson(leaf(tree, 'content') ?? null),
+      tool_call_id: leaf(tree, 'tool_call_id') ?? null,
+      tool_calls: calls,
+    },
+    fallback,
+  );
+}

@@ -1,0 +1,90 @@
+import type { Message } from '../../contract/message.ts';
+import { branch, items, leaf, subtree, type Tree } from '../indexed.ts';
+import { fromJson, plainMessage, toolCall } from '../messages.ts';
+import type { Attributes, Value } from '../records.ts';
+import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
+
+const SPEC = 'https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md';
+
+const KIND = 'openinference.span.kind';
+const KINDS: Readonly<Record<string, SpanKind>> = {
+  AGENT: 'agent',
+  LLM: 'llm',
+  TOOL: 'tool',
+  RETRIEVER: 'retrieval',
+  RERANKER: 'retrieval',
+  GUARDRAIL: 'guardrail',
+  CHAIN: 'other',
+  PROMPT: 'other',
+  EVALUATOR: 'other',
+  EMBEDDING: 'other',
+};
+
+const MODELS = [
+  'llm.response.model_name',
+  'llm.model_name',
+  'llm.request.model_name',
+  'embedding.model_name',
+  'reranker.model_name',
+] as const;
+
+/** OpenInference, the conventions of Arize Phoenix. */
+export const openInference: Convention = {
+  kindOf({ attributes }): KindMatch | undefined {
+    const kind = attributes.get(KIND);
+    const name = typeof kind === 'string' ? kind.toUpperCase() : '';
+    if (!Object.hasOwn(KINDS, name)) return undefined;
+    return { kind: KINDS[name]!, attribute: KIND, isEmbedding: name === 'EMBEDDING' };
+  },
+  messagesOf: readMessages,
+  rules: [
+    { field: 'model', from: MODELS, source: SPEC },
+    { field: 'provider', from: ['llm.provider', 'llm.system'], source: SPEC },
+    { field: 'prompt_tokens', from: ['llm.token_count.prompt'], source: SPEC },
+    { field: 'completion_tokens', from: ['llm.token_count.completion'], source: SPEC },
+    { field: 'total_tokens', from: ['llm.token_count.total'], source: SPEC },
+    { field: 'cost_usd', from: ['llm.cost.total'], source: SPEC },
+    { field: 'tool_arguments', from: ['input.value'], kinds: ['tool'], source: SPEC },
+    { field: 'tool_result', from: ['output.value'], kinds: ['tool'], source: SPEC },
+    { field: 'input', from: ['input.value'], source: SPEC },
+    { field: 'output', from: ['output.value'], source: SPEC },
+    { field: 'agent_name', from: ['agent.name'], source: SPEC },
+    { field: 'session_id', from: ['session.id'], source: SPEC },
+  ],
+};
+
+/** `llm.input_messages.N.message.*` and `llm.output_messages.N.message.*`. */
+function readMessages(attributes: Attributes): ReadMessages | undefined {
+  const input = subtree(attributes, 'llm.input_messages');
+  const output = subtree(attributes, 'llm.output_messages');
+  const messages = [
+    ...items(input.tree).map((each) => messageOf(branch(each, 'message') ?? new Map(), 'user')),
+    ...items(output.tree).map((each) => messageOf(branch(each, 'message') ?? new Map(), 'assistant')),
+  ];
+  return messages.length === 0 ? undefined : { messages, taken: [...input.names, ...output.names] };
+}
+
+function messageOf(tree: Tree, fallback: Message['role']): Message {
+  const parts = items(branch(tree, 'contents')).map((each) => partOf(branch(each, 'message_content')));
+  const calls = items(branch(tree, 'tool_calls')).map((each) => {
+    const call = branch(each, 'tool_call');
+    return toolCall(leaf(call, 'id'), leaf(call, 'function', 'name'), fromJson(leaf(call, 'function', 'arguments') ?? null));
+  });
+  return plainMessage(
+    {
+      role: leaf(tree, 'role') ?? null,
+      content: leaf(tree, 'content') ?? (parts.length > 0 ? parts : null),
+      name: leaf(tree, 'name') ?? null,
+      tool_call_id: leaf(tree, 'tool_call_id') ?? null,
+      tool_calls: calls,
+    },
+    fallback,
+  );
+}
+
+function partOf(part: Tree | undefined): Value {
+  const text = leaf(part, 'text');
+  if (text !== undefined) return { type: 'text', text };
+  const image = leaf(part, 'image', 'image', 'url');
+  return image === undefined ? { type: leaf(part, 'type') ?? 'unknown' } : { type: 'image', url: image };
+}

@@ -1,0 +1,73 @@
+import type { Message } from '../../contract/message.ts';
+import { fromJson, isObject, plainMessage, toolCall } from '../messages.ts';
+import type { Attributes, Value } from '../records.ts';
+import type { Convention, KindMatch, ReadMessages } from './convention.ts';
+
+const SPEC = 'https://ai-sdk.dev/docs/ai-sdk-core/telemetry#collected-data';
+
+const OPERATION = 'ai.operationId';
+const PROMPT = 'ai.prompt.messages';
+const TEXT = 'ai.response.text';
+const CALLS = 'ai.response.toolCalls';
+
+/** The Vercel AI SDK. Its outer spans repeat the tokens of the inner ones, so only `doGenerate` and `doStream` are `llm` steps. */
+export const vercelAi: Convention = {
+  kindOf({ attributes }): KindMatch | undefined {
+    const operation = attributes.get(OPERATION);
+    if (typeof operation !== 'string') return undefined;
+    if (operation === 'ai.toolCall') return { kind: 'tool', attribute: OPERATION };
+    if (/\.doEmbed$/.test(operation)) return { kind: 'other', attribute: OPERATION, isEmbedding: true };
+    return { kind: /\.do(Generate|Stream)$/.test(operation) ? 'llm' : 'other', attribute: OPERATION };
+  },
+  messagesOf: readMessages,
+  rules: [
+    { field: 'name', from: ['ai.toolCall.name'], kinds: ['tool'], source: SPEC },
+    { field: 'model', from: ['ai.response.model', 'ai.model.id'], source: SPEC },
+    { field: 'provider', from: ['ai.model.provider'], source: SPEC },
+    { field: 'prompt_tokens', from: ['ai.usage.inputTokens', 'ai.usage.promptTokens', 'ai.usage.tokens'], source: SPEC },
+    { field: 'completion_tokens', from: ['ai.usage.outputTokens', 'ai.usage.completionTokens'], source: SPEC },
+    { field: 'total_tokens', from: ['ai.usage.totalTokens'], source: SPEC },
+    { field: 'tool_arguments', from: ['ai.toolCall.args'], kinds: ['tool'], source: SPEC },
+    { field: 'tool_result', from: ['ai.toolCall.result'], kinds: ['tool'], source: SPEC },
+    { field: 'input', from: ['ai.prompt'], source: SPEC },
+    { field: 'output', from: ['ai.response.text', 'ai.response.object'], kinds: ['other'], source: SPEC },
+    { field: 'agent_name', from: ['ai.telemetry.functionId'], source: SPEC },
+    { field: 'session_id', from: ['ai.telemetry.metadata.sessionId'], source: SPEC },
+    { field: 'external_user_id', from: ['ai.telemetry.metadata.userId'], source: SPEC },
+  ],
+};
+
+function readMessages(attributes: Attributes): ReadMessages | undefined {
+  if (!attributes.has(PROMPT)) return undefined;
+  const asked = fromJson(attributes.get(PROMPT)!);
+  const messages: Message[] = (Array.isArray(asked) ? asked : []).flatMap(messagesOf);
+  const content = attributes.get(TEXT) ?? null;
+  const calls = fromJson(attributes.get(CALLS) ?? null);
+  const called = (Array.isArray(calls) ? calls : []).map(callOf);
+  if (content !== null || called.length > 0) messages.push(plainMessage({ content, tool_calls: called }, 'assistant'));
+  return messages.length === 0 ? undefined : { messages, taken: [PROMPT, TEXT, CALLS] };
+}
+
+/** A message of the SDK: its content is text or a list of parts, among them calls of tools and their results. */
+function messagesOf(message: Value): Message[] {
+  if (!isObject(message) || !Array.isArray(message.content)) return [plainMessage(message, 'user')];
+  const calls = message.content.filter((part) => isObject(part) && part.type === 'tool-call').map(callOf);
+  const results = message.content.filter((part) => isObject(part) && part.type === 'tool-result').map(resultOf);
+  const rest = message.content.filter((part) => !isObject(part) || (part.type !== 'tool-call' && part.type !== 'tool-result'));
+  const [only] = rest;
+  const content = rest.length === 1 && isObject(only) && typeof only.text === 'string' ? only.text : rest;
+  if (rest.length === 0 && calls.length === 0) return results;
+  return [plainMessage({ ...message, content: rest.length === 0 ? null : content, tool_calls: calls }, 'user'), ...results];
+}
+
+function callOf(part: Value): Value {
+  const { toolCallId, toolName, args, input } = isObject(part) ? part : {};
+  return toolCall(toolCallId, toolName, fromJson(args ?? input ?? null));
+}
+
+function resultOf(part: Value): Message {
+  const { toolCallId, toolName, result, output } = isObject(part) ? part : {};
+  const content = result ?? output ?? null;
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  return plainMessage({ role: 'tool', content: text, name: toolName ?? null, tool_call_id: toolCallId ?? null }, 'tool');
+}

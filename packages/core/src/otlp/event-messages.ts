@@ -1,0 +1,47 @@
+import type { Message } from '../contract/message.ts';
+import { readGenAiMessages } from './conventions/gen-ai.ts';
+import { fromJson, isObject, plainMessage } from './messages.ts';
+import type { Attributes, Value } from './records.ts';
+
+/** An event of a span, or a log record that is one. */
+export interface ContentEvent {
+  name: string;
+  attributes: Attributes;
+  body: Value;
+}
+
+/** The events that are one message each, and who speaks in them. */
+const SPEAKERS: Readonly<Record<string, Message['role']>> = {
+  'gen_ai.system.message': 'system',
+  'gen_ai.user.message': 'user',
+  'gen_ai.assistant.message': 'assistant',
+  'gen_ai.tool.message': 'tool',
+  'gen_ai.choice': 'assistant',
+};
+
+/** The event that has the whole conversation of a call in its attributes. */
+const DETAILS = 'gen_ai.client.inference.operation.details';
+
+/** Whether an event is a part of a conversation. */
+export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(SPEAKERS, name);
+
+/** The conversation that events make, in their order. */
+export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
+  const details = events.find(({ name }) => name === DETAILS);
+  if (details !== undefined) {
+    const { attributes, body } = details;
+    const members = isObject(body) ? new Map([...Object.entries(body), ...attributes]) : attributes;
+    const read = readGenAiMessages(members);
+    if (read !== undefined) return read.messages;
+  }
+  return events.flatMap((event) => (Object.hasOwn(SPEAKERS, event.name) ? [messageOf(event)] : []));
+}
+
+function messageOf({ name, attributes, body }: ContentEvent): Message {
+  const said: Record<string, Value> = { ...Object.fromEntries(attributes), ...(isObject(body) ? body : {}) };
+  const inner = fromJson(said.message ?? null);
+  const message: Record<string, Value> = isObject(inner) ? inner : said;
+  const content = message.content ?? (typeof body === 'string' ? body : null);
+  const toolCalls = fromJson(message.tool_calls ?? null);
+  return plainMessage({ ...message, content, tool_calls: toolCalls }, SPEAKERS[name]!);
+}

@@ -1,0 +1,31 @@
+import { isObject, textOf } from './messages.ts';
+import type { Attributes, Value } from './records.ts';
+
+/** A score that somebody gave to one answer of a run. It is no evaluation of the agent: a score of one answer is no pass rate. */
+export interface Finding {
+  /** What was judged, for example `relevance`. */
+  name: string;
+  score: number | null;
+  label: string | null;
+  explanation: string | null;
+}
+
+/** The event that has a finding. */
+export const FINDING_EVENT = 'gen_ai.evaluation.result';
+
+/** The finding that an event has; undefined for other events. */
+export function findingOf(event: { name: string; attributes: Attributes; body?: Value }): Finding | undefined {
+  if (event.name !== FINDING_EVENT) return undefined;
+  const said = (name: string): Value => event.attributes.get(name) ?? (isObject(event.body) ? (event.body[name] ?? null) : null);
+  const text = (name: string): string | null => {
+    const value = said(name);
+    return value === null || value === '' ? null : textOf(value).toWellFormed();
+  };
+  const score = said('gen_ai.evaluation.score.value');
+  return {
+    name: text('gen_ai.evaluation.name') ?? 'unnamed',
+    score: typeof score === 'number' && Number.isFinite(score) ? score : null,
+    label: text('gen_ai.evaluation.score.label'),
+    explanation: text('gen_ai.evaluation.explanation'),
+  };
+}

@@ -1,0 +1,15 @@
+const NANOS_PER_SECOND = 1_000_000_000n;
+const SECONDS_LENGTH = 'YYYY-MM-DDThh:mm:ss'.length;
+
+/** Nanoseconds since 1970 as a date-time with nine digits of fraction. */
+export function dateTimeOf(nanoseconds: bigint): string {
+  const seconds = Number(nanoseconds / NANOS_PER_SECOND);
+  const fraction = String(nanoseconds % NANOS_PER_SECOND).padStart(9, '0');
+  return `${new Date(seconds * 1000).toISOString().slice(0, SECONDS_LENGTH)}.${fraction}Z`;
+}
+
+/** Milliseconds from one moment to another, rounded; undefined unless both are known and in order. */
+export function millisecondsBetween(start: bigint | undefined, end: bigint | undefined): number | undefined {
+  if (start === undefined || end === undefined || end < start) return undefined;
+  return Math.round(Number(end - start) / 1e6);
+}

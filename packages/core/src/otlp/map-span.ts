@@ -1,0 +1,149 @@
+import type { Span } from '../contract/trace.ts';
+import { ACCEPTED, errorOf, labelOf } from './accepted-values.ts';
+import { CONVENTIONS, KIND_ORDER, RULES } from './conventions/all.ts';
+import type { Field, KindMatch, ReadMessages, SpanKind } from './conventions/convention.ts';
+import { messagesOfEvents } from './event-messages.ts';
+import { dateTimeOf, millisecondsBetween } from './instants.ts';
+import { fromJson } from './messages.ts';
+import type { Attributes, SpanRecord, Value } from './records.ts';
+
+/** Name of a step whose sender gave none. */
+const UNNAMED = 'unnamed';
+const STATUS_ERROR = 2;
+
+/** The first value that a field accepts, and the attribute it stands in. */
+export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKind): { name: string; value: Value } | undefined {
+  for (const rule of RULES.get(field) ?? []) {
+    if (rule.kinds !== undefined && (kind === undefined || !rule.kinds.includes(kind))) continue;
+    for (const name of rule.from) {
+      const value = ACCEPTED[field](attributes.get(name));
+      if (value !== undefined) return { name, value };
+    }
+  }
+  return undefined;
+}
+
+/** What kind of step a span is, by the first convention that says so. */
+export function kindOfSpan(span: SpanRecord): KindMatch {
+  for (const convention of KIND_ORDER) {
+    const match = convention.kindOf(span);
+    if (match !== undefined) return match;
+  }
+  const model = valueOfField('model', span.attributes);
+  return model === undefined ? { kind: 'other', attribute: '' } : { kind: 'llm', attribute: model.name };
+}
+
+/** A span as a step of a trace. What no rule maps, or its field refuses, stays in `metadata`. */
+export function mapSpan(record: SpanRecord, match = kindOfSpan(record)): Span {
+  const taken = new Set<string>();
+  const read = (field: Field): Value | undefined => {
+    const found = valueOfField(field, record.attributes, match.kind);
+    if (found === undefined || taken.has(found.name)) return undefined;
+    taken.add(found.name);
+    return found.value;
+  };
+  const name = (match.kind === 'tool' ? read('name') : undefined) ?? labelOf(record.name);
+  const conversation = conversationOf(record);
+  for (const each of conversation?.taken ?? []) taken.add(each);
+  const content = match.kind === 'tool' ? toolContent(read) : otherContent(read);
+  const error = spanError(record);
+  const span: Span = {
+    span_id: record.spanId,
+    kind: match.kind,
+    name: (name as string | undefined) ?? UNNAMED,
+    status: error === undefined ? 'success' : 'error',
+  };
+  if (record.parentSpanId !== undefined) span.parent_span_id = record.parentSpanId;
+  assign(span, 'model', read('model'));
+  assign(span, 'provider', read('provider'));
+  if (match.kind === 'llm' || match.isEmbedding) for (const field of USAGE) assign(span, field, read(field));
+  Object.assign(span, content);
+  if (conversation !== undefined) span.messages = conversation.messages;
+  if (error !== undefined && error !== '') span.error = error;
+  assignTimes(span, record);
+  span.metadata = metadataOf(record, taken, name === undefined);
+  return span;
+}
+
+const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
+
+function assign<Name extends keyof Span>(span: Span, name: Name, value: Value | undefined): void {
+  if (value !== undefined) (span as Record<string, unknown>)[name] = value;
+}
+
+function assignTimes(span: Span, { start, end }: SpanRecord): void {
+  if (start !== undefined) span.started_at = dateTimeOf(start);
+  if (end !== undefined) span.ended_at = dateTimeOf(end);
+  const latency = millisecondsBetween(start, end);
+  if (latency !== undefined) span.latency_ms = latency;
+}
+
+type ReadField = (field: Field) => Value | undefined;
+
+function toolContent(read: ReadField): Partial<Span> {
+  const [given, result] = [read('tool_arguments'), read('tool_result')];
+  return {
+    ...(given === undefined ? {} : { tool_arguments: fromJson(given) }),
+    ...(result === undefined ? {} : { tool_result: fromJson(result) }),
+  };
+}
+
+function otherContent(read: ReadField): Partial<Span> {
+  const [input, output] = [read('input'), read('output')];
+  return {
+    ...(input === undefined ? {} : { input: fromJson(input) }),
+    ...(output === undefined ? {} : { output: fromJson(output) }),
+  };
+}
+
+/** The conversation in the attributes by the first convention that has one, else in the events of the span. */
+function conversationOf(record: SpanRecord): ReadMessages | undefined {
+  for (const { messagesOf } of CONVENTIONS) {
+    const found = messagesOf?.(record.attributes);
+    if (found !== undefined) return found;
+  }
+  const messages = messagesOfEvents(record.events.map(({ name, attributes }) => ({ name, attributes, body: null })));
+  return messages.length === 0 ? undefined : { messages, taken: [] };
+}
+
+/** Why a span failed; empty where it failed without a reason, undefined where it did not fail. */
+export function spanError(record: SpanRecord): string | undefined {
+  const exception = record.events.find(({ name }) => name === 'exception')?.attributes;
+  const type = record.attributes.get('error.type');
+  if (record.statusCode !== STATUS_ERROR && exception === undefined && errorOf(type) === undefined) return undefined;
+  return (
+    errorOf(exception?.get('exception.message')) ??
+    errorOf(exception?.get('exception.type')) ??
+    errorOf(record.statusMessage) ??
+    errorOf(type) ??
+    ''
+  );
+}
+
+const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
+
+function metadataOf(record: SpanRecord, taken: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {
+  const metadata: Record<string, unknown> = {};
+  for (const [name, value] of record.attributes) {
+    if (!taken.has(name)) Object.defineProperty(metadata, name, { value, enumerable: true, configurable: true, writable: true });
+  }
+  const { kind, scope, events, links } = record;
+  if (kind > 1) metadata['otel.span.kind'] = SPAN_KINDS[kind] ?? kind;
+  if (scope !== '') metadata['otel.scope.name'] = scope;
+  if (isUnnamed && record.name !== '') metadata['otel.span.name'] = record.name;
+  if (events.length > 0) {
+    metadata['otel.events'] = events.map(({ name, time, attributes }) => ({
+      name,
+      ...(time === undefined ? {} : { time: dateTimeOf(time) }),
+      attributes: Object.fromEntries(attributes),
+    }));
+  }
+  if (links.length > 0) {
+    metadata['otel.links'] = links.map(({ traceId, spanId, attributes }) => ({
+      trace_id: traceId,
+      span_id: spanId,
+      attributes: Object.fromEntries(attributes),
+    }));
+  }
+  return metadata;
+}

@@ -1,0 +1,113 @@
+import type { Span, Trace } from '../contract/trace.ts';
+import { agentNameOf } from './accepted-values.ts';
+import { AGENT_RANK, type AgentRank } from './agent-rank.ts';
+import { type Finding, findingOf } from './findings.ts';
+import { dateTimeOf, millisecondsBetween } from './instants.ts';
+import { kindOfSpan, mapSpan, spanError, valueOfField } from './map-span.ts';
+import type { Attributes, SpanRecord } from './records.ts';
+
+/** The spans of one export that belong to one trace, as a submission of that trace. */
+export interface MappedTrace {
+  /** In the form of POST /api/public/traces. `agent_name` and `outcome` are there only where they are sure. */
+  trace: Trace & { trace_id: string; spans: Span[] };
+  agentRank: AgentRank;
+  /** What the agent may be called while neither the root nor an `invoke_agent` span has arrived. */
+  provisionalAgentName: string | null;
+  hasError: boolean;
+  findings: { spanId: string; time: bigint | undefined; finding: Finding }[];
+}
+
+/** An export by traces: of two spans with one id the later counts. */
+export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
+  const byTrace = new Map<string, Map<string, SpanRecord>>();
+  for (const record of records) {
+    const spans = byTrace.get(record.traceId) ?? new Map<string, SpanRecord>();
+    byTrace.set(record.traceId, spans.set(record.spanId, record));
+  }
+  return [...byTrace].map(([traceId, spans]) => mapTrace(traceId, [...spans.values()]));
+}
+
+function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace {
+  const root = records.find(({ parentSpanId }) => parentSpanId === undefined);
+  const matches = records.map(kindOfSpan);
+  const spans = records.map((record, index) => mapSpan(record, matches[index]));
+  const invoked = earliest(records.filter((_, index) => matches[index]?.kind === 'agent'));
+  const agent = agentOf(root, invoked);
+  const inOrder = root === undefined ? records : [root, ...records];
+  const trace: MappedTrace['trace'] = { trace_id: traceId, spans };
+  if (agent !== undefined) trace.agent_name = agent.name;
+  const session = firstOf('session_id', inOrder);
+  if (session !== undefined) trace.session_id = session;
+  const user = firstOf('external_user_id', inOrder);
+  if (user !== undefined) trace.external_user_id = user;
+  if (root !== undefined) Object.assign(trace, rootFacts(root));
+  const resource = (root ?? records[0])?.resource;
+  if (resource !== undefined && resource.size > 0) trace.metadata = Object.fromEntries(resource);
+  return {
+    trace,
+    agentRank: agent?.rank ?? AGENT_RANK.none,
+    provisionalAgentName: agent === undefined ? provisionalName(records) : null,
+    hasError: spans.some(({ status }) => status === 'error'),
+    findings: records.flatMap(findingsOf),
+  };
+}
+
+/** What the root alone says of a run: how it ended and how long it took. */
+function rootFacts(root: SpanRecord): Partial<Trace> {
+  const error = spanError(root);
+  const latency = millisecondsBetween(root.start, root.end);
+  return {
+    outcome: root.statusCode === 2 ? 'failure' : 'success',
+    ...(error === undefined || error === '' ? {} : { error }),
+    ...(latency === undefined ? {} : { latency_ms: latency }),
+    ...(root.start === undefined ? {} : { started_at: dateTimeOf(root.start) }),
+    ...(root.end === undefined ? {} : { ended_at: dateTimeOf(root.end) }),
+  };
+}
+
+function agentOf(root: SpanRecord | undefined, invoked: SpanRecord | undefined): { name: string; rank: AgentRank } | undefined {
+  const ofRoot = root === undefined ? undefined : valueOfField('agent_name', root.attributes);
+  if (ofRoot !== undefined) return { name: ofRoot.value as string, rank: AGENT_RANK.root };
+  const ofInvoked = invoked === undefined ? undefined : valueOfField('agent_name', invoked.attributes);
+  if (ofInvoked !== undefined) return { name: ofInvoked.value as string, rank: AGENT_RANK.invokedAgent };
+  const service = root === undefined ? undefined : serviceName(root.resource);
+  return service === undefined ? undefined : { name: service, rank: AGENT_RANK.serviceOfRoot };
+}
+
+/** The name of the agent as far as spans without their root can say. */
+function provisionalName(records: readonly SpanRecord[]): string | null {
+  for (const { attributes } of records) {
+    const found = valueOfField('agent_name', attributes);
+    if (found !== undefined) return found.value as string;
+  }
+  return records[0] === undefined ? null : (serviceName(records[0].resource) ?? null);
+}
+
+/** The name of the service, unless the SDK made it up. */
+function serviceName(resource: Attributes): string | undefined {
+  const name = agentNameOf(resource.get('service.name'));
+  return name?.startsWith('unknown_service') ? undefined : name;
+}
+
+/** The first value of a field in the spans, in order, then in their resource. */
+function firstOf(field: 'session_id' | 'external_user_id', records: readonly SpanRecord[]): string | undefined {
+  for (const { attributes } of records) {
+    const found = valueOfField(field, attributes);
+    if (found !== undefined) return found.value as string;
+  }
+  const found = records[0] === undefined ? undefined : valueOfField(field, records[0].resource);
+  return found?.value as string | undefined;
+}
+
+function earliest(records: readonly SpanRecord[]): SpanRecord | undefined {
+  return records.reduce<SpanRecord | undefined>(
+    (first, each) => (first === undefined || (each.start ?? 0n) < (first.start ?? 0n) ? each : first),
+    undefined,
+  );
+}
+
+const findingsOf = (record: SpanRecord): MappedTrace['findings'] =>
+  record.events.flatMap((event) => {
+    const finding = findingOf(event);
+    return finding === undefined ? [] : [{ spanId: record.spanId, time: event.time, finding }];
+  });

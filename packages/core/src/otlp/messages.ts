@@ -1,0 +1,107 @@
+import type { Message } from '../contract/message.ts';
+import { deeperThan } from '../domain/nesting.ts';
+import type { Value } from './records.ts';
+
+type Members = { [name: string]: Value };
+
+/** Roles of other interfaces by the names that traces use. */
+const ROLES: Readonly<Record<string, Message['role']>> = {
+  system: 'system',
+  developer: 'developer',
+  user: 'user',
+  human: 'user',
+  assistant: 'assistant',
+  ai: 'assistant',
+  model: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+};
+
+/** The role that a sender names; `fallback` when it is none that is known. */
+export const roleOf = (role: Value | undefined, fallback: Message['role']): Message['role'] =>
+  (typeof role === 'string' && Object.hasOwn(ROLES, role.toLowerCase()) ? ROLES[role.toLowerCase()] : undefined) ?? fallback;
+
+/** Deepest JSON in an attribute that is read as JSON; what is deeper stays text. */
+const JSON_DEPTH_MAX = 100;
+
+/** The value that a text holds as JSON; the text itself when it is no JSON object or array. */
+export function fromJson(value: Value): Value {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  try {
+    const parsed = JSON.parse(value) as Value;
+    return deeperThan(parsed, JSON_DEPTH_MAX) ? value : parsed;
+  } catch {
+    return value;
+  }
+}
+
+/** Messages of the GenAI conventions: a list of `{role, parts}`, as JSON text or as a structure. */
+export function messagesOfParts(value: Value | undefined, fallback: Message['role']): Message[] {
+  const list = fromJson(value ?? null);
+  if (!Array.isArray(list)) return typeof list === 'string' && list !== '' ? [{ role: fallback, content: list }] : [];
+  return list.flatMap((each) => (isObject(each) ? ofParts(each, fallback) : []));
+}
+
+/** The system instructions of the GenAI conventions: a list of parts, or text. */
+export function systemInstructions(value: Value | undefined): Message[] {
+  const parts = fromJson(value ?? null);
+  if (typeof parts === 'string') return parts === '' ? [] : [{ role: 'system', content: parts }];
+  return Array.isArray(parts) ? ofParts({ role: 'system', parts }, 'system') : [];
+}
+
+/** A message in the form of the OpenAI interface or close to it: `{role, content, name, tool_calls, tool_call_id}`. */
+export function plainMessage(said: Value, fallback: Message['role']): Message {
+  if (!isObject(said)) return { role: fallback, content: textOf(said) };
+  const { role, content, name, tool_call_id, id, tool_calls } = said;
+  const answers = tool_call_id ?? (roleOf(role, fallback) === 'tool' ? id : undefined);
+  return {
+    role: roleOf(role, fallback),
+    ...(content === undefined || content === null ? {} : { content: Array.isArray(content) ? content : textOf(content) }),
+    ...(typeof name === 'string' && name !== '' ? { name } : {}),
+    ...(typeof answers === 'string' && answers !== '' ? { tool_call_id: answers } : {}),
+    ...(Array.isArray(tool_calls) && tool_calls.length > 0 ? { tool_calls } : {}),
+  };
+}
+
+/** A call of a tool as traces show it. */
+export const toolCall = (id: Value | undefined, name: Value | undefined, given: Value | undefined): Value => ({
+  ...(typeof id === 'string' ? { id } : {}),
+  type: 'function',
+  function: { name: typeof name === 'string' ? name : 'unnamed', arguments: given ?? {} },
+});
+
+function ofParts(message: Members, fallback: Message['role']): Message[] {
+  const parts = message.parts ?? message.content ?? [];
+  if (!Array.isArray(parts)) return [plainMessage(message, fallback)];
+  const content: Value[] = [];
+  const calls: Value[] = [];
+  const results: Message[] = [];
+  for (const part of parts) {
+    if (!isObject(part)) content.push({ type: 'text', text: textOf(part) });
+    else if (part.type === 'tool_call') calls.push(toolCall(part.id, part.name, part.arguments));
+    else if (part.type === 'tool_call_response') {
+      const result = part.response ?? part.result ?? part.content ?? null;
+      results.push(plainMessage({ role: 'tool', content: textOf(result), tool_call_id: part.id ?? null }, 'tool'));
+    } else if (part.type === 'text') content.push({ type: 'text', text: textOf(part.content ?? part.text ?? '') });
+    else content.push(part);
+  }
+  const role = roleOf(message.role, fallback);
+  const name = typeof message.name === 'string' && message.name !== '' ? { name: message.name } : {};
+  if (content.length === 0 && calls.length === 0) return results;
+  const said: Message = { role, ...name, ...contentOf(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+  return [said, ...results];
+}
+
+/** One part of text is content as text; anything else stays a list of parts. */
+function contentOf(parts: Value[]): { content?: string | Value[] } {
+  if (parts.length === 0) return {};
+  const [first] = parts;
+  return { content: parts.length === 1 && isObject(first) && first.type === 'text' ? String(first.text) : parts };
+}
+
+/** A value as text: text as it is, anything else as JSON. */
+export const textOf = (value: Value): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Whether a value is an object with members. */
+export const isObject = (value: Value | undefined): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,55 @@
+import { RULES } from './conventions/all.ts';
+import type { Attributes, LogRecord, SpanRecord } from './records.ts';
+
+const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => from);
+
+/**
+ * Takes user ids that are personal data out of records, and returns the values taken out.
+ * @param isPersonal whether a text is an e-mail address or a telephone number.
+ */
+export function takeOutPersonalIds(
+  records: readonly (SpanRecord | LogRecord)[],
+  isPersonal: (text: string) => boolean,
+): Set<string> {
+  const found = new Set<string>();
+  const seen = new Set<Attributes>();
+  for (const { attributes, resource } of records) {
+    for (const each of [attributes, resource]) {
+      if (seen.has(each)) continue;
+      seen.add(each);
+      for (const name of USER_IDS) {
+        const value = each.get(name);
+        if (typeof value !== 'string' || !isPersonal(value)) continue;
+        found.add(value);
+        each.delete(name);
+      }
+    }
+  }
+  return found;
+}
+
+const BLANK = 0x2a;
+
+/** Tag of `string_value` in an AnyValue. */
+const STRING_VALUE = 0x0a;
+
+/** Overwrites texts in a protobuf body with asterisks of the same length, wherever one is a whole string value. Changes the bytes in place. */
+export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): void {
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+  const lengths = new Set([...texts].map((text) => encoder.encode(text).length));
+  for (let at = body.indexOf(STRING_VALUE); at !== -1; at = body.indexOf(STRING_VALUE, at + 1)) {
+    const low = body[at + 1] ?? 0;
+    const [length, start] = low < 0x80 ? [low, at + 2] : [(low & 0x7f) + (body[at + 2] ?? 0) * 128, at + 3];
+    if (!lengths.has(length) || start + length > body.length) continue;
+    if (texts.has(decoder.decode(body.subarray(start, start + length)))) body.fill(BLANK, start, start + length);
+  }
+}
+
+/** A parsed JSON body with texts replaced by asterisks wherever one is a whole string. */
+export function blankInJson(body: unknown, texts: ReadonlySet<string>): unknown {
+  if (typeof body === 'string') return texts.has(body) ? '*'.repeat(body.length) : body;
+  if (Array.isArray(body)) return body.map((each) => blankInJson(each, texts));
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, blankInJson(value, texts)]));
+}

@@ -1,0 +1,169 @@
+import {
+  type Attributes,
+  hasRemoteParent,
+  type LogRecord,
+  MalformedExportError,
+  RECORDS_MAX,
+  type SpanRecord,
+  type Value,
+} from './records.ts';
+
+type Json = Record<string, unknown>;
+
+/** The spans of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError. */
+export function readJsonSpans(body: unknown): SpanRecord[] {
+  const records: SpanRecord[] = [];
+  forEachRecord(body, ['resourceSpans', 'scopeSpans', 'spans'], (span, at, resource, scope) => {
+    records.push(spanRecord(span, at, resource, scope));
+  });
+  return records;
+}
+
+/** The records of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError. */
+export function readJsonLogs(body: unknown): LogRecord[] {
+  const records: LogRecord[] = [];
+  forEachRecord(body, ['resourceLogs', 'scopeLogs', 'logRecords'], (record, at, resource) => {
+    records.push({
+      traceId: hexId(record.traceId, 32),
+      spanId: hexId(record.spanId, 16),
+      time: nanoseconds(record.timeUnixNano, `${at}/timeUnixNano`) ?? nanoseconds(record.observedTimeUnixNano, at),
+      eventName: text(record.eventName, `${at}/eventName`),
+      body: anyValueOf(record.body, `${at}/body`),
+      attributes: attributesOf(record.attributes, `${at}/attributes`),
+      resource,
+    });
+  });
+  return records;
+}
+
+/** Data points of a parsed OTLP/JSON body. */
+export function countJsonPoints(body: unknown): number {
+  let points = 0;
+  forEachRecord(body, ['resourceMetrics', 'scopeMetrics', 'metrics'], (metric) => {
+    for (const name of ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']) {
+      const data = (metric[name] as Json | null | undefined)?.dataPoints;
+      if (Array.isArray(data)) points += data.length;
+    }
+  });
+  return points;
+}
+
+type Visit = (record: Json, at: string, resource: Attributes, scope: string) => void;
+
+function forEachRecord(body: unknown, [ofResource, ofScope, ofRecord]: [string, string, string], visit: Visit): void {
+  let records = 0;
+  const groups = listOf(objectOf(body, ''), ofResource, '');
+  for (const [group, at] of groups) {
+    const resource = attributesOf(objectOf(group.resource ?? {}, `${at}/resource`).attributes, `${at}/resource/attributes`);
+    for (const [inScope, atScope] of listOf(group, ofScope, at)) {
+      const scope = text(objectOf(inScope.scope ?? {}, `${atScope}/scope`).name, `${atScope}/scope/name`);
+      for (const [record, atRecord] of listOf(inScope, ofRecord, atScope)) {
+        records += 1;
+        if (records > RECORDS_MAX)
+          throw malformed(`the body holds more than ${RECORDS_MAX} records; send less at once`, atRecord);
+        visit(record, atRecord, resource, scope);
+      }
+    }
+  }
+}
+
+function spanRecord(span: Json, at: string, resource: Attributes, scope: string): SpanRecord {
+  const status = objectOf(span.status ?? {}, `${at}/status`);
+  return {
+    traceId: hexId(span.traceId, 32),
+    spanId: hexId(span.spanId, 16),
+    parentSpanId: hexId(span.parentSpanId, 16) || undefined,
+    hasRemoteParent: hasRemoteParent(Number(span.flags ?? 0)),
+    name: text(span.name, `${at}/name`),
+    kind: enumeration(span.kind),
+    start: nanoseconds(span.startTimeUnixNano, `${at}/startTimeUnixNano`),
+    end: nanoseconds(span.endTimeUnixNano, `${at}/endTimeUnixNano`),
+    attributes: attributesOf(span.attributes, `${at}/attributes`),
+    events: listOf(span, 'events', at).map(([event, place]) => ({
+      name: text(event.name, `${place}/name`),
+      time: nanoseconds(event.timeUnixNano, `${place}/timeUnixNano`),
+      attributes: attributesOf(event.attributes, `${place}/attributes`),
+    })),
+    links: listOf(span, 'links', at).map(([link, place]) => ({
+      traceId: hexId(link.traceId, 32),
+      spanId: hexId(link.spanId, 16),
+      attributes: attributesOf(link.attributes, `${place}/attributes`),
+    })),
+    statusCode: enumeration(status.code),
+    statusMessage: text(status.message, `${at}/status/message`),
+    resource,
+    scope,
+  };
+}
+
+function attributesOf(pairs: unknown, at: string): Attributes {
+  const attributes: Attributes = new Map();
+  for (const [pair, place] of listOf({ pairs }, 'pairs', at)) {
+    attributes.set(text(pair.key, `${place}/key`), anyValueOf(pair.value, `${place}/value`));
+  }
+  return attributes;
+}
+
+/** The value that an AnyValue has. The depth of the body was bounded when it was parsed. */
+function anyValueOf(value: unknown, at: string): Value {
+  if (value === undefined || value === null) return null;
+  const any = objectOf(value, at);
+  if (any.stringValue !== undefined) return text(any.stringValue, `${at}/stringValue`);
+  if (any.boolValue !== undefined) return any.boolValue === true;
+  if (any.intValue !== undefined) return wholeNumber(any.intValue, `${at}/intValue`);
+  if (any.doubleValue !== undefined) return doubleOf(any.doubleValue);
+  if (any.bytesValue !== undefined) return text(any.bytesValue, `${at}/bytesValue`);
+  if (any.arrayValue !== undefined) {
+    const values = objectOf(any.arrayValue ?? {}, `${at}/arrayValue`).values ?? [];
+    if (!Array.isArray(values)) throw malformed('must be an array', `${at}/arrayValue/values`);
+    return values.map((each, index) => anyValueOf(each, `${at}/arrayValue/values/${index}`));
+  }
+  if (any.kvlistValue === undefined) return null;
+  const list = objectOf(any.kvlistValue ?? {}, `${at}/kvlistValue`);
+  return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`));
+}
+
+function listOf(parent: Json, name: string, at: string): [Json, string][] {
+  const list = parent[name] ?? [];
+  const place = name === 'pairs' ? at : `${at}/${name}`;
+  if (!Array.isArray(list)) throw malformed('must be an array', place);
+  return list.map((each, index) => [objectOf(each, `${place}/${index}`), `${place}/${index}`]);
+}
+
+function objectOf(value: unknown, at: string): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('must be an object', at);
+  return value as Json;
+}
+
+function text(value: unknown, at: string): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') throw malformed('must be a string', at);
+  return value.toWellFormed();
+}
+
+const enumeration = (value: unknown): number => (Number.isInteger(value) ? (value as number) : 0);
+
+function wholeNumber(value: unknown, at: string): number | string {
+  if (Number.isSafeInteger(Number(value)) && value !== '') return Number(value);
+  if (/^-?\d{1,19}$/.test(String(value))) return String(value);
+  throw malformed('must be a whole number of 64 bits, as a string or a number', at);
+}
+
+const doubleOf = (value: unknown): number | string =>
+  Number.isFinite(Number(value)) ? Number(value) : String(value).slice(0, 'Infinity'.length + 1);
+
+/** Undefined for 0, which means that no time was sent. */
+function nanoseconds(value: unknown, at: string): bigint | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  if (!/^\d{1,20}$/.test(String(value))) throw malformed('must be nanoseconds since 1970, as a string or a number', at);
+  return BigInt.asUintN(64, BigInt(value as string)) || undefined;
+}
+
+/** An id in lower-case hex; empty unless it has the length of an id, not all of it zero. */
+function hexId(value: unknown, length: number): string {
+  if (typeof value !== 'string' || value.length !== length || !/^[0-9a-f]+$/i.test(value) || /^0+$/.test(value)) return '';
+  return value.toLowerCase();
+}
+
+const malformed = (message: string, at: string): MalformedExportError =>
+  new MalformedExportError(at === '' ? `the body ${message}` : `${at} ${message}`, at);

@@ -1,0 +1,85 @@
+/** A value of an attribute as JSON has it. Whole numbers beyond 2^53-1 and bytes (Base64) are strings. */
+export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
+
+/** Attributes by name; of a name that was sent twice the last value. */
+export type Attributes = Map<string, Value>;
+
+/** An event of a span. */
+export interface EventRecord {
+  name: string;
+  /** Nanoseconds since 1970; undefined when not sent. */
+  time: bigint | undefined;
+  attributes: Attributes;
+}
+
+/** A link of a span to another one. */
+export interface LinkRecord {
+  traceId: string;
+  spanId: string;
+  attributes: Attributes;
+}
+
+/** A span as OTLP has it, the same from protobuf and from JSON. */
+export interface SpanRecord {
+  /** 32 lower-case hex digits; empty when the sender gave no valid id. */
+  traceId: string;
+  /** 16 lower-case hex digits; empty when the sender gave no valid id. */
+  spanId: string;
+  /** Undefined for a span without a parent. */
+  parentSpanId: string | undefined;
+  /** Whether its parent is known to be in another process. */
+  hasRemoteParent: boolean;
+  name: string;
+  /** SPAN_KIND_*, 0 when not sent. */
+  kind: number;
+  /** Nanoseconds since 1970; undefined when not sent. */
+  start: bigint | undefined;
+  end: bigint | undefined;
+  attributes: Attributes;
+  events: EventRecord[];
+  links: LinkRecord[];
+  /** 0 unset, 1 ok, 2 error. */
+  statusCode: number;
+  statusMessage: string;
+  resource: Attributes;
+  /** Name of the instrumentation scope. */
+  scope: string;
+}
+
+/** A log record as OTLP has it, the same from protobuf and from JSON. */
+export interface LogRecord {
+  /** As in SpanRecord; empty when it belongs to no span. */
+  traceId: string;
+  spanId: string;
+  /** Nanoseconds since 1970: when it happened, else when it was observed. */
+  time: bigint | undefined;
+  eventName: string;
+  body: Value;
+  attributes: Attributes;
+  resource: Attributes;
+}
+
+/** The body is no export that can be read. `place` says where: a byte of protobuf, or a JSON Pointer. */
+export class MalformedExportError extends Error {
+  override name = 'MalformedExportError';
+  readonly place: string;
+
+  constructor(message: string, place: string) {
+    super(message);
+    this.place = place;
+  }
+}
+
+/** Most records of a body: spans with their events and links, or log records. */
+export const RECORDS_MAX = 100_000;
+/** Most values of attributes in a body. */
+export const VALUES_MAX = 500_000;
+/** Deepest nesting of messages. */
+export const DEPTH_MAX = 64;
+
+/** Bits of a span's flags: whether it is known where its parent is, and whether that is another process. */
+const REMOTE_PARENT_KNOWN_AND_TRUE = 0x300;
+
+/** Whether the flags of a span say that its parent is in another process. */
+export const hasRemoteParent = (flags: number): boolean =>
+  (flags & REMOTE_PARENT_KNOWN_AND_TRUE) === REMOTE_PARENT_KNOWN_AND_TRUE;

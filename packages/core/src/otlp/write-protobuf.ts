@@ -1,0 +1,33 @@
+import protobuf from 'protobufjs/minimal.js';
+import type { Signal } from './protobuf-bounds.ts';
+
+const VARINT = 0;
+const LENGTH_DELIMITED = 2;
+const tag = (field: number, wireType: number): number => field * 8 + wireType;
+
+/** An answer to an export in OTLP/JSON. */
+interface Answer {
+  partialSuccess?: Readonly<Record<string, string>>;
+}
+
+const REJECTED: Readonly<Record<Signal, string>> = {
+  traces: 'rejectedSpans',
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+};
+
+/** An answer as protobuf: the three ExportServiceResponses have the same fields. */
+export function encodeAnswer(signal: Signal, { partialSuccess }: Answer): Uint8Array {
+  const writer = protobuf.Writer.create();
+  if (partialSuccess === undefined) return writer.finish();
+  writer.uint32(tag(1, LENGTH_DELIMITED)).fork();
+  const rejected = Number(partialSuccess[REJECTED[signal]] ?? 0);
+  if (rejected > 0) writer.uint32(tag(1, VARINT)).int64(rejected);
+  const message = partialSuccess.errorMessage ?? '';
+  if (message !== '') writer.uint32(tag(2, LENGTH_DELIMITED)).string(message);
+  return writer.ldelim().finish();
+}
+
+/** A google.rpc.Status as protobuf. */
+export const encodeStatus = ({ code, message }: { code: number; message: string }): Uint8Array =>
+  protobuf.Writer.create().uint32(tag(1, VARINT)).int32(code).uint32(tag(2, LENGTH_DELIMITED)).string(message).finish();

@@ -1,0 +1,75 @@
+import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Answered } from '../ingest/endpoint.ts';
+import { type ExportRequest, MEDIA_TYPES, type MediaType, type PreparedExport } from '../otlp/export.ts';
+import { isLight } from './body-bounds.ts';
+import { refuseOtherMethods } from './other-methods.ts';
+import { replyExport, replyExportError } from './otlp-reply.ts';
+import { prepareExport } from './prepare-body.ts';
+import type { PublicApi } from './public-api.ts';
+import { mediaTypeOf, readBody } from './read-body.ts';
+
+/** The endpoints of OTLP/HTTP. They stand outside `/api/public/`, where OpenTelemetry's exporters look for them. */
+const PATHS: Readonly<Partial<Record<Signal, string>>> = { traces: '/v1/traces' };
+
+/** Registers the OpenTelemetry endpoints: the same keys, bounds and queue as POST /api/public/traces, and the errors of OTLP. */
+export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
+  for (const [signal, path] of Object.entries(PATHS) as [Signal, string][]) {
+    app.post(path, { config: { endpoint: `otlp_${signal}` } }, async (request, reply) => {
+      const mediaType = otlpMediaType(request);
+      try {
+        const principal = await api.authenticator.authenticate(request.headers, 'telemetry');
+        void reply.headers(api.rateLimit?.take(principal.keyId, performance.now()) ?? {});
+        api.space?.requireSpace();
+        const { document, leave } = await readBody(request.raw, {
+          bytesMax: api.bytesMax.report,
+          admission: api.reading,
+          tenantId: principal.tenantId,
+          mediaTypes: MEDIA_TYPES,
+        });
+        try {
+          const asked = { principal, signal, mediaType: mediaType!, document };
+          return replyExport(reply, asked, await submit(api, asked));
+        } finally {
+          leave();
+        }
+      } catch (error) {
+        return replyExportError(error, request, reply, mediaType);
+      }
+    });
+    refuseOtherMethods(app, [path], ['POST']);
+  }
+}
+
+/** The media type of a request when it is one of OTLP. */
+function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
+  const type = mediaTypeOf(raw);
+  return MEDIA_TYPES.find((each) => each === type);
+}
+
+/** A body that is not light is decoded and mapped on the worker thread: nobody else waits for that. */
+async function submit({ house, workers }: PublicApi, request: ExportRequest): Promise<Answered> {
+  if (isLight(request.document)) return queue(house, request, prepareExport(request));
+  const { prepared, document } = await workers.prepareExport(request);
+  return queue(house, { ...request, document }, prepared);
+}
+
+async function queue(
+  { exports }: PublicApi['house'],
+  { principal, document }: ExportRequest,
+  prepared: PreparedExport,
+): Promise<Answered> {
+  const { body, traces, ...facts } = prepared;
+  if (traces.length === 0) return { json: prepared.answer, headers: {} };
+  return exports.submit(principal.tenantId, {
+    ...facts,
+    body: body === undefined ? document : Buffer.from(body),
+    traces: traces.map(({ json, ...trace }) => ({
+      ...trace,
+      bytes: json.length,
+      foldKeys: [],
+      idempotency: undefined,
+      document: Buffer.from(json),
+    })),
+  });
+}

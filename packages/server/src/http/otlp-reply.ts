@@ -1,0 +1,53 @@
+import type { ErrorCode } from '@countersign/core/contract/errors';
+import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
+import { encodeAnswer, encodeStatus } from '@countersign/core/otlp/write-protobuf';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiError } from '../api-error.ts';
+import type { Answered } from '../ingest/endpoint.ts';
+import type { MediaType } from '../otlp/export.ts';
+import { asApiError, noteError, swallowRest } from './error-reply.ts';
+
+/** Sends the answer to an export in the media type of its request. */
+export function replyExport(
+  reply: FastifyReply,
+  { signal, mediaType }: { signal: Signal; mediaType: MediaType },
+  { json, headers }: Answered,
+): FastifyReply {
+  const body = mediaType === 'application/json' ? json : Buffer.from(encodeAnswer(signal, JSON.parse(json)));
+  return reply.headers(headers).header('content-type', mediaType).send(body);
+}
+
+/** Statuses of OTLP/HTTP where they are not those of the error table: what cannot be read is a 400, which is never sent again. */
+const STATUS: Readonly<Record<number, number>> = { 422: 400 };
+
+/** Codes of google.rpc.Status by HTTP status. */
+const RPC_CODES: Readonly<Record<number, number>> = { 401: 16, 429: 8, 500: 13, 503: 14 };
+const INVALID_ARGUMENT = 3;
+
+/** Sends an error as google.rpc.Status, in the media type of the request; as JSON where that is none of OTLP. */
+export function replyExportError(error: unknown, request: FastifyRequest, reply: FastifyReply, mediaType: MediaType | undefined) {
+  swallowRest(request);
+  const answer = asApiError(error);
+  noteError(answer, error, request);
+  const status = STATUS[answer.status] ?? answer.status;
+  const body = { code: RPC_CODES[status] ?? INVALID_ARGUMENT, message: messageOf(answer) };
+  void reply.code(status).headers(answer.headers);
+  if (mediaType === 'application/x-protobuf')
+    return reply.header('content-type', mediaType).send(Buffer.from(encodeStatus(body)));
+  return reply.header('content-type', 'application/json').send(JSON.stringify(body));
+}
+
+/** What is said of errors that have no issue of their own. */
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  unauthorized: 'The key is missing or not valid. Send an ingestion key with the scope telemetry as x-service-key.',
+  rate_limited: 'The key sent too many requests in this minute. Retry-After says when to try again.',
+  unavailable: 'The service cannot store this now. Retry-After says when to try again.',
+  internal_error: 'The service failed. Nothing was stored. X-Request-Id finds the reason in its log.',
+  method_not_allowed: 'Send exports by POST.',
+};
+
+/** A sentence for the log of the sender: where, what and the remedy. */
+function messageOf({ code, issues }: ApiError): string {
+  const said = issues.map(({ path, message }) => (path === '' || message.startsWith(path) ? message : `${path}: ${message}`));
+  return said.length > 0 ? said.join('; ') : (MESSAGES[code] ?? code.replaceAll('_', ' '));
+}

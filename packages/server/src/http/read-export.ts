@@ -1,0 +1,64 @@
+import { deeperThan } from '@countersign/core/domain/nesting';
+import { blankInJson, blankInProtobuf, takeOutPersonalIds } from '@countersign/core/otlp/personal-data';
+import { readJsonSpans } from '@countersign/core/otlp/read-json';
+import { readProtobufSpans } from '@countersign/core/otlp/read-protobuf';
+import { type LogRecord, MalformedExportError, type SpanRecord } from '@countersign/core/otlp/records';
+import { ApiError } from '../api-error.ts';
+import type { ExportRequest, ReadExport } from '../otlp/export.ts';
+import { BODY_BOUNDS } from './body-bounds.ts';
+import { parseJson } from './parse-json.ts';
+import { isPersonal } from './personal-data.ts';
+
+/** How records are read from a body, in each encoding. */
+interface Reader<Record> {
+  protobuf: (bytes: Uint8Array) => Record[];
+  json: (body: unknown) => Record[];
+}
+
+const SPANS: Reader<SpanRecord> = { protobuf: readProtobufSpans, json: readJsonSpans };
+
+/** The spans of a body. User ids that are personal data are taken out of them, and overwritten in the body. */
+export const readSpans = (request: ExportRequest): ReadExport<SpanRecord> => readRecords(request, SPANS);
+
+function readRecords<Record extends SpanRecord | LogRecord>(
+  { mediaType, document }: ExportRequest,
+  reader: Reader<Record>,
+): ReadExport<Record> {
+  if (mediaType === 'application/x-protobuf') {
+    const records = reading(() => reader.protobuf(document));
+    const personal = takeOutPersonalIds(records, isPersonal);
+    if (personal.size > 0) blankInProtobuf(document, personal);
+    return { records, isRedacted: personal.size > 0 };
+  }
+  const body = readJsonBody(document);
+  const records = reading(() => reader.json(body));
+  const personal = takeOutPersonalIds(records, isPersonal);
+  if (personal.size === 0) return { records, isRedacted: false };
+  return { records, isRedacted: true, body: JSON.stringify(blankInJson(body, personal)) };
+}
+
+/** Deepest nesting of a JSON body. An attribute's value takes three levels for each of its own. */
+const JSON_DEPTH_MAX = 200;
+
+/** A body as JSON within the bounds of a report. */
+export function readJsonBody(document: Buffer): unknown {
+  const { value } = parseJson(document, BODY_BOUNDS.report);
+  if (deeperThan(value, JSON_DEPTH_MAX))
+    throw notOtlp(`the body is nested more deeply than ${JSON_DEPTH_MAX} levels; flatten it`);
+  return value;
+}
+
+/** Runs a reader; what it cannot read is a 400. */
+export function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof MalformedExportError) {
+      const at = error.place.startsWith('byte') ? ` (${error.place})` : '';
+      throw notOtlp(error.message + at, error.place.startsWith('/') ? error.place : '');
+    }
+    throw error;
+  }
+}
+
+const notOtlp = (message: string, path = ''): ApiError => new ApiError('invalid_export', [{ path, code: 'not_otlp', message }]);

@@ -1,0 +1,49 @@
+import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
+import type { SpanRecord } from '@countersign/core/otlp/records';
+import type { Principal } from '../ingest/endpoint.ts';
+import type { Replayable } from '../ingest/replays.ts';
+import type { PreparedTrace } from '../ingest/write-traces.ts';
+
+/** The encodings of OTLP/HTTP. */
+export const MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
+export type MediaType = (typeof MEDIA_TYPES)[number];
+
+/** An export that has passed authentication, with its body's own bytes. */
+export interface ExportRequest {
+  principal: Principal;
+  signal: Signal;
+  mediaType: MediaType;
+  /** The decompressed body as it came. */
+  document: Buffer;
+}
+
+/** The records of a body, and what became of it. */
+export interface ReadExport<Record = SpanRecord> {
+  records: Record[];
+  /** Whether user ids that are personal data were taken out of the records and overwritten in the body. */
+  isRedacted: boolean;
+  /** The body to keep where it had to be written anew; otherwise it is the request's document. */
+  body?: string;
+}
+
+/** A trace of an export before it is queued. Survives a structured clone: its document is text. */
+export type TraceOfExport = Omit<PreparedTrace, 'document' | 'bytes' | 'foldKeys' | 'idempotency'> & { json: string };
+
+/** An export before it is queued. */
+export interface PreparedExport extends Replayable {
+  signal: Signal;
+  mediaType: MediaType;
+  isRedacted: boolean;
+  /** Set where the body was written anew. */
+  body?: string;
+  recordedBy: string;
+  traces: TraceOfExport[];
+  /** JSON text of the answer. */
+  answer: string;
+}
+
+/** An export as its writer needs it: with the bytes to keep. */
+export interface QueuedExport extends Omit<PreparedExport, 'body' | 'traces'> {
+  body: Buffer;
+  traces: PreparedTrace[];
+}

@@ -1,0 +1,74 @@
+import { hash } from 'node:crypto';
+import { type MappedTrace, mapTraces } from '@countersign/core/otlp/map-traces';
+import type { SpanRecord } from '@countersign/core/otlp/records';
+import { ApiError, validationFailed } from '../api-error.ts';
+import { type Principal, recordedByKey } from '../ingest/endpoint.ts';
+import { SPAN_BYTES, traceFacts, traceFoldKey } from '../ingest/traces.ts';
+import { OUTCOME_RANK } from '../storage/traces.ts';
+import { exportAnswer } from './answers.ts';
+import type { ExportRequest, PreparedExport, ReadExport, TraceOfExport } from './export.ts';
+
+/** What is said of personal data in an answer. */
+export const REDACTED = 'A user id was an e-mail address or a telephone number and was overwritten; send an opaque identifier.';
+
+/** What the writer needs of an export of spans. Throws where none of its spans has an id. */
+export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
+  const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');
+  const rejected = read.records.length - valid.length;
+  if (rejected > 0 && valid.length === 0) throw withoutIds(read.records.length);
+  const traces = mapTraces(valid).map((mapped) => traceOfExport(mapped, request.principal));
+  const reasons = [
+    ...(rejected > 0 ? [`${rejected} spans have no valid trace_id and span_id and were not stored.`] : []),
+    ...(read.isRedacted ? [REDACTED] : []),
+  ];
+  const documentBytes = traces.reduce((sum, { json, spanCount }) => sum + json.length + spanCount * SPAN_BYTES, 0);
+  return {
+    ...exportFacts(request, read),
+    bytes: request.document.length + documentBytes,
+    foldKeys: [exportKey(request, read), ...traces.map(({ traceId }) => traceFoldKey(traceId))],
+    traces,
+    answer: exportAnswer('traces', { rejected, reasons }),
+  };
+}
+
+/** What all exports have in common. */
+export const exportFacts = (request: ExportRequest, read: ReadExport<unknown>) => ({
+  signal: request.signal,
+  mediaType: request.mediaType,
+  isRedacted: read.isRedacted,
+  ...(read.body === undefined ? {} : { body: read.body }),
+  recordedBy: recordedByKey(request.principal),
+  idempotency: { key: exportKey(request, read), bodySha256: bodyHash(request, read) },
+});
+
+/** Names a body of a key: an identical one within 24 hours is the same export, sent again because its answer was lost. */
+export const exportKey = (request: ExportRequest, read: ReadExport<unknown>): string =>
+  `${request.signal}:${request.principal.prefix}:${bodyHash(request, read)}`;
+
+const bodyHash = ({ document }: ExportRequest, { body }: ReadExport<unknown>): string => hash('sha256', body ?? document, 'hex');
+
+function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport {
+  const facts = traceFacts(mapped.trace, principal);
+  if ('tooLarge' in facts.totals) throw validationFailed(facts.totals.tooLarge);
+  const { outcome } = mapped.trace;
+  return {
+    ...facts,
+    totals: facts.totals,
+    agentRank: mapped.agentRank,
+    provisionalAgentName: mapped.provisionalAgentName,
+    isPartial: true,
+    outcome: outcome ?? null,
+    outcomeRank: outcome === undefined ? OUTCOME_RANK.none : OUTCOME_RANK.root,
+    hasError: mapped.hasError,
+    json: JSON.stringify(mapped.trace),
+  };
+}
+
+const withoutIds = (spans: number): ApiError =>
+  new ApiError('invalid_export', [
+    {
+      path: '',
+      code: 'not_otlp',
+      message: `none of the ${spans} spans has a valid trace_id (16 bytes) and span_id (8 bytes); nothing was stored`,
+    },
+  ]);

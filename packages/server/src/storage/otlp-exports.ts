@@ -1,0 +1,33 @@
+import { boolArray, byteaArray, textArray, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** An export of OpenTelemetry as it came. */
+export interface StoredExport {
+  id: string;
+  signal: string;
+  recordedBy: string;
+  mediaType: string;
+  isRedacted: boolean;
+  body: Buffer;
+}
+
+const INSERT = sql(
+  'insert_otlp_exports',
+  `INSERT INTO countersign.otlp_exports (tenant_id, id, signal, received_at, recorded_by, media_type, redacted, body)
+   SELECT $1, id, signal, clock_timestamp(), recorded_by, media_type, redacted, body
+     FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bytea[])
+       AS sent (id, signal, recorded_by, media_type, redacted, body)`,
+);
+
+/** Keeps the bodies of exports. */
+export async function insertExports(tx: Transaction, exports: readonly StoredExport[]): Promise<void> {
+  await tx.run(INSERT, [
+    tx.tenantId,
+    uuidArray(exports.map(({ id }) => id)),
+    textArray(exports.map(({ signal }) => signal)),
+    textArray(exports.map(({ recordedBy }) => recordedBy)),
+    textArray(exports.map(({ mediaType }) => mediaType)),
+    boolArray(exports.map(({ isRedacted }) => isRedacted)),
+    byteaArray(exports.map(({ body }) => body)),
+  ]);
+}

@@ -1,0 +1,68 @@
+import { opentelemetry } from '../../../core/src/otlp/protobuf/otlp.generated.js';
+
+/** A span as tests write it: ids in hex, times in nanoseconds as text, attributes as plain values. */
+export interface TestSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  flags?: number;
+  name?: string;
+  kind?: number;
+  start?: string;
+  end?: string;
+  attributes?: Record<string, unknown>;
+  events?: { name: string; attributes?: Record<string, unknown> }[];
+  status?: { code?: number; message?: string };
+}
+
+/** An export of spans as OTLP/JSON. */
+export const jsonExport = (spans: readonly TestSpan[], resource: Record<string, unknown> = {}) => ({
+  resourceSpans: [
+    { resource: { attributes: pairs(resource) }, scopeSpans: [{ scope: { name: 'test' }, spans: spans.map(jsonSpan) }] },
+  ],
+});
+
+/** The same as protobuf. */
+export function protobufExport(spans: readonly TestSpan[], resource: Record<string, unknown> = {}): Uint8Array {
+  const { resourceSpans } = jsonExport(spans, resource);
+  const scopeSpans = [{ scope: { name: 'test' }, spans: resourceSpans[0]!.scopeSpans[0]!.spans.map(protobufSpan) }];
+  const message = { resourceSpans: [{ resource: resourceSpans[0]!.resource, scopeSpans }] };
+  return opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest.encode(message).finish();
+}
+
+/** Attributes as OTLP has them. */
+export const pairs = (attributes: Record<string, unknown>) =>
+  Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
+
+function anyValue(value: unknown): object {
+  if (typeof value === 'string') return { stringValue: value };
+  if (typeof value === 'boolean') return { boolValue: value };
+  if (Number.isInteger(value)) return { intValue: value };
+  if (typeof value === 'number') return { doubleValue: value };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } };
+  return { kvlistValue: { values: pairs(value as Record<string, unknown>) } };
+}
+
+const jsonSpan = ({ start, end, attributes = {}, events = [], ...span }: TestSpan) => ({
+  name: 'step',
+  kind: 1,
+  ...span,
+  startTimeUnixNano: start ?? '1700000000000000000',
+  endTimeUnixNano: end ?? '1700000001500000000',
+  attributes: pairs(attributes),
+  events: events.map((event) => ({ name: event.name, attributes: pairs(event.attributes ?? {}) })),
+});
+
+const protobufSpan = (span: ReturnType<typeof jsonSpan>) => ({
+  ...span,
+  traceId: Buffer.from(span.traceId, 'hex'),
+  spanId: Buffer.from(span.spanId, 'hex'),
+  ...(span.parentSpanId === undefined ? {} : { parentSpanId: Buffer.from(span.parentSpanId, 'hex') }),
+  startTimeUnixNano: long(span.startTimeUnixNano),
+  endTimeUnixNano: long(span.endTimeUnixNano),
+});
+
+function long(text: string) {
+  const value = BigInt(text);
+  return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)), unsigned: true };
+}
