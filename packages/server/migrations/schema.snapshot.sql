@@ -131,6 +131,18 @@ log_heads.last_recorded_at timestamp with time zone not null default '-infinity'
 log_heads.tree_size bigint not null default 0
 log_heads.frontier bytea not null default '\x'::bytea
 log_heads.seal bytea not null
+log_records.tenant_id uuid not null
+log_records.trace_id text not null
+log_records.span_id text not null
+log_records.sha256 bytea not null
+log_records.kind text not null
+log_records.happened_at timestamp with time zone
+log_records.place integer not null
+log_records.received_at timestamp with time zone not null
+log_records.recorded_by text not null
+log_records.export uuid
+log_records.document text not null
+log_records.joined boolean not null
 memberships.tenant_id uuid not null
 memberships.person_id uuid not null
 memberships.role text not null
@@ -169,6 +181,14 @@ one_time_links.made_by text not null
 one_time_links.created_at timestamp with time zone not null
 one_time_links.expires_at timestamp with time zone not null
 one_time_links.seal bytea not null
+otlp_exports.tenant_id uuid not null
+otlp_exports.id uuid not null
+otlp_exports.signal text not null
+otlp_exports.received_at timestamp with time zone not null
+otlp_exports.recorded_by text not null
+otlp_exports.media_type text not null
+otlp_exports.redacted boolean not null
+otlp_exports.body bytea not null storage external
 people.id uuid not null
 people.email text not null
 people.name text not null
@@ -246,11 +266,12 @@ trace_submissions.received_at timestamp with time zone not null
 trace_submissions.recorded_by text not null
 trace_submissions.document text not null storage external
 trace_submissions.spans text not null storage external
+trace_submissions.export uuid
 traces.tenant_id uuid not null
 traces.id uuid not null
 traces.trace_id text not null
 traces.agent_id uuid
-traces.outcome text not null
+traces.outcome text
 traces.session_id text
 traces.external_user_id text
 traces.latency_ms bigint
@@ -268,6 +289,10 @@ traces.cost_usd numeric
 traces.span_count bigint not null
 traces.submission_count integer not null
 traces.received_at timestamp with time zone not null
+traces.outcome_rank smallint not null default 3
+traces.agent_rank smallint not null default 4
+traces.provisional_agent_name text
+traces.last_span_at timestamp with time zone
 tree_nodes.tenant_id uuid not null
 tree_nodes.log text not null
 tree_nodes.level smallint not null
@@ -357,6 +382,9 @@ countersign.log_heads log_heads_seal_check CHECK ((octet_length(seal) = 33))
 countersign.log_heads log_heads_seq_check CHECK ((seq >= 0))
 countersign.log_heads log_heads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.log_heads log_heads_tree_size_check CHECK ((tree_size >= 0))
+countersign.log_records log_records_kind_check CHECK ((kind = ANY (ARRAY['content'::text, 'exception'::text, 'finding'::text])))
+countersign.log_records log_records_pkey PRIMARY KEY (tenant_id, trace_id, span_id, sha256)
+countersign.log_records log_records_sha256_check CHECK ((octet_length(sha256) = 32))
 countersign.memberships memberships_person_id_fkey FOREIGN KEY (person_id) REFERENCES countersign.people(id)
 countersign.memberships memberships_pkey PRIMARY KEY (tenant_id, person_id)
 countersign.memberships memberships_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'approver'::text, 'admin'::text])))
@@ -379,6 +407,9 @@ countersign.one_time_links one_time_links_role_check CHECK ((role = ANY (ARRAY['
 countersign.one_time_links one_time_links_seal_check CHECK ((octet_length(seal) = 33))
 countersign.one_time_links one_time_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.one_time_links one_time_links_token_sha256_check CHECK ((octet_length(token_sha256) = 32))
+countersign.otlp_exports otlp_exports_media_type_check CHECK ((media_type = ANY (ARRAY['application/x-protobuf'::text, 'application/json'::text])))
+countersign.otlp_exports otlp_exports_pkey PRIMARY KEY (tenant_id, id)
+countersign.otlp_exports otlp_exports_signal_check CHECK ((signal = ANY (ARRAY['traces'::text, 'logs'::text])))
 countersign.people people_email_check CHECK (((char_length(email) >= 3) AND (char_length(email) <= 254)))
 countersign.people people_email_key UNIQUE (email)
 countersign.people people_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
@@ -411,7 +442,9 @@ countersign.tenants tenants_pkey PRIMARY KEY (id)
 countersign.tenants tenants_seal_check CHECK ((octet_length(seal) = 33))
 countersign.trace_submissions trace_submissions_number_check CHECK ((number > 0))
 countersign.trace_submissions trace_submissions_pkey PRIMARY KEY (tenant_id, trace, number)
+countersign.traces traces_agent_rank_check CHECK (((agent_rank >= 0) AND (agent_rank <= 4)))
 countersign.traces traces_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'failure'::text, 'escalated'::text, 'blocked'::text])))
+countersign.traces traces_outcome_rank_check CHECK (((outcome_rank >= 0) AND (outcome_rank <= 3)))
 countersign.traces traces_pkey PRIMARY KEY (tenant_id, id)
 countersign.traces traces_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
 countersign.traces traces_tenant_id_trace_id_key UNIQUE (tenant_id, trace_id)
@@ -448,6 +481,7 @@ CREATE INDEX incidents_in_order ON countersign.incidents USING btree (tenant_id,
 CREATE INDEX incidents_of_agent ON countersign.incidents USING btree (tenant_id, agent_id, seq, id)
 CREATE INDEX ingestion_keys_of_tenant ON countersign.ingestion_keys USING btree (tenant_id, created_at)
 CREATE INDEX key_events_of_key ON countersign.key_events USING btree (tenant_id, key_id, seq)
+CREATE INDEX log_records_waiting ON countersign.log_records USING btree (tenant_id, received_at) WHERE (NOT joined)
 CREATE INDEX memberships_of_person ON countersign.memberships USING btree (person_id, tenant_id)
 CREATE INDEX one_time_links_by_end ON countersign.one_time_links USING btree (expires_at)
 CREATE INDEX one_time_links_of_person ON countersign.one_time_links USING btree (person_id)
@@ -465,6 +499,7 @@ CREATE INDEX telemetry_events_of_session ON countersign.telemetry_events USING b
 CREATE INDEX traces_not_successful ON countersign.traces USING btree (tenant_id, outcome, id) WHERE (outcome <> 'success'::text)
 CREATE INDEX traces_of_agent ON countersign.traces USING btree (tenant_id, agent_id, id)
 CREATE INDEX traces_of_session ON countersign.traces USING btree (tenant_id, session_id, id) WHERE (session_id IS NOT NULL)
+CREATE INDEX traces_without_outcome ON countersign.traces USING btree (tenant_id, id) WHERE (outcome IS NULL)
 CREATE UNIQUE INDEX agents_pkey ON countersign.agents USING btree (tenant_id, id)
 CREATE UNIQUE INDEX agents_tenant_id_name_key ON countersign.agents USING btree (tenant_id, name)
 CREATE UNIQUE INDEX approvals_pkey ON countersign.approvals USING btree (tenant_id, evaluation_id)
@@ -485,12 +520,14 @@ CREATE UNIQUE INDEX instance_pkey ON countersign.instance USING btree (only_row)
 CREATE UNIQUE INDEX key_events_pkey ON countersign.key_events USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX key_last_use_pkey ON countersign.key_last_use USING btree (tenant_id, key_id)
 CREATE UNIQUE INDEX log_heads_pkey ON countersign.log_heads USING btree (tenant_id, log)
+CREATE UNIQUE INDEX log_records_pkey ON countersign.log_records USING btree (tenant_id, trace_id, span_id, sha256)
 CREATE UNIQUE INDEX memberships_pkey ON countersign.memberships USING btree (tenant_id, person_id)
 CREATE UNIQUE INDEX merged_spans_pkey ON countersign.merged_spans USING btree (tenant_id, trace, span_id)
 CREATE UNIQUE INDEX merged_traces_pkey ON countersign.merged_traces USING btree (tenant_id, trace)
 CREATE UNIQUE INDEX migrations_pkey ON countersign.migrations USING btree (id)
 CREATE UNIQUE INDEX one_time_links_id_key ON countersign.one_time_links USING btree (id)
 CREATE UNIQUE INDEX one_time_links_pkey ON countersign.one_time_links USING btree (token_sha256)
+CREATE UNIQUE INDEX otlp_exports_pkey ON countersign.otlp_exports USING btree (tenant_id, id)
 CREATE UNIQUE INDEX people_email_key ON countersign.people USING btree (email)
 CREATE UNIQUE INDEX people_pkey ON countersign.people USING btree (id)
 CREATE UNIQUE INDEX recertifications_pkey ON countersign.recertifications USING btree (tenant_id, incident_id)
@@ -515,6 +552,7 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.ev
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evidence_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.incidents FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.key_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.otlp_exports FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.trace_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
@@ -536,12 +574,14 @@ instance enabled f forced f using  check
 key_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 key_last_use enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 log_heads enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+log_records enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 memberships enabled t forced t using (person_id = (NULLIF(current_setting('countersign.person_id'::text, true), ''::text))::uuid) check 
 memberships enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 merged_spans enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 merged_traces enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 migrations enabled f forced f using  check 
 one_time_links enabled f forced f using  check 
+otlp_exports enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 people enabled f forced f using  check 
 recertifications enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 run_id_segments enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -571,11 +611,13 @@ instance INSERT, SELECT
 key_events INSERT, SELECT
 key_last_use INSERT, SELECT
 log_heads INSERT, SELECT
+log_records DELETE, INSERT, SELECT
 memberships DELETE, INSERT, SELECT
 merged_spans INSERT, SELECT, UPDATE
 merged_traces INSERT, SELECT, UPDATE
 migrations SELECT
 one_time_links DELETE, INSERT, SELECT
+otlp_exports INSERT, SELECT
 people INSERT, SELECT
 recertifications INSERT, SELECT, UPDATE
 run_id_segments DELETE, INSERT, SELECT
@@ -596,6 +638,7 @@ decision_keys retired_at, seal
 ingestion_keys expires_at, name, revoked_at, rotated_at, scopes, secret_sha256
 key_last_use last_used_at
 log_heads frontier, last_recorded_at, row_hash, seal, seq, tree_size
+log_records joined
 memberships role, seal
 people name, password, password_changed_at, seal
 sessions last_used_at

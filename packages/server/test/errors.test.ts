@@ -44,6 +44,7 @@ describe('the table of errors', () => {
     for (const [code, status] of Object.entries(byHand))
       expect([code, ERRORS[code as keyof typeof ERRORS].status]).toEqual([code, status]);
     expect(Object.keys(ERRORS).filter((code) => !(code in byHand))).toEqual([
+      'invalid_export',
       'internal_error',
       'log_rewritten',
       'seal_broken',
@@ -67,6 +68,7 @@ describe('the table of errors', () => {
       for (const code of Object.keys(ERRORS)) {
         const never =
           code === 'not_found' ||
+          code === 'invalid_export' ||
           code in PORTAL_STATUS ||
           (code === 'log_rewritten' && !/audit|promotion|trace|telemetry|evaluation/.test(path)) ||
           (code === 'evidence_broken' && !/trace|telemetry|evaluation/.test(path)) ||

@@ -1,7 +1,7 @@
 import { LABEL_LENGTH_MAX, TEXT_LENGTH_MAX } from '../contract/scalars.ts';
 import { agentNameProblems } from '../domain/agent-name.ts';
 import type { Field } from './conventions/convention.ts';
-import { textOf } from './messages.ts';
+import { textOf } from './conventions/messages.ts';
 import type { Value } from './records.ts';
 
 /** Most tokens of one step: sums over any number of steps stay exact. */

@@ -1,6 +1,6 @@
 import type { Message } from '../contract/message.ts';
 import { readGenAiMessages } from './conventions/gen-ai.ts';
-import { fromJson, isObject, plainMessage } from './messages.ts';
+import { fromJson, isObject, plainMessage } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
 /** An event of a span, or a log record that is one. */

@@ -1,4 +1,4 @@
-import { isObject, textOf } from './messages.ts';
+import { isObject, textOf } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
 /** A score that somebody gave to one answer of a run. It is no evaluation of the agent: a score of one answer is no pass rate. */

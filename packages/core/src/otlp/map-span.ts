@@ -2,9 +2,9 @@ import type { Span } from '../contract/trace.ts';
 import { ACCEPTED, errorOf, labelOf } from './accepted-values.ts';
 import { CONVENTIONS, KIND_ORDER, RULES } from './conventions/all.ts';
 import type { Field, KindMatch, ReadMessages, SpanKind } from './conventions/convention.ts';
+import { fromJson } from './conventions/messages.ts';
 import { messagesOfEvents } from './event-messages.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
-import { fromJson } from './messages.ts';
 import type { Attributes, SpanRecord, Value } from './records.ts';
 
 /** Name of a step whose sender gave none. */

@@ -27,7 +27,7 @@ export interface SpanRecord {
   spanId: string;
   /** Undefined for a span without a parent. */
   parentSpanId: string | undefined;
-  /** Whether its parent is known to be in another process. */
+  /** Whether its parent is known to run elsewhere. */
   hasRemoteParent: boolean;
   name: string;
   /** SPAN_KIND_*, 0 when not sent. */
@@ -77,9 +77,9 @@ export const VALUES_MAX = 500_000;
 /** Deepest nesting of messages. */
 export const DEPTH_MAX = 64;
 
-/** Bits of a span's flags: whether it is known where its parent is, and whether that is another process. */
+/** Bits of a span's flags: whether it is known where its parent is, and whether it runs elsewhere. */
 const REMOTE_PARENT_KNOWN_AND_TRUE = 0x300;
 
-/** Whether the flags of a span say that its parent is in another process. */
+/** Whether the flags of a span say that its parent runs elsewhere. */
 export const hasRemoteParent = (flags: number): boolean =>
   (flags & REMOTE_PARENT_KNOWN_AND_TRUE) === REMOTE_PARENT_KNOWN_AND_TRUE;

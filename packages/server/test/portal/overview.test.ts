@@ -36,6 +36,7 @@ describe('the overview', () => {
       day: new Date().toISOString().slice(0, 10),
       runs: 0,
       failures: 0,
+      unfinished: 0,
       errors: 0,
       total_tokens: 0,
       cost_usd: '0',

@@ -1,6 +1,6 @@
-import { messagesOfParts, systemInstructions } from '../messages.ts';
 import type { Attributes } from '../records.ts';
 import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
+import { messagesOfParts, systemInstructions } from './messages.ts';
 
 const SPANS = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-spans.md';
 const AGENTS = 'https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-agent-spans.md';

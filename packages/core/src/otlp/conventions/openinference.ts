@@ -1,8 +1,8 @@
 import type { Message } from '../../contract/message.ts';
-import { branch, items, leaf, subtree, type Tree } from '../indexed.ts';
-import { fromJson, plainMessage, toolCall } from '../messages.ts';
 import type { Attributes, Value } from '../records.ts';
 import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
+import { branch, items, leaf, subtree, type Tree } from './indexed.ts';
+import { fromJson, plainMessage, toolCall } from './messages.ts';
 
 const SPEC = 'https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md';
 

@@ -10,6 +10,7 @@ import { When } from '../../pieces/when.tsx';
 type Run = Pick<
   Answer<'runs.trace'>,
   | 'agent'
+  | 'provisional_agent_name'
   | 'latency_ms'
   | 'prompt_tokens'
   | 'completion_tokens'

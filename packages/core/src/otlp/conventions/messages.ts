@@ -1,6 +1,6 @@
-import type { Message } from '../contract/message.ts';
-import { deeperThan } from '../domain/nesting.ts';
-import type { Value } from './records.ts';
+import type { Message } from '../../contract/message.ts';
+import { deeperThan } from '../../domain/nesting.ts';
+import type { Value } from '../records.ts';
 
 type Members = { [name: string]: Value };
 

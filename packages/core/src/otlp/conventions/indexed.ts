@@ -1,4 +1,4 @@
-import type { Attributes, Value } from './records.ts';
+import type { Attributes, Value } from '../records.ts';
 
 /** A tree made of dotted names: numbers stay names, `items` puts them in order. */
 export type Tree = Map<string, Tree | Value>;
