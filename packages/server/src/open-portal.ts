@@ -1,10 +1,6 @@
 import type { Config } from './config.ts';
-import type { Admission } from './database/admission.ts';
-import type { FreeSpace } from './database/free-space.ts';
 import { deriveDecisionKey } from './digests.ts';
 import { Compressor } from './http/compressor.ts';
-import type { Outgoing } from './http/outgoing.ts';
-import type { LedgerReader } from './ledger/ledger-reader.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { PortalParts } from './portal/portal-parts.ts';
 import { sameOrigin } from './portal/same-origin.ts';
@@ -15,10 +11,7 @@ import { SessionCookie } from './portal/session-cookie.ts';
 export function openPortal(
   config: Config,
   { pool, sessionPool, readPool, secrets }: OpenDatabase,
-  reader: LedgerReader,
-  reading: Admission,
-  space: FreeSpace | undefined,
-  outgoing: Outgoing,
+  { reader, reading, space, outgoing, findings }: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'findings'>,
 ): PortalParts {
   const { behindProxy } = config;
   // Whether the browser's side of the way is TLS: the server's own, or that of the proxy in front of it.
@@ -36,6 +29,7 @@ export function openPortal(
     behindProxy,
     reading,
     outgoing,
+    findings,
     compressor: new Compressor(),
     bytesMax: config.recordBytesMax,
   };

@@ -10,6 +10,7 @@ import { Admission } from './database/admission.ts';
 import { describeFault } from './database/clock.ts';
 import { defaultFloor, FreeSpace, spaceOf } from './database/free-space.ts';
 import { requireSeals } from './database/seals.ts';
+import { watchEvidence } from './evidence-watch.ts';
 import { keepHouse } from './housekeeping.ts';
 import { buildApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
@@ -131,6 +132,8 @@ export interface Running {
   address: { host: string; port: number };
   /** Where /metrics has a port of its own. */
   metricsPort: number | undefined;
+  /** Compares the tables of every workspace with its log of evidence now. */
+  compareTables(): Promise<void>;
   /** Stops accepting, waits for the requests under way, and closes the connections. */
   close(): Promise<void>;
 }
@@ -159,6 +162,7 @@ export async function start(
   broken.listen((row) =>
     log.error(row, 'somebody else than the server has changed this row in the database: it is not believed'),
   );
+  const evidenceWatch = watchEvidence(database, log);
   const isClockUnsafe = () => clock.fault() !== undefined;
   const answering = new Admission(config.answeringBytesMax);
   const outgoing = new Outgoing(answering);
@@ -174,6 +178,7 @@ export async function start(
       prepared: () => workers.done,
       connections,
       brokenSeals: () => broken.counts,
+      evidenceFindings: () => evidenceWatch.findings.count,
     },
     metricsRenderMs,
   );
@@ -199,7 +204,7 @@ export async function start(
   const app = buildApp({
     api,
     portal: (into) => {
-      const parts = openPortal(config, database, reader, reading, space, outgoing);
+      const parts = openPortal(config, database, { reader, reading, space, outgoing, findings: evidenceWatch.findings });
       registerPortalApi(into, parts);
       registerPages(into, { files: readBuiltPages(PAGES_FOLDER), headers: parts.headers });
     },
@@ -215,6 +220,7 @@ export async function start(
       ...warnings(database),
       ...(space?.isLow ? [`new records are refused: ${space.summary}`] : []),
       ...(broken.summary === undefined ? [] : [broken.summary]),
+      ...(evidenceWatch.findings.summary === undefined ? [] : [evidenceWatch.findings.summary]),
     ],
   });
   alsoRegister?.(app, api);
@@ -226,6 +232,7 @@ export async function start(
     housekeeping.stop();
     runIds.stop();
     clockWatch.stop();
+    evidenceWatch.stop();
     checkpoints.stop();
   };
   let metricsListener: MetricsListener | undefined;
@@ -241,6 +248,7 @@ export async function start(
   return {
     address: { host: config.host, port },
     metricsPort: metricsListener?.port,
+    compareTables: evidenceWatch.round,
     close: async () => {
       stopWatching();
       const server = httpServer(app);

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { count, dateTime, label, uuid } from '../contract/scalars.ts';
+import { count, dateTime, label, text, uuid } from '../contract/scalars.ts';
 import { AgentSummary } from './agent-facts.ts';
 import { ListedApproval } from './approval-routes.ts';
 import { ListedDecision } from './decision-routes.ts';
@@ -28,6 +28,14 @@ const Presence = Type.Object(
   { description: 'Whether there is anything of each kind yet.' },
 );
 
+/** A row that somebody else than the server has changed. */
+export const DifferingRow = Type.Object({
+  table: label({ description: 'The table: agents, evaluations, approvals or recertifications.' }),
+  id: label({ description: 'Id of the agent, of the evaluation (for approvals too), or of the incident.' }),
+  fault: text({ description: 'What the row says, and what the log of evidence says.' }),
+});
+export type DifferingRow = Static<typeof DifferingRow>;
+
 /** What the first page shows. */
 export const Overview = Type.Object({
   agents_total: count({ description: 'How many agents there are.' }),
@@ -41,6 +49,10 @@ export const Overview = Type.Object({
   recertifications_open: count({ description: 'How many re-certifications are open, counted up to 1,000.' }),
   recertifications: Type.Array(ListedIncident, { description: 'The incidents of the 5 that have been open longest.' }),
   decisions: Type.Array(ListedDecision, { description: 'The last 10.' }),
+  differing_rows: Type.Array(DifferingRow, {
+    description:
+      'Rows that differ from the log of evidence, as of the last comparison; at most 20. Decisions do not depend on them.',
+  }),
   has: Presence,
 });
 export type Overview = Static<typeof Overview>;

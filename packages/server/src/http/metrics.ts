@@ -19,6 +19,8 @@ export interface MetricSources {
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
   /** How often the seal of a row did not hold, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
+  /** How many rows differ from the log of evidence, as far as they were compared. */
+  evidenceFindings: () => number;
 }
 
 /** What is counted and timed, for Prometheus. One registry per server; no label names a tenant, a key or an agent. */
@@ -81,6 +83,11 @@ export class Metrics {
       sources.refusedLogs,
     );
     this.#brokenSeals(sources.brokenSeals);
+    this.#gauge(
+      'countersign_evidence_findings',
+      'Rows that differ from the log of evidence, as of the last comparison. Decisions do not depend on them.',
+      sources.evidenceFindings,
+    );
     const { connections } = sources;
     this.#gauge('countersign_connections', 'Open connections.', () => connections.open);
     this.#counter('countersign_connections_refused_total', 'Connections refused, beyond the bounds.', () => connections.refused);

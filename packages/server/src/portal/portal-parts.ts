@@ -3,6 +3,7 @@ import type { Admission } from '../database/admission.ts';
 import type { FreeSpace } from '../database/free-space.ts';
 import type { Compressor } from '../http/compressor.ts';
 import type { Outgoing } from '../http/outgoing.ts';
+import type { EvidenceFindings } from '../ledger/evidence-findings.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
@@ -21,6 +22,8 @@ export interface PortalParts {
   space: FreeSpace | undefined;
   /** Reads the record with its proofs. */
   reader: LedgerReader;
+  /** Rows that differ from the log of evidence. */
+  findings: Pick<EvidenceFindings, 'of'>;
   /** Derives a workspace's decision key. */
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;
   cookie: SessionCookie;

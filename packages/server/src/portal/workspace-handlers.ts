@@ -43,6 +43,7 @@ export const workspaceHandlers = handlers({
       return {
         ...agents,
         ...{ agents_total, approvals_pending, recertifications_open, decisions, has },
+        differing_rows: [...parts.findings.of(workspace)],
         approvals: approvals.map(({ place_seq: _, ...approval }) => approval),
         recertifications: recertifications.map(({ place_seq: _, ...incident }) => incident),
       };
@@ -83,7 +84,9 @@ const noRuns = (day: string): UsageDay => ({
 /** How many agents could be promoted now, and the first of them: those that could not come first. */
 async function agentsStanding(tx: Transaction) {
   const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
-  const standings = (await evidenceOn(tx, ids)).map((evidence) => ({ evidence, promotable: standingOf(evidence).promotable }));
+  const standings = (await evidenceOn(tx, ids)).map((evidence, index) => {
+    return { id: ids[index]!, evidence, promotable: standingOf(evidence).promotable };
+  });
   const blocked = standings.filter(({ promotable }) => !promotable);
   const promotable = standings.filter((each) => each.promotable);
   const blockedShown = AGENTS_SHOWN - Math.min(promotable.length, PROMOTABLE_SHOWN_MIN);
@@ -92,12 +95,12 @@ async function agentsStanding(tx: Transaction) {
     (
       await findSeenAgents(
         tx,
-        shown.map(({ evidence }) => evidence.agent!.id),
+        shown.map(({ id }) => id),
       )
     ).map((agent) => [agent.id, agent]),
   );
   return {
-    agents: shown.map(({ evidence }) => summaryOf(seen.get(evidence.agent!.id)!, evidence)),
+    agents: shown.flatMap(({ id, evidence }) => (seen.has(id) ? [summaryOf(seen.get(id)!, evidence)] : [])),
     promotable: promotable.length,
     blocked: blocked.length,
   };

@@ -31,6 +31,8 @@ export interface TestServer {
   key(tenantId: string, scopes?: readonly Scope[]): Promise<string>;
   /** POSTs a body as JSON; a string or bytes are sent as they are. */
   post(path: string, key: string | undefined, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Compares the tables of every workspace with its log of evidence now. */
+  compareTables(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -63,6 +65,7 @@ export async function testServer(
     workspace: (name = `workspace-${randomBytes(4).toString('hex')}`) => createWorkspace(open.pool, name),
     key: (tenantId, scopes = SCOPES) => mintKey(open.pool, tenantId, { name: 'test', scopes, expiresAt: null }, 'operator'),
     post: (path, key, body, headers) => post(url + path, key, body, headers),
+    compareTables: () => running.compareTables(),
     stop: () => {
       stopped ??= stop();
       return stopped;

@@ -20,6 +20,7 @@ describe('the overview', () => {
     const viewer = await portalClient(server, workspace, 'viewer');
     expect(await viewer.get('overview.read')).toEqual({
       agents_total: 0,
+      differing_rows: [],
       agents: [],
       promotable: 0,
       blocked: 0,

@@ -8,6 +8,7 @@ import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { AgentStandings } from './agent-standings.tsx';
+import { DifferingRows } from './differing-rows.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { LastDecisions } from './last-decisions.tsx';
 import styles from './overview-page.module.css';
@@ -47,6 +48,7 @@ export function OverviewPage() {
     <>
       <PageHeader title="Overview" lead={<Lead overview={data} />} />
       <div className="stack">
+        <DifferingRows rows={data.differing_rows} />
         <FirstSteps overview={data} />
         {data.agents_total > 0 && (
           <div className={styles.columns}>

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { EvidenceFindings, FINDINGS_PER_WORKSPACE_MAX } from './ledger/evidence-findings.ts';
+import { compareTables, type TableFinding } from './ledger/evidence-tables.ts';
+import type { OpenDatabase } from './open-database.ts';
+import { listTenantIds } from './storage/tenants.ts';
+
+/** How often every workspace is compared. */
+const ROUND_MS = 5 * 60_000;
+
+/** Between two workspaces, so that the comparison takes little of the database. */
+const PAUSE_MS = 50;
+
+/** Compares tables with logs of evidence while the server runs. */
+export interface EvidenceWatch {
+  findings: EvidenceFindings;
+  /** Compares every workspace once. */
+  round(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Compares the tables of every workspace with its log of evidence, every few minutes. A row that differs is logged once, and named in the portal.
+ * It decides nothing: promotion checks are decided on the log.
+ */
+export function watchEvidence({ ledgerPool }: Pick<OpenDatabase, 'ledgerPool'>, log: Logger): EvidenceWatch {
+  const findings = new EvidenceFindings();
+  let isStopped = false;
+  let isRunning = false;
+  const compare = async (tenantId: string) => {
+    const found: TableFinding[] = [];
+    for await (const finding of compareTables(ledgerPool, tenantId)) {
+      found.push(finding);
+      if (isStopped || found.length >= FINDINGS_PER_WORKSPACE_MAX) break;
+    }
+    for (const finding of findings.replace(tenantId, found))
+      log.error({ tenantId, ...finding }, 'this row differs from the log of evidence; put it back as the log says');
+  };
+  const round = async () => {
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      for (const tenantId of await listTenantIds(ledgerPool)) {
+        if (isStopped) return;
+        await compare(tenantId).catch((error: Error) => {
+          if (!isStopped)
+            log.warn({ tenantId, reason: error.message }, 'tables were not compared with the log of evidence this time');
+        });
+        await sleep(PAUSE_MS, undefined, { ref: false });
+      }
+    } catch (error) {
+      if (!isStopped) log.warn({ reason: (error as Error).message }, 'no tables were compared with logs of evidence this time');
+    } finally {
+      isRunning = false;
+    }
+  };
+  const timer = setInterval(() => void round(), ROUND_MS).unref();
+  const stop = () => {
+    isStopped = true;
+    clearInterval(timer);
+  };
+  return { findings, round, stop };
+}

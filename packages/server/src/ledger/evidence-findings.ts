@@ -1,0 +1,36 @@
+import type { TableFinding } from './evidence-tables.ts';
+
+/** Findings of a workspace that are kept; the first ones say enough. */
+export const FINDINGS_PER_WORKSPACE_MAX = 20;
+
+/** Rows that differ from the log `evidence` of their workspace, as of the last comparison of each workspace. */
+export class EvidenceFindings {
+  readonly #byTenant = new Map<string, readonly TableFinding[]>();
+
+  /** Keeps the findings of a comparison in place of those of the one before, and returns the new ones. */
+  replace(tenantId: string, findings: readonly TableFinding[]): TableFinding[] {
+    const known = new Set(this.of(tenantId).map(identity));
+    if (findings.length === 0) this.#byTenant.delete(tenantId);
+    else this.#byTenant.set(tenantId, findings);
+    return findings.filter((finding) => !known.has(identity(finding)));
+  }
+
+  /** The findings of a workspace. */
+  of(tenantId: string): readonly TableFinding[] {
+    return this.#byTenant.get(tenantId) ?? [];
+  }
+
+  /** How many rows differ in all workspaces. */
+  get count(): number {
+    return [...this.#byTenant.values()].reduce((sum, findings) => sum + findings.length, 0);
+  }
+
+  /** One line for `/readyz`, without ids: anybody may ask. Undefined when nothing differs. */
+  get summary(): string | undefined {
+    if (this.count === 0) return undefined;
+    const tables = new Set([...this.#byTenant.values()].flat().map(({ table }) => table));
+    return `rows differ from the log of evidence: ${[...tables].sort().join(', ')}; decisions do not depend on them, the log names them`;
+  }
+}
+
+const identity = ({ table, id, fault }: TableFinding): string => JSON.stringify([table, id, fault]);
