@@ -4,6 +4,7 @@ import { inTenantTransaction } from './database/transaction.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { RunIdMerging } from './run-id-merging.ts';
 import { deleteExpiredAnswers } from './storage/idempotency.ts';
+import { deleteWaitingLogRecords } from './storage/log-records.ts';
 import { deleteExpiredLinks } from './storage/one-time-links.ts';
 import { deleteExpiredSessions } from './storage/sessions.ts';
 import { deletePastAttempts } from './storage/sign-in-attempts.ts';
@@ -59,4 +60,5 @@ export function keepHouse(
 
 async function forgetAnswersOf(pool: Pool, tenantId: string): Promise<void> {
   while ((await inTenantTransaction(pool, tenantId, deleteExpiredAnswers)) > 0);
+  while ((await inTenantTransaction(pool, tenantId, deleteWaitingLogRecords)) > 0);
 }

@@ -7,6 +7,9 @@ import { messagesOfEvents } from './event-messages.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
 import type { Attributes, SpanRecord, Value } from './records.ts';
 
+/** Member of `metadata` that says where a conversation was read that log records outrank. */
+export const MESSAGES_FROM = 'countersign.messages_from';
+
 /** Name of a step whose sender gave none. */
 const UNNAMED = 'unnamed';
 const STATUS_ERROR = 2;
@@ -62,6 +65,7 @@ export function mapSpan(record: SpanRecord, match = kindOfSpan(record)): Span {
   if (error !== undefined && error !== '') span.error = error;
   assignTimes(span, record);
   span.metadata = metadataOf(record, taken, name === undefined);
+  if (conversation?.taken.length === 0) span.metadata[MESSAGES_FROM] = 'span_events';
   return span;
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { anything, count, dateTime, flag, freeObject, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
+import { amount, anything, count, dateTime, flag, freeObject, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
 import { cursorText, filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 import { RUN_SOURCES, RunSummary, runFacts, usage } from './run-facts.ts';
@@ -18,6 +18,18 @@ export const Submission = Type.Object({
 });
 export type Submission = Static<typeof Submission>;
 
+/** A score that somebody gave to one answer of a run (`gen_ai.evaluation.result`). It is no evaluation of the agent. */
+export const RunFinding = Type.Object({
+  span_id: label({ description: 'The step that was judged.' }),
+  name: text({ description: 'What was judged, for example relevance.' }),
+  score: nullable(amount({ description: 'The score, in whatever range its sender uses.' })),
+  label: nullable(text({ description: 'The score in words.' })),
+  explanation: nullable(text({ description: 'Why.' })),
+  at: nullable(dateTime({ description: 'When it was judged, as its sender said.' })),
+  recorded_by: label({ description: 'Who sent it: key:<prefix>.' }),
+});
+export type RunFinding = Static<typeof RunFinding>;
+
 /** One trace without its steps: those are a list of their own. */
 export const TraceDetail = Type.Object({
   id: uuid({ description: 'Identifier of the trace.' }),
@@ -28,6 +40,7 @@ export const TraceDetail = Type.Object({
   metadata: nullable(freeObject({ description: 'Free-form: the last that was sent.' })),
   submissions: Type.Array(Submission, { description: 'The latest 200 submissions, oldest first.' }),
   submission_count: count({ description: 'How many there are in all.' }),
+  findings: Type.Array(RunFinding, { description: 'The first 200 findings.' }),
   telemetry: Type.Array(RunSummary, { description: 'The latest 50 telemetry events of the same trace_id, newest first.' }),
 });
 export type TraceDetail = Static<typeof TraceDetail>;

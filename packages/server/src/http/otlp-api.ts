@@ -1,6 +1,7 @@
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answered } from '../ingest/endpoint.ts';
+import { exportAnswer } from '../otlp/answers.ts';
 import { type ExportRequest, MEDIA_TYPES, type MediaType, type PreparedExport } from '../otlp/export.ts';
 import { isLight } from './body-bounds.ts';
 import { refuseOtherMethods } from './other-methods.ts';
@@ -8,9 +9,10 @@ import { replyExport, replyExportError } from './otlp-reply.ts';
 import { prepareExport } from './prepare-body.ts';
 import type { PublicApi } from './public-api.ts';
 import { mediaTypeOf, readBody } from './read-body.ts';
+import { countPoints } from './read-export.ts';
 
 /** The endpoints of OTLP/HTTP. They stand outside `/api/public/`, where OpenTelemetry's exporters look for them. */
-const PATHS: Readonly<Partial<Record<Signal, string>>> = { traces: '/v1/traces' };
+const PATHS: Readonly<Record<Signal, string>> = { traces: '/v1/traces', logs: '/v1/logs', metrics: '/v1/metrics' };
 
 /** Registers the OpenTelemetry endpoints: the same keys, bounds and queue as POST /api/public/traces, and the errors of OTLP. */
 export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
@@ -47,8 +49,15 @@ function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
   return MEDIA_TYPES.find((each) => each === type);
 }
 
+/** Exporters that share an address send metrics too: they are told, and go on. */
+const metricsAnswer = (points: number): string =>
+  exportAnswer('metrics', { rejected: points, reasons: points === 0 ? [] : [NO_METRICS] });
+
+const NO_METRICS = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
+
 /** A body that is not light is decoded and mapped on the worker thread: nobody else waits for that. */
 async function submit({ house, workers }: PublicApi, request: ExportRequest): Promise<Answered> {
+  if (request.signal === 'metrics') return { json: metricsAnswer(countPoints(request)), headers: {} };
   if (isLight(request.document)) return queue(house, request, prepareExport(request));
   const { prepared, document } = await workers.prepareExport(request);
   return queue(house, { ...request, document }, prepared);
@@ -60,7 +69,8 @@ async function queue(
   prepared: PreparedExport,
 ): Promise<Answered> {
   const { body, traces, ...facts } = prepared;
-  if (traces.length === 0) return { json: prepared.answer, headers: {} };
+  if (traces.length === 0 && prepared.logs.length === 0)
+    return { json: exportAnswer(prepared.signal, prepared.shortfall), headers: {} };
   return exports.submit(principal.tenantId, {
     ...facts,
     body: body === undefined ? document : Buffer.from(body),

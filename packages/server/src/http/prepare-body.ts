@@ -2,8 +2,9 @@ import { type OperationId, operations } from '@countersign/core/contract/operati
 import type { Asked } from '../ingest/endpoint.ts';
 import { endpoints } from '../ingest/endpoints.ts';
 import type { ExportRequest, PreparedExport } from '../otlp/export.ts';
+import { prepareLogExport } from '../otlp/prepare-logs.ts';
 import { prepareTraceExport } from '../otlp/prepare-traces.ts';
-import { readSpans } from './read-export.ts';
+import { readLogs, readSpans } from './read-export.ts';
 import { bodyReader } from './validate-body.ts';
 
 const readers = Object.fromEntries(
@@ -14,4 +15,5 @@ const readers = Object.fromEntries(
 export const prepareBody = (id: OperationId, asked: Asked): unknown => endpoints[id].prepare(asked, readers[id](asked.document));
 
 /** Decodes, maps and prepares an export: all that is done with it before the database. The same on either thread. */
-export const prepareExport = (request: ExportRequest): PreparedExport => prepareTraceExport(request, readSpans(request));
+export const prepareExport = (request: ExportRequest): PreparedExport =>
+  request.signal === 'logs' ? prepareLogExport(request, readLogs(request)) : prepareTraceExport(request, readSpans(request));

@@ -1,7 +1,8 @@
 import { deeperThan } from '@countersign/core/domain/nesting';
 import { blankInJson, blankInProtobuf, takeOutPersonalIds } from '@countersign/core/otlp/personal-data';
-import { readJsonSpans } from '@countersign/core/otlp/read-json';
-import { readProtobufSpans } from '@countersign/core/otlp/read-protobuf';
+import { countProtobuf } from '@countersign/core/otlp/protobuf-bounds';
+import { countJsonPoints, readJsonLogs, readJsonSpans } from '@countersign/core/otlp/read-json';
+import { readProtobufLogs, readProtobufSpans } from '@countersign/core/otlp/read-protobuf';
 import { type LogRecord, MalformedExportError, type SpanRecord } from '@countersign/core/otlp/records';
 import { ApiError } from '../api-error.ts';
 import type { ExportRequest, ReadExport } from '../otlp/export.ts';
@@ -19,6 +20,17 @@ const SPANS: Reader<SpanRecord> = { protobuf: readProtobufSpans, json: readJsonS
 
 /** The spans of a body. User ids that are personal data are taken out of them, and overwritten in the body. */
 export const readSpans = (request: ExportRequest): ReadExport<SpanRecord> => readRecords(request, SPANS);
+
+const LOGS: Reader<LogRecord> = { protobuf: readProtobufLogs, json: readJsonLogs };
+
+/** The log records of a body, in the same way. */
+export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readRecords(request, LOGS);
+
+/** How many data points a body of metrics holds. */
+export const countPoints = ({ mediaType, document }: ExportRequest): number =>
+  mediaType === 'application/json'
+    ? reading(() => countJsonPoints(readJsonBody(document)))
+    : reading(() => countProtobuf('metrics', document).records);
 
 function readRecords<Record extends SpanRecord | LogRecord>(
   { mediaType, document }: ExportRequest,
@@ -41,7 +53,7 @@ function readRecords<Record extends SpanRecord | LogRecord>(
 const JSON_DEPTH_MAX = 200;
 
 /** A body as JSON within the bounds of a report. */
-export function readJsonBody(document: Buffer): unknown {
+function readJsonBody(document: Buffer): unknown {
   const { value } = parseJson(document, BODY_BOUNDS.report);
   if (deeperThan(value, JSON_DEPTH_MAX))
     throw notOtlp(`the body is nested more deeply than ${JSON_DEPTH_MAX} levels; flatten it`);
@@ -49,7 +61,7 @@ export function readJsonBody(document: Buffer): unknown {
 }
 
 /** Runs a reader; what it cannot read is a 400. */
-export function reading<T>(read: () => T): T {
+function reading<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

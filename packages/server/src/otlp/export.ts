@@ -3,6 +3,8 @@ import type { SpanRecord } from '@countersign/core/otlp/records';
 import type { Principal } from '../ingest/endpoint.ts';
 import type { Replayable } from '../ingest/replays.ts';
 import type { PreparedTrace } from '../ingest/write-traces.ts';
+import type { KeptLogRecord } from '../storage/log-records.ts';
+import type { Shortfall } from './answers.ts';
 
 /** The encodings of OTLP/HTTP. */
 export const MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
@@ -29,6 +31,9 @@ export interface ReadExport<Record = SpanRecord> {
 /** A trace of an export before it is queued. Survives a structured clone: its document is text. */
 export type TraceOfExport = Omit<PreparedTrace, 'document' | 'bytes' | 'foldKeys' | 'idempotency'> & { json: string };
 
+/** A log record of an export, or a finding in one of its spans. */
+export type LogOfExport = Omit<KeptLogRecord, 'recordedBy' | 'export'>;
+
 /** An export before it is queued. */
 export interface PreparedExport extends Replayable {
   signal: Signal;
@@ -38,8 +43,9 @@ export interface PreparedExport extends Replayable {
   body?: string;
   recordedBy: string;
   traces: TraceOfExport[];
-  /** JSON text of the answer. */
-  answer: string;
+  logs: LogOfExport[];
+  /** What of it is not stored, as far as the body says. */
+  shortfall: Shortfall;
 }
 
 /** An export as its writer needs it: with the bytes to keep. */

@@ -1,22 +1,20 @@
-import { hash } from 'node:crypto';
 import { type MappedTrace, mapTraces } from '@countersign/core/otlp/map-traces';
 import type { SpanRecord } from '@countersign/core/otlp/records';
 import { ApiError, validationFailed } from '../api-error.ts';
-import { type Principal, recordedByKey } from '../ingest/endpoint.ts';
+import type { Principal } from '../ingest/endpoint.ts';
 import { SPAN_BYTES, traceFacts, traceFoldKey } from '../ingest/traces.ts';
 import { OUTCOME_RANK } from '../storage/traces.ts';
-import { exportAnswer } from './answers.ts';
 import type { ExportRequest, PreparedExport, ReadExport, TraceOfExport } from './export.ts';
-
-/** What is said of personal data in an answer. */
-export const REDACTED = 'A user id was an e-mail address or a telephone number and was overwritten; send an opaque identifier.';
+import { exportFacts, exportKey, REDACTED } from './export-facts.ts';
+import { logsOfFindings } from './prepare-logs.ts';
 
 /** What the writer needs of an export of spans. Throws where none of its spans has an id. */
 export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
   const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');
   const rejected = read.records.length - valid.length;
   if (rejected > 0 && valid.length === 0) throw withoutIds(read.records.length);
-  const traces = mapTraces(valid).map((mapped) => traceOfExport(mapped, request.principal));
+  const mapped = mapTraces(valid);
+  const traces = mapped.map((each) => traceOfExport(each, request.principal));
   const reasons = [
     ...(rejected > 0 ? [`${rejected} spans have no valid trace_id and span_id and were not stored.`] : []),
     ...(read.isRedacted ? [REDACTED] : []),
@@ -27,25 +25,10 @@ export function prepareTraceExport(request: ExportRequest, read: ReadExport<Span
     bytes: request.document.length + documentBytes,
     foldKeys: [exportKey(request, read), ...traces.map(({ traceId }) => traceFoldKey(traceId))],
     traces,
-    answer: exportAnswer('traces', { rejected, reasons }),
+    logs: mapped.flatMap(({ trace, findings }) => logsOfFindings(trace.trace_id, findings)),
+    shortfall: { rejected, reasons },
   };
 }
-
-/** What all exports have in common. */
-export const exportFacts = (request: ExportRequest, read: ReadExport<unknown>) => ({
-  signal: request.signal,
-  mediaType: request.mediaType,
-  isRedacted: read.isRedacted,
-  ...(read.body === undefined ? {} : { body: read.body }),
-  recordedBy: recordedByKey(request.principal),
-  idempotency: { key: exportKey(request, read), bodySha256: bodyHash(request, read) },
-});
-
-/** Names a body of a key: an identical one within 24 hours is the same export, sent again because its answer was lost. */
-export const exportKey = (request: ExportRequest, read: ReadExport<unknown>): string =>
-  `${request.signal}:${request.principal.prefix}:${bodyHash(request, read)}`;
-
-const bodyHash = ({ document }: ExportRequest, { body }: ReadExport<unknown>): string => hash('sha256', body ?? document, 'hex');
 
 function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport {
   const facts = traceFacts(mapped.trace, principal);

@@ -1,4 +1,5 @@
 import { inReadTransaction } from '../database/transaction.ts';
+import { listFindings, listRecordsOfSpan } from '../storage/portal/log-records.ts';
 import {
   findEvent,
   findEventSubmission,
@@ -16,11 +17,13 @@ import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf } from './query.ts';
 import { eventIn, lastSaid, payloadOf, spanIn } from './run-documents.ts';
+import { findingRow, withRecords } from './run-log-records.ts';
 import { placeOf, searchRuns } from './run-search.ts';
 import { readSpanPage, withinBytes } from './span-pages.ts';
 
 const EVENTS_SHOWN = 50;
 const SUBMISSIONS_SHOWN = 200;
+const FINDINGS_SHOWN = 200;
 /** Submissions in which the last detail, error and metadata are looked for, and bytes of these. */
 const SAID_SUBMISSIONS_MAX = 20;
 const SAID_BYTES_MAX = 8 * 1024 * 1024;
@@ -55,9 +58,10 @@ export const runHandlers = handlers({
   'runs.trace': async ({ workspace, params, parts, room }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const trace = found(await findTrace(tx, params.trace));
-      const [submissions, telemetry] = await Promise.all([
+      const [submissions, telemetry, findings] = await Promise.all([
         listSubmissions(tx, trace.id, SUBMISSIONS_SHOWN),
         listEventsOfRun(tx, trace.trace_id, EVENTS_SHOWN),
+        listFindings(tx, trace.trace_id, FINDINGS_SHOWN),
       ]);
       const latest = withinBytes(
         submissions.slice(0, SAID_SUBMISSIONS_MAX),
@@ -74,6 +78,7 @@ export const runHandlers = handlers({
         ...trace,
         ...lastSaid(documents),
         submissions: submissions.map(({ document_bytes: _, ...each }) => each).reverse(),
+        findings: findings.map(findingRow),
         telemetry,
       };
     }),
@@ -89,13 +94,16 @@ export const runHandlers = handlers({
   },
 
   'runs.span': async ({ workspace, params, query, parts, room }) => {
-    const { submission, ordinal, document } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+    const { submission, ordinal, document, records } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
       const span = found(await findSpan(tx, params.trace, query.span_id));
       room.reserve(span.document_bytes);
-      const [kept] = await readDocuments(tx, params.trace, [span.submission]);
-      return { ...span, document: found(kept).document };
+      const [[kept], records] = await Promise.all([
+        readDocuments(tx, params.trace, [span.submission]),
+        listRecordsOfSpan(tx, params.trace, query.span_id),
+      ]);
+      return { ...span, records, document: found(kept).document };
     });
-    return { span_id: query.span_id, submission, payload: payloadOf(spanIn(document, ordinal), 'span') };
+    return { span_id: query.span_id, submission, payload: payloadOf(withRecords(spanIn(document, ordinal), records), 'span') };
   },
 
   'runs.submission': async ({ workspace, params, parts, room }) => {

@@ -1,10 +1,12 @@
 import type { SpanPage } from '@countersign/core/portal/run-routes';
 import type { Transaction } from '../database/transaction.ts';
 import type { Room } from '../http/outgoing.ts';
+import { listSpansWithRecords } from '../storage/portal/log-records.ts';
 import { readDocuments } from '../storage/portal/run-details.ts';
 import { listSpans, listSubmissionSizes, type SpanPlace, type StoredSpan, type SubmissionSize } from '../storage/portal/spans.ts';
 import { cursorBehind } from './page.ts';
 import { spanRows } from './run-documents.ts';
+import { rowsWithRecords } from './run-log-records.ts';
 
 const SPANS_MAX = 1000;
 /** Bytes of documents that are read for a page. */
@@ -46,13 +48,21 @@ export async function readSpanPage(
   // A submission that came meanwhile may have replaced steps that are left out above: the next page has them.
   const bytes = new Map(items.map(({ submission, document_bytes }) => [submission, document_bytes]));
   room.reserve(sum(bytes.values()));
-  const [documents, later] = await Promise.all([
+  const [documents, later, records] = await Promise.all([
     readDocuments(tx, trace, [...bytes.keys()]),
     isCut || end === null ? [] : listSubmissionSizes(tx, trace, end.submission + 1, 1),
+    listSpansWithRecords(
+      tx,
+      trace,
+      items.map(({ span_id }) => span_id),
+    ),
   ]);
   if (isCut) end = items.at(-1)!;
   const next = end !== null && (isCut || later.length > 0) ? [end.submission, end.ordinal, position + items.length] : null;
-  return { items: spanRows(items, documents, position), next: next === null ? null : cursorBehind(next) };
+  return {
+    items: rowsWithRecords(spanRows(items, documents, position), records),
+    next: next === null ? null : cursorBehind(next),
+  };
 }
 
 /** The first steps whose submissions together hold at most DOCUMENT_BYTES_MAX; at least those of one submission. */

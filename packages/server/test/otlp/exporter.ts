@@ -66,3 +66,40 @@ function long(text: string) {
   const value = BigInt(text);
   return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)), unsigned: true };
 }
+
+let lastTrace = 0;
+/** A new trace id. */
+export const newTrace = (): string => `a${(++lastTrace).toString(16).padStart(31, '0')}`;
+/** A span id of a number. */
+export const id = (number: number): string => `b${number.toString(16).padStart(15, '0')}`;
+
+/** A chat span and the root span above it, in the order in which they end. */
+export const chatRun = (traceId: string): TestSpan[] => [
+  {
+    traceId,
+    spanId: id(2),
+    parentSpanId: id(1),
+    name: 'chat gpt-4o',
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.response.model': 'gpt-4o-2024-08-06',
+      'gen_ai.usage.input_tokens': 120,
+      'gen_ai.usage.output_tokens': 30,
+      'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'Hello' }] }]),
+      'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', parts: [{ type: 'text', content: 'Hi' }] }]),
+      'gen_ai.response.id': 'chatcmpl-1',
+    },
+  },
+  {
+    traceId,
+    spanId: id(1),
+    name: 'invoke_agent support-bot',
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'otlp-bot',
+      'gen_ai.conversation.id': 'c-1',
+    },
+  },
+];

@@ -2,64 +2,23 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type PortalClient, portalClient } from '../bed/portal-client.ts';
 import { type TestServer, testServer } from '../bed/test-server.ts';
-import { jsonExport, protobufExport, type TestSpan } from './exporter.ts';
+import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
+import { type Exporter, exporter, PROTOBUF } from './sending.ts';
 
 let server: TestServer;
 let workspace: string;
 let key: string;
 let viewer: PortalClient;
+let send: Exporter['send'];
+let sendJson: Exporter['sendJson'];
 
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
   key = await server.key(workspace);
   viewer = await portalClient(server, workspace, 'viewer');
+  ({ send, sendJson } = exporter(server, key));
 });
-
-let lastTrace = 0;
-/** A new trace id. */
-const newTrace = () => (++lastTrace).toString(16).padStart(32, 'a');
-const id = (number: number) => number.toString(16).padStart(16, 'b');
-
-/** A root span and a chat span below it. */
-const chatRun = (traceId: string): TestSpan[] => [
-  {
-    traceId,
-    spanId: id(2),
-    parentSpanId: id(1),
-    name: 'chat gpt-4o',
-    attributes: {
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': 'openai',
-      'gen_ai.request.model': 'gpt-4o',
-      'gen_ai.response.model': 'gpt-4o-2024-08-06',
-      'gen_ai.usage.input_tokens': 120,
-      'gen_ai.usage.output_tokens': 30,
-      'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'Hello' }] }]),
-      'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', parts: [{ type: 'text', content: 'Hi' }] }]),
-      'gen_ai.response.id': 'chatcmpl-1',
-    },
-  },
-  {
-    traceId,
-    spanId: id(1),
-    name: 'invoke_agent support-bot',
-    attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'otlp-bot', 'gen_ai.conversation.id': 'c-1' },
-  },
-];
-
-const PROTOBUF = { 'content-type': 'application/x-protobuf' };
-
-/** POSTs an export; the body comes back as bytes. */
-async function send(body: Uint8Array | string, headers: Record<string, string>, path = '/v1/traces', sentKey = key) {
-  const response = await fetch(server.url + path, {
-    method: 'POST',
-    headers: { 'x-service-key': sentKey, ...headers },
-    body: body as NonNullable<RequestInit['body']>,
-  });
-  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
-}
-const sendJson = (body: unknown) => send(JSON.stringify(body), { 'content-type': 'application/json' });
 
 /** The run of a trace id as the portal lists it. */
 async function runOf(traceId: string) {
@@ -75,7 +34,7 @@ describe('POST /v1/traces', () => {
   ])('stores a run sent as %s', async (_, post) => {
     const traceId = newTrace();
     const { status, bytes, headers } = await post(traceId);
-    expect([status, bytes.toString()]).toEqual([200, headers.get('content-type')!.startsWith('application/json') ? '{}' : '']);
+    expect([status, bytes.toString()]).toEqual([200, headers.get('content-type')!.includes('json') ? '{}' : '']);
     const run = await runOf(traceId);
     expect(run).toMatchObject({
       trace_id: traceId,
@@ -98,5 +57,91 @@ describe('POST /v1/traces', () => {
       { role: 'assistant', content: 'Hi' },
     ]);
     expect(payload.metadata).toMatchObject({ 'gen_ai.response.id': 'chatcmpl-1' });
+  });
+
+  test('keeps the export byte for byte, and gives it as the submission of each of its traces', async () => {
+    const [one, other] = [newTrace(), newTrace()];
+    const body = protobufExport([...chatRun(one), ...chatRun(other)]);
+    await send(body, PROTOBUF);
+    for (const traceId of [one, other]) {
+      const { id: trace } = await runOf(traceId);
+      const { submissions } = await viewer.get('runs.trace', { params: { trace } });
+      expect(submissions).toMatchObject([
+        { number: 1, bytes: body.length, media_type: 'application/x-protobuf', redacted: false },
+      ]);
+      const { text } = await viewer.file('runs.submission', { params: { trace, number: '1' } });
+      expect(text).toBe(Buffer.from(body).toString('utf8'));
+    }
+  });
+
+  test('an identical export by the same key is acknowledged and not stored again', async () => {
+    const traceId = newTrace();
+    const body = protobufExport(chatRun(traceId));
+    await send(body, PROTOBUF);
+    const again = await send(body, PROTOBUF);
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+    const { id: trace } = await runOf(traceId);
+    expect((await viewer.get('runs.trace', { params: { trace } })).submission_count).toBe(1);
+  });
+
+  test('an export without spans is good and stores nothing', async () => {
+    const before = await server.database.sql('SELECT count(*)::int AS n FROM countersign.otlp_exports');
+    expect((await send(new Uint8Array(), PROTOBUF)).status).toBe(200);
+    expect((await sendJson({})).status).toBe(200);
+    expect(await server.database.sql('SELECT count(*)::int AS n FROM countersign.otlp_exports')).toEqual(before);
+  });
+
+  test('spans without ids are rejected and counted, and the others are stored', async () => {
+    const traceId = newTrace();
+    const { status, bytes } = await sendJson(jsonExport([...chatRun(traceId), { traceId: '00', spanId: id(9) }]));
+    expect([status, JSON.parse(bytes.toString())]).toEqual([
+      200,
+      {
+        partialSuccess: {
+          rejectedSpans: '1',
+          errorMessage: '1 spans have no valid trace_id and span_id and were not stored.',
+        },
+      },
+    ]);
+    expect((await runOf(traceId)).span_count).toBe(2);
+  });
+
+  test('512 spans of one trace are one submission, prepared on the worker thread', async () => {
+    const traceId = newTrace();
+    const [chat, root] = chatRun(traceId);
+    const spans = Array.from({ length: 511 }, (_, index) => ({ ...chat!, spanId: id(100 + index) }));
+    expect((await send(protobufExport([...spans, root!]), PROTOBUF)).status).toBe(200);
+    expect(await runOf(traceId)).toMatchObject({ span_count: 512, total_tokens: 511 * 150 });
+  });
+
+  test.each([
+    [
+      'protobuf',
+      'user.id',
+      (traceId: string, span: object) => send(protobufExport([{ ...chatRun(traceId)[1]!, ...span }]), PROTOBUF),
+    ],
+    ['JSON', 'enduser.id', (traceId: string, span: object) => sendJson(jsonExport([{ ...chatRun(traceId)[1]!, ...span }]))],
+  ])('overwrites an e-mail address as user id before it keeps the %s body', async (_, name, post) => {
+    const traceId = newTrace();
+    const { status, bytes } = await post(traceId, { attributes: { [name]: 'jane@example.com' } });
+    expect(status).toBe(200);
+    expect(bytes.toString()).toContain('A user id was an e-mail address');
+    const { id: trace, external_user_id } = await runOf(traceId);
+    expect(external_user_id).toBe(null);
+    const { submissions } = await viewer.get('runs.trace', { params: { trace } });
+    expect(submissions).toMatchObject([{ redacted: true }]);
+    const { text } = await viewer.file('runs.submission', { params: { trace, number: '1' } });
+    expect(text).toContain('*'.repeat('jane@example.com'.length));
+    expect(text).not.toContain('jane@');
+    const rows = await server.database.sql("SELECT document FROM countersign.trace_submissions WHERE document LIKE '%jane@%'");
+    expect(rows).toEqual([]);
+  });
+
+  test('a bearer token is accepted in place of x-service-key', async () => {
+    const { status } = await send(protobufExport(chatRun(newTrace())), {
+      ...PROTOBUF,
+      authorization: `Bearer ${key}`,
+    });
+    expect(status).toBe(200);
   });
 });

@@ -1,0 +1,46 @@
+import { hash } from 'node:crypto';
+import type { Finding } from '@countersign/core/otlp/findings';
+import { type MappedLog, mapLogs } from '@countersign/core/otlp/map-logs';
+import type { LogRecord } from '@countersign/core/otlp/records';
+import type { ExportRequest, LogOfExport, PreparedExport, ReadExport } from './export.ts';
+import { exportFacts, exportKey, REDACTED } from './export-facts.ts';
+
+/** About what a log record takes in memory beside its document. */
+const RECORD_BYTES = 300;
+
+const NOT_KEPT =
+  'Only GenAI content, exceptions and evaluation results that belong to a span are stored; other log records are not.';
+
+/** What the writer needs of an export of log records. Those that say nothing of a span are counted as rejected. */
+export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRecord>): PreparedExport {
+  const mapped = mapLogs(read.records);
+  const rejected = read.records.length - mapped.length;
+  const logs = mapped.map(logOfExport);
+  return {
+    ...exportFacts(request, read),
+    bytes: request.document.length + logs.reduce((sum, { document }) => sum + document.length + RECORD_BYTES, 0),
+    foldKeys: [exportKey(request, read)],
+    traces: [],
+    logs,
+    shortfall: { rejected, reasons: [...(rejected > 0 ? [NOT_KEPT] : []), ...(read.isRedacted ? [REDACTED] : [])] },
+  };
+}
+
+/** Findings in the events of spans, kept in the same way as those in log records. */
+export const logsOfFindings = (
+  traceId: string,
+  findings: readonly { spanId: string; time: bigint | undefined; finding: Finding }[],
+): LogOfExport[] =>
+  findings.map(({ spanId, time, finding }, place) =>
+    logOfExport({ traceId, spanId, time, kind: 'finding', document: JSON.stringify(finding) }, place),
+  );
+
+const logOfExport = ({ traceId, spanId, kind, time, document }: MappedLog, place: number): LogOfExport => ({
+  traceId,
+  spanId,
+  kind,
+  happenedAt: time === undefined ? null : time / 1000n,
+  place,
+  sha256: hash('sha256', `${kind}\n${time ?? ''}\n${document}`, 'hex'),
+  document,
+});

@@ -1,0 +1,40 @@
+import type { Span } from '@countersign/core/contract/trace';
+import { messagesOfEvents } from '@countersign/core/otlp/event-messages';
+import type { Finding } from '@countersign/core/otlp/findings';
+import { keptEvent } from '@countersign/core/otlp/map-logs';
+import { MESSAGES_FROM } from '@countersign/core/otlp/map-span';
+import type { RunFinding, SpanRow } from '@countersign/core/portal/run-routes';
+import type { RecordOfSpan, SpanWithRecords, StoredFinding } from '../storage/portal/log-records.ts';
+
+/** A finding as the run shows it. */
+export function findingRow({ document, ...row }: StoredFinding): RunFinding {
+  const { name, score, label, explanation } = JSON.parse(document) as Finding;
+  return { ...row, name, score, label, explanation };
+}
+
+/** A step with what its log records say: attributes of the step outrank them, and they outrank its events. */
+export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span {
+  const events = records.filter(({ kind }) => kind === 'content').map(({ document }) => keptEvent(document));
+  const messages = messagesOfEvents(events);
+  const isOutranked = span.messages == null || span.metadata?.[MESSAGES_FROM] !== undefined;
+  const exception = records.find(({ kind }) => kind === 'exception');
+  const error = exception === undefined ? undefined : (JSON.parse(exception.document) as { error: string }).error;
+  return {
+    ...span,
+    ...(messages.length > 0 && isOutranked ? { messages } : {}),
+    ...(error !== undefined && span.error == null ? { error } : {}),
+  };
+}
+
+/** Rows of steps with what their log records add: an error that the step itself does not report, and content to open. */
+export function rowsWithRecords(rows: SpanRow[], records: readonly SpanWithRecords[]): SpanRow[] {
+  if (records.length === 0) return rows;
+  const bySpan = new Map(records.map((each) => [each.span_id, each]));
+  return rows.map((row) => {
+    const found = bySpan.get(row.span_id);
+    if (found === undefined) return row;
+    const error = row.error ?? found.error;
+    const status = found.error === null ? row.status : 'error';
+    return { ...row, error, status, has_payload: row.has_payload || found.has_content };
+  });
+}

@@ -1,0 +1,100 @@
+import type { LogKind } from '@countersign/core/otlp/map-logs';
+import { digestArray, int4Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+import { expiryClock } from './expiry-clock.ts';
+
+/** A log record of a span, or a finding in one of its events. */
+export interface KeptLogRecord {
+  traceId: string;
+  spanId: string;
+  /** Hex; a record that is sent again has the same. */
+  sha256: string;
+  kind: LogKind;
+  /** Microseconds since 1970; null when not sent. */
+  happenedAt: bigint | null;
+  /** Its place in its export. */
+  place: number;
+  recordedBy: string;
+  /** `otlp_exports.id`. */
+  export: string;
+  document: string;
+}
+
+/** Most records of a workspace that wait for their trace. */
+export const WAITING_MAX = 10_000;
+
+const KNOWN = sql<{ trace_id: string }>(
+  'find_known_trace_ids',
+  `SELECT asked.trace_id FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
+     SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = asked.trace_id OFFSET 0) AS known`,
+);
+
+/** Those of these trace ids that have a trace. */
+export const findKnownTraceIds = async (tx: Transaction, traceIds: readonly string[]): Promise<Set<string>> =>
+  new Set((await tx.run(KNOWN, [tx.tenantId, textArray(traceIds)])).map(({ trace_id }) => trace_id));
+
+const COUNT_WAITING = sql<{ waiting: number }>(
+  'count_waiting_log_records',
+  `SELECT count(*) AS waiting FROM (
+     SELECT FROM countersign.log_records WHERE tenant_id = $1 AND NOT joined LIMIT ${WAITING_MAX}) AS counted`,
+);
+
+/** How many records wait for their trace; no more than WAITING_MAX are counted. */
+export const countWaiting = async (tx: Transaction): Promise<number> => (await tx.run(COUNT_WAITING, [tx.tenantId]))[0]!.waiting;
+
+const INSERT = sql(
+  'insert_log_records',
+  `INSERT INTO countersign.log_records (tenant_id, trace_id, span_id, sha256, kind, happened_at, place, received_at, recorded_by, export,
+     document, joined)
+   SELECT $1, trace_id, span_id, sha256, kind, happened_at, place, clock_timestamp(), recorded_by, export, document,
+          EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = sent.trace_id)
+     FROM unnest($2::text[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[], $7::integer[], $8::text[], $9::uuid[], $10::text[])
+       AS sent (trace_id, span_id, sha256, kind, happened_at, place, recorded_by, export, document)
+    ORDER BY trace_id, span_id, sha256
+   ON CONFLICT DO NOTHING`,
+);
+
+/** Keeps log records; those that are there already stay as they are. */
+export async function insertLogRecords(tx: Transaction, records: readonly KeptLogRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  await tx.run(INSERT, [
+    tx.tenantId,
+    textArray(records.map(({ traceId }) => traceId)),
+    textArray(records.map(({ spanId }) => spanId)),
+    digestArray(records.map(({ sha256 }) => sha256)),
+    textArray(records.map(({ kind }) => kind)),
+    timestampArray(records.map(({ happenedAt }) => happenedAt)),
+    int4Array(records.map(({ place }) => place)),
+    textArray(records.map(({ recordedBy }) => recordedBy)),
+    uuidArray(records.map((record) => record.export)),
+    textArray(records.map(({ document }) => document)),
+  ]);
+}
+
+const JOIN = sql(
+  'join_log_records',
+  `UPDATE countersign.log_records AS kept SET joined = true
+     FROM (SELECT found.ctid AS place FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
+             SELECT ctid FROM countersign.log_records AS l WHERE l.tenant_id = $1 AND l.trace_id = asked.trace_id AND NOT l.joined
+              OFFSET 0) AS found) AS waiting
+    WHERE kept.tenant_id = $1 AND kept.ctid = waiting.place`,
+);
+
+/** Marks the records of these traces as no longer waiting. */
+export async function joinLogRecords(tx: Transaction, traceIds: readonly string[]): Promise<void> {
+  await tx.run(JOIN, [tx.tenantId, textArray(traceIds)]);
+}
+
+const DELETE_WAITING = sql<{ trace_id: string }>(
+  'delete_waiting_log_records',
+  `DELETE FROM countersign.log_records AS l USING (
+     SELECT trace_id, span_id, sha256 FROM countersign.log_records
+      WHERE tenant_id = $1 AND NOT joined AND received_at <= ${expiryClock(2)} - interval '24 hours' ORDER BY received_at LIMIT 5000) AS past
+    WHERE l.tenant_id = $1 AND (l.trace_id, l.span_id, l.sha256) = (past.trace_id, past.span_id, past.sha256)
+      AND NOT EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = l.trace_id)
+   RETURNING l.trace_id`,
+);
+
+/** Forgets up to 5,000 records whose trace did not come within 24 hours; returns how many. */
+export const deleteWaitingLogRecords = async (tx: Transaction): Promise<number> =>
+  (await tx.run(DELETE_WAITING, [tx.tenantId, ...tx.clock.expiryBounds()])).length;

@@ -1,0 +1,66 @@
+import { textArray } from '../../database/binary-array.ts';
+import { sql, type Transaction } from '../../database/transaction.ts';
+import { instantText } from '../instant-text.ts';
+
+/** A log record of a step, without what it says of findings. */
+export interface RecordOfSpan {
+  kind: 'content' | 'exception';
+  document: string;
+}
+
+/** Records of one step that are read: no conversation is longer. */
+const RECORDS_MAX = 1000;
+
+const OF_SPAN = sql<RecordOfSpan>(
+  'portal_list_log_records_of_span',
+  `SELECT kind, document FROM countersign.log_records
+    WHERE tenant_id = $1 AND trace_id = (SELECT t.trace_id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = $2) AND span_id = $3
+      AND kind <> 'finding' AND octet_length(document) <= $4
+    ORDER BY happened_at, place LIMIT ${RECORDS_MAX}`,
+);
+
+/** Longest record that is shown. */
+const DOCUMENT_BYTES_MAX = 1024 * 1024;
+
+/** The log records of a step of a trace, in order. */
+export const listRecordsOfSpan = (tx: Transaction, trace: string, spanId: string): Promise<RecordOfSpan[]> =>
+  tx.run(OF_SPAN, [tx.tenantId, trace, spanId, DOCUMENT_BYTES_MAX]);
+
+/** Which steps have log records, and the first error among those. */
+export interface SpanWithRecords {
+  span_id: string;
+  has_content: boolean;
+  error: string | null;
+}
+
+const OF_SPANS = sql<SpanWithRecords>(
+  'portal_list_spans_with_log_records',
+  `SELECT l.span_id, bool_or(l.kind = 'content') AS has_content,
+          min(left(l.document::json ->> 'error', 2000)) FILTER (WHERE l.kind = 'exception') AS error
+     FROM unnest($3::text[]) AS asked (span_id)
+     JOIN countersign.log_records AS l ON l.tenant_id = $1 AND l.span_id = asked.span_id
+      AND l.trace_id = (SELECT t.trace_id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = $2)
+    WHERE l.kind <> 'finding' GROUP BY l.span_id`,
+);
+
+/** Those of these steps of a trace that have log records. */
+export const listSpansWithRecords = (tx: Transaction, trace: string, spanIds: readonly string[]): Promise<SpanWithRecords[]> =>
+  tx.run(OF_SPANS, [tx.tenantId, trace, textArray(spanIds)]);
+
+/** A finding of a run as it is kept. */
+export interface StoredFinding {
+  span_id: string;
+  at: string | null;
+  recorded_by: string;
+  document: string;
+}
+
+const FINDINGS = sql<StoredFinding>(
+  'portal_list_findings',
+  `SELECT span_id, ${instantText('happened_at')} AS at, recorded_by, document FROM countersign.log_records
+    WHERE tenant_id = $1 AND trace_id = $2 AND kind = 'finding' ORDER BY happened_at, place LIMIT $3`,
+);
+
+/** The first findings of a run, in order. */
+export const listFindings = (tx: Transaction, traceId: string, limit: number): Promise<StoredFinding[]> =>
+  tx.run(FINDINGS, [tx.tenantId, traceId, limit]);

@@ -1,0 +1,166 @@
+import { gzipSync } from 'node:zlib';
+import protobuf from 'protobufjs/minimal.js';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
+import { type ExportAnswer, type Exporter, exporter, JSON_TYPE, PROTOBUF } from './sending.ts';
+
+let server: TestServer;
+let workspace: string;
+let good: Exporter;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  good = exporter(server, await server.key(workspace));
+});
+
+/** A google.rpc.Status, read from the media type of its answer. */
+function statusOf({ headers, bytes }: ExportAnswer): { code: number; message: string } {
+  if (headers.get('content-type')!.includes('json')) return JSON.parse(bytes.toString());
+  const reader = protobuf.Reader.create(bytes);
+  const status = { code: 0, message: '' };
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === 8) status.code = reader.int32();
+    else if (tag === 18) status.message = reader.string();
+    else throw new Error(`no field of google.rpc.Status: ${tag}`);
+  }
+  return status;
+}
+
+const countRows = async () =>
+  (
+    await server.database.sql(
+      `SELECT (SELECT count(*)::int FROM countersign.otlp_exports) AS exports, (SELECT count(*)::int FROM countersign.traces) AS traces,
+              (SELECT count(*)::int FROM countersign.log_records) AS logs`,
+    )
+  )[0];
+
+const INVALID_ARGUMENT = 3;
+const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
+const deep = (levels: number): object => (levels === 0 ? { intValue: 1 } : { arrayValue: { values: [deep(levels - 1)] } });
+const withAttribute = (value: object) => {
+  const body = jsonExport([{ traceId: newTrace(), spanId: id(1) }]);
+  (body.resourceSpans[0]!.scopeSpans[0]!.spans[0] as { attributes: object[] }).attributes = [{ key: 'a', value }];
+  return JSON.stringify(body);
+};
+
+/** Nested protobuf lists, built by hand: our encoder would not go so deep. */
+function deepProtobuf(levels: number): Uint8Array {
+  const wrap = (tag: number, inner: Uint8Array) => protobuf.Writer.create().uint32(tag).bytes(inner).finish();
+  let value = protobuf.Writer.create().uint32(24).int32(1).finish();
+  for (let level = 0; level < levels; level += 1) value = wrap(0x2a, wrap(0x0a, value));
+  const span = wrap(0x4a, wrap(0x12, value));
+  return wrap(0x0a, wrap(0x12, wrap(0x12, span)));
+}
+
+/** A span with very many empty attributes: four bytes each. */
+const manyAttributes = (): Uint8Array => {
+  const wrap = (tag: number, inner: Uint8Array) => protobuf.Writer.create().uint32(tag).bytes(inner).finish();
+  const attribute = Buffer.from([0x4a, 0x02, 0x12, 0x00]);
+  return wrap(0x0a, wrap(0x12, wrap(0x12, Buffer.concat(Array.from({ length: 600_000 }, () => attribute)))));
+};
+
+describe('an export that cannot be taken is answered with google.rpc.Status and stores nothing', () => {
+  test.each<[string, () => Promise<ExportAnswer>, number, RegExp]>([
+    ['random bytes', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
+    ['protobuf that is cut off', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
+    ['protobuf sent as JSON', () => good.send(trace(), JSON_TYPE), 400, /not UTF-8|not JSON/],
+    ['JSON sent as protobuf', () => good.send('{"resourceSpans":[]}', PROTOBUF), 400, /not protobuf of OTLP/],
+    ['JSON that is cut off', () => good.send('{"resourceSpans":[', JSON_TYPE), 400, /cut off/],
+    [
+      'JSON of another form',
+      () => good.sendJson({ resourceSpans: [{ scopeSpans: {} }] }),
+      400,
+      /\/resourceSpans\/0\/scopeSpans must be an array/,
+    ],
+    ['a JSON array', () => good.sendJson([]), 400, /must be an object/],
+    [
+      'a time that is none',
+      () => good.sendJson({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: 'x' }] }] }] }),
+      400,
+      /startTimeUnixNano must be nanoseconds/,
+    ],
+    ['deeply nested JSON', () => good.send(withAttribute(deep(400)), JSON_TYPE), 400, /nested more deeply/],
+    ['deeply nested protobuf', () => good.send(deepProtobuf(400), PROTOBUF), 400, /nested more deeply/],
+    [
+      'very many attributes',
+      () => good.send(gzipSync(manyAttributes()), { ...PROTOBUF, 'content-encoding': 'gzip' }),
+      413,
+      /expands to more than/,
+    ],
+    [
+      'very many attributes, not compressed',
+      () => good.send(manyAttributes(), PROTOBUF),
+      400,
+      /more than 500000 values of attributes/,
+    ],
+    [
+      'a span without ids',
+      () => good.send(protobufExport([{ traceId: '', spanId: '' }]), PROTOBUF),
+      400,
+      /none of the 1 spans has a valid trace_id/,
+    ],
+    [
+      'a span with ids of zeros',
+      () => good.sendJson(jsonExport([{ traceId: '0'.repeat(32), spanId: '0'.repeat(16) }])),
+      400,
+      /none of the 1 spans/,
+    ],
+    ['a body that is not gzip', () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'gzip' }), 400, /not gzip/],
+    [
+      'an encoding that is not supported',
+      () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'zstd' }),
+      415,
+      /gzip or deflate/,
+    ],
+    [
+      'another media type',
+      () => good.send(trace(), { 'content-type': 'text/plain' }),
+      415,
+      /application\/x-protobuf or application\/json/,
+    ],
+    [
+      'a gzip bomb',
+      () => good.send(gzipSync(Buffer.alloc(30 * 1024 * 1024)), { ...PROTOBUF, 'content-encoding': 'gzip' }),
+      413,
+      /expands to more than/,
+    ],
+    ['a body that is too large', () => good.send(Buffer.alloc(21 * 1024 * 1024, 0x0a), PROTOBUF), 413, /at most/],
+  ])('%s', async (_, post, httpStatus, message) => {
+    const before = await countRows();
+    const answer = await post();
+    const status = statusOf(answer);
+    expect({ http: answer.status, code: status.code }).toEqual({ http: httpStatus, code: INVALID_ARGUMENT });
+    expect(status.message).toMatch(message);
+    expect(await countRows()).toEqual(before);
+  });
+
+  test('a key that is missing, unknown or lacks the scope: 401 in the media type of the request', async () => {
+    const other = await server.key(workspace, ['audit']);
+    for (const key of [undefined, 'aa_live_nothing', other]) {
+      const answer = await exporter(server, key).send(trace(), PROTOBUF);
+      expect(answer.headers.get('content-type')).toBe('application/x-protobuf');
+      expect([answer.status, statusOf(answer).code]).toEqual([401, 16]);
+      expect(statusOf(answer).message).toMatch(/telemetry/);
+    }
+  });
+
+  test('another method is a 405 that names POST', async () => {
+    for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
+      const response = await fetch(server.url + path);
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+    }
+  });
+});
+
+test('exports beyond the room of the queue are a 503 with Retry-After, as traces are', async () => {
+  const full = await testServer({ queueBytesMax: 1000 });
+  const { send } = exporter(full, await full.key(await full.workspace()));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const answer of refused)
+    expect([answer.status, answer.headers.get('retry-after'), statusOf(answer).code]).toEqual([503, '1', 14]);
+});

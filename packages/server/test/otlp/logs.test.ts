@@ -1,0 +1,173 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+import { chatRun, id, jsonExport, newTrace, pairs } from './exporter.ts';
+import { type Exporter, exporter } from './sending.ts';
+
+let server: TestServer;
+let workspace: string;
+let viewer: PortalClient;
+let sendJson: Exporter['sendJson'];
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  viewer = await portalClient(server, workspace, 'viewer');
+  ({ sendJson } = exporter(server, await server.key(workspace)));
+});
+
+interface TestLog {
+  traceId: string;
+  eventName: string;
+  spanId?: string;
+  attributes?: Record<string, unknown>;
+  body?: Record<string, unknown>;
+  at?: number;
+}
+
+const logs = (...records: TestLog[]) => ({
+  resourceLogs: [
+    {
+      scopeLogs: [
+        {
+          logRecords: records.map(({ attributes = {}, body, at = 0, ...record }) => ({
+            spanId: id(2),
+            ...record,
+            timeUnixNano: String(1_700_000_000_000_000_000n + BigInt(at)),
+            attributes: pairs(attributes),
+            ...(body === undefined ? {} : { body: { kvlistValue: { values: pairs(body) } } }),
+          })),
+        },
+      ],
+    },
+  ],
+});
+const conversation = (traceId: string) =>
+  logs(
+    { traceId, eventName: 'gen_ai.choice', at: 2000, body: { index: 0, message: { role: 'assistant', content: 'Fine.' } } },
+    { traceId, eventName: 'gen_ai.user.message', at: 1000, body: { content: 'How are you?' } },
+  );
+const MESSAGES = [
+  { role: 'user', content: 'How are you?' },
+  { role: 'assistant', content: 'Fine.' },
+];
+
+/** A run whose chat span has no messages of its own. */
+const silentRun = (traceId: string) => {
+  const [chat, root] = chatRun(traceId);
+  const kept = Object.entries(chat!.attributes!).filter(([name]) => !name.endsWith('messages'));
+  return jsonExport([{ ...chat!, attributes: Object.fromEntries(kept) }, root!]);
+};
+const postLogs = async (body: unknown) => {
+  const { status, bytes } = await sendJson(body, '/v1/logs');
+  expect(status).toBe(200);
+  return JSON.parse(bytes.toString());
+};
+const traceOf = async (traceId: string) => (await viewer.get('runs.list', { query: { text: traceId } })).items[0]!.id;
+const payloadOf = async (traceId: string) =>
+  (await viewer.get('runs.span', { params: { trace: await traceOf(traceId) }, query: { span_id: id(2) } })).payload;
+
+describe('POST /v1/logs', () => {
+  test('a conversation in log records joins its span, whichever comes first', async () => {
+    const [spansFirst, logsFirst] = [newTrace(), newTrace()];
+    await sendJson(silentRun(spansFirst));
+    expect(await postLogs(conversation(spansFirst))).toEqual({});
+    expect(await postLogs(conversation(logsFirst))).toEqual({});
+    await sendJson(silentRun(logsFirst));
+    for (const traceId of [spansFirst, logsFirst]) {
+      expect((await payloadOf(traceId)).messages).toEqual(MESSAGES);
+      const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
+      expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ has_payload: true, status: 'success' });
+    }
+    const waiting = await server.database.sql('SELECT trace_id FROM countersign.log_records WHERE NOT joined');
+    expect(waiting).toEqual([]);
+  });
+
+  test('attributes of the span outrank log records, and those outrank its events', async () => {
+    const [attributes, events] = [newTrace(), newTrace()];
+    await sendJson(jsonExport(chatRun(attributes)));
+    await postLogs(conversation(attributes));
+    expect((await payloadOf(attributes)).messages).toEqual([
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hi' },
+    ]);
+    const run = silentRun(events);
+    const chat = run.resourceSpans[0]!.scopeSpans[0]!.spans[0]!;
+    chat.events = [{ name: 'gen_ai.user.message', attributes: pairs({ content: 'from an event' }) }] as never;
+    await sendJson(run);
+    expect((await payloadOf(events)).messages).toEqual([{ role: 'user', content: 'from an event' }]);
+    await postLogs(conversation(events));
+    expect((await payloadOf(events)).messages).toEqual(MESSAGES);
+  });
+
+  test('records that are sent again are one, also in another export', async () => {
+    const traceId = newTrace();
+    await sendJson(silentRun(traceId));
+    const { resourceLogs } = conversation(traceId);
+    await postLogs({ resourceLogs });
+    await postLogs({ resourceLogs: [...resourceLogs, ...logs({ traceId, eventName: 'log.other' }).resourceLogs] });
+    expect((await payloadOf(traceId)).messages).toHaveLength(2);
+  });
+
+  test('an exception in a log record is the error of its span', async () => {
+    const traceId = newTrace();
+    await sendJson(silentRun(traceId));
+    await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }));
+    const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
+    expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: 'rate limit' });
+    expect((await payloadOf(traceId)).error).toBe('rate limit');
+  });
+
+  test('findings are shown with their run and are no evaluation of its agent', async () => {
+    const traceId = newTrace();
+    const finding = {
+      'gen_ai.evaluation.name': 'relevance',
+      'gen_ai.evaluation.score.value': 0.75,
+      'gen_ai.evaluation.score.label': 'good',
+      'gen_ai.evaluation.explanation': 'It answers the question.',
+    };
+    const run = silentRun(traceId);
+    const chat = run.resourceSpans[0]!.scopeSpans[0]!.spans[0]!;
+    chat.events = [
+      { name: 'gen_ai.evaluation.result', attributes: pairs({ ...finding, 'gen_ai.evaluation.name': 'tone' }) },
+    ] as never;
+    await sendJson(run);
+    await postLogs(logs({ traceId, eventName: 'gen_ai.evaluation.result', attributes: finding }));
+    const { findings } = await viewer.get('runs.trace', { params: { trace: await traceOf(traceId) } });
+    const shown = { span_id: id(2), score: 0.75, label: 'good', explanation: 'It answers the question.' };
+    expect(findings).toHaveLength(2);
+    expect(findings).toMatchObject([
+      { ...shown, name: 'relevance' },
+      { ...shown, name: 'tone' },
+    ]);
+    expect(await server.database.sql('SELECT id FROM countersign.evaluations')).toEqual([]);
+  });
+
+  test('other records are counted as rejected', async () => {
+    const traceId = newTrace();
+    const answer = await postLogs(
+      logs({ traceId, eventName: 'http.request' }, { traceId, spanId: '', eventName: 'gen_ai.user.message' }),
+    );
+    expect(answer.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
+  });
+
+  test('records that wait for their trace are bounded', async () => {
+    const tenant = await server.workspace();
+    const other = exporter(server, await server.key(tenant));
+    await server.database.sql(
+      `INSERT INTO countersign.log_records (tenant_id, trace_id, span_id, sha256, kind, place, received_at, recorded_by, document, joined)
+       SELECT $1, 'x', n::text, sha256(n::text::bytea), 'content', 0, clock_timestamp(), 'key:0', '{}', false FROM generate_series(1, 9999) AS n`,
+      [tenant],
+    );
+    const { bytes } = await other.sendJson(conversation(newTrace()), '/v1/logs');
+    const { partialSuccess } = JSON.parse(bytes.toString());
+    expect(partialSuccess.rejectedLogRecords).toBe('1');
+    expect(partialSuccess.errorMessage).toMatch(/wait for spans/);
+  });
+});
+
+test('POST /v1/metrics is good, stores nothing and says so', async () => {
+  const metric = { name: 'm', sum: { dataPoints: [{ asInt: '1' }, { asInt: '2' }] } };
+  const { status, bytes } = await sendJson({ resourceMetrics: [{ scopeMetrics: [{ metrics: [metric] }] }] }, '/v1/metrics');
+  expect([status, JSON.parse(bytes.toString()).partialSuccess.rejectedDataPoints]).toEqual([200, '2']);
+});

@@ -1,0 +1,157 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { chatRun, id, jsonExport, newTrace, type TestSpan } from './exporter.ts';
+import { type Exporter, exporter } from './sending.ts';
+
+let server: TestServer;
+let workspace: string;
+let key: string;
+let viewer: PortalClient;
+let exporting: Exporter;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  viewer = await portalClient(server, workspace, 'viewer');
+  exporting = exporter(server, key);
+});
+
+const sendSpans = async (spans: readonly TestSpan[], resource: Record<string, unknown> = {}) =>
+  expect((await exporting.sendJson(jsonExport(spans, resource))).status).toBe(200);
+const runOf = async (traceId: string) => (await viewer.get('runs.list', { query: { text: traceId } })).items[0]!;
+const withOutcome = async (outcome: string) =>
+  (await viewer.get('runs.list', { query: { outcome } })).items.map(({ trace_id }) => trace_id);
+const agentNames = async () => (await viewer.get('agents.list')).items.map(({ name }) => name);
+const native = async (body: object) => (await server.post(paths.traces, key, body)).status;
+
+/** Makes the last span of a trace older. */
+const age = (traceId: string, interval: string) =>
+  server.database.sql(
+    `UPDATE countersign.traces SET last_span_at = last_span_at - $3::interval WHERE tenant_id = $1 AND trace_id = $2`,
+    [workspace, traceId, interval],
+  );
+
+const root = (traceId: string, name: string, members: Partial<TestSpan> = {}): TestSpan => ({
+  traceId,
+  spanId: id(1),
+  name: 'run',
+  attributes: { 'gen_ai.agent.name': name },
+  ...members,
+});
+const child = (traceId: string, number: number, attributes: Record<string, unknown> = {}): TestSpan => ({
+  traceId,
+  spanId: id(number),
+  parentSpanId: id(1),
+  attributes,
+});
+
+describe('a run that arrives in pieces', () => {
+  test('has no outcome and registers no agent until its root is there', async () => {
+    const traceId = newTrace();
+    await sendSpans([chatRun(traceId)[0]!], { 'service.name': 'provisional-service' });
+    expect(await runOf(traceId)).toMatchObject({ outcome: null, agent: null, provisional_agent_name: 'provisional-service' });
+    expect(await agentNames()).not.toContain('provisional-service');
+    expect(await withOutcome('arriving')).toContain(traceId);
+    expect(await withOutcome('success')).not.toContain(traceId);
+    await sendSpans([chatRun(traceId)[1]!]);
+    expect(await runOf(traceId)).toMatchObject({
+      outcome: 'success',
+      agent: { name: 'otlp-bot' },
+      provisional_agent_name: null,
+      span_count: 2,
+      total_tokens: 150,
+    });
+    expect(await withOutcome('arriving')).not.toContain(traceId);
+  });
+
+  test('is incomplete when its root did not come within 15 minutes of its last span, and a late root corrects that', async () => {
+    const traceId = newTrace();
+    await sendSpans([child(traceId, 2)]);
+    await age(traceId, '14 minutes 50 seconds');
+    expect((await runOf(traceId)).outcome).toBe(null);
+    await age(traceId, '10 seconds');
+    expect((await runOf(traceId)).outcome).toBe('incomplete');
+    expect(await withOutcome('incomplete')).toEqual([traceId]);
+    const { days } = await viewer.get('overview.usage');
+    expect(days.at(-1)!.unfinished).toBeGreaterThan(0);
+    await sendSpans([child(traceId, 3)]);
+    expect((await runOf(traceId)).outcome).toBe(null);
+    await sendSpans([root(traceId, 'late-bot', { status: { code: 2, message: 'it failed' } })]);
+    expect(await runOf(traceId)).toMatchObject({ outcome: 'failure', agent: { name: 'late-bot' }, has_error: true });
+  });
+
+  test('whose top span has a parent elsewhere never succeeds, and its agent stays provisional', async () => {
+    const traceId = newTrace();
+    const remote = { parentSpanId: id(99), flags: 0x301 };
+    await sendSpans([root(traceId, 'remote-bot', remote)]);
+    await age(traceId, '16 minutes');
+    expect(await runOf(traceId)).toMatchObject({ outcome: 'incomplete', agent: null, provisional_agent_name: 'remote-bot' });
+    expect(await agentNames()).not.toContain('remote-bot');
+  });
+});
+
+describe('the agent of a run', () => {
+  const invoke = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'sub-bot' };
+
+  test('that an invoke_agent span named is corrected by the root, whatever comes first', async () => {
+    const [rootLast, rootFirst] = [newTrace(), newTrace()];
+    await sendSpans([child(rootLast, 2, invoke)]);
+    expect((await runOf(rootLast)).agent).toMatchObject({ name: 'sub-bot' });
+    await sendSpans([root(rootLast, 'main-bot')]);
+    await sendSpans([root(rootFirst, 'main-bot')]);
+    await sendSpans([child(rootFirst, 2, invoke)]);
+    for (const traceId of [rootLast, rootFirst]) expect((await runOf(traceId)).agent).toMatchObject({ name: 'main-bot' });
+  });
+
+  test('is the service of the root only when nothing better comes, and never a made-up one', async () => {
+    const [service, madeUp] = [newTrace(), newTrace()];
+    await sendSpans([root(service, '')], { 'service.name': 'plain-service' });
+    expect((await runOf(service)).agent).toMatchObject({ name: 'plain-service' });
+    await sendSpans([child(service, 2, invoke)]);
+    expect((await runOf(service)).agent).toMatchObject({ name: 'sub-bot' });
+    await sendSpans([root(madeUp, '')], { 'service.name': 'unknown_service:node' });
+    expect((await runOf(madeUp)).agent).toBe(null);
+  });
+
+  test('with a name that the contract refuses is not registered, and the name stays in metadata', async () => {
+    const traceId = newTrace();
+    await sendSpans([root(traceId, ' spaced ')]);
+    const run = await runOf(traceId);
+    expect(run).toMatchObject({ agent: null, outcome: 'success' });
+    const { payload } = await viewer.get('runs.span', { params: { trace: run.id }, query: { span_id: id(1) } });
+    expect(payload.metadata).toMatchObject({ 'gen_ai.agent.name': ' spaced ' });
+  });
+
+  test('that a sender of its own named outranks the root', async () => {
+    const traceId = newTrace();
+    expect(await native({ trace_id: traceId, agent_name: 'native-bot' })).toBe(200);
+    await sendSpans([root(traceId, 'root-bot')]);
+    expect((await runOf(traceId)).agent).toMatchObject({ name: 'native-bot' });
+  });
+});
+
+describe('the outcome of a run that is sent both ways', () => {
+  test('a trace without an outcome sets the default where there is none, and no more', async () => {
+    const [unfinished, failed] = [newTrace(), newTrace()];
+    await sendSpans([child(unfinished, 2)]);
+    await native({ trace_id: unfinished });
+    expect((await runOf(unfinished)).outcome).toBe('success');
+    await sendSpans([root(failed, 'x-bot', { status: { code: 2 } })]);
+    await native({ trace_id: failed });
+    expect((await runOf(failed)).outcome).toBe('failure');
+  });
+
+  test('the root outranks the default, and an explicit outcome outranks the root', async () => {
+    const [byDefault, explicit] = [newTrace(), newTrace()];
+    await native({ trace_id: byDefault });
+    await sendSpans([root(byDefault, 'x-bot', { status: { code: 2 } })]);
+    expect((await runOf(byDefault)).outcome).toBe('failure');
+    await native({ trace_id: explicit, outcome: 'escalated' });
+    await sendSpans([root(explicit, 'x-bot')]);
+    expect((await runOf(explicit)).outcome).toBe('escalated');
+    await native({ trace_id: explicit, outcome: 'blocked' });
+    expect((await runOf(explicit)).outcome).toBe('blocked');
+  });
+});
