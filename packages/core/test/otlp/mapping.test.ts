@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import type { Value } from '../../src/otlp/records.ts';
+import { mapped } from './span-records.ts';
+
+type Attributes = Record<string, Value>;
+
+describe('the kind of a step', () => {
+  test.each<[string, Attributes]>([
+    ['agent', { 'openinference.span.kind': 'AGENT', 'gen_ai.operation.name': 'chat' }],
+    ...['invoke_agent', 'create_agent', 'invoke_workflow', 'handle_conversation_turn', 'plan', 'agent_step'].map(
+      (operation): [string, Attributes] => ['agent', { 'gen_ai.operation.name': operation }],
+    ),
+    ['agent', { 'traceloop.span.kind': 'agent' }],
+    ['agent', { 'traceloop.span.kind': 'workflow' }],
+    ['llm', { 'openinference.span.kind': 'LLM' }],
+    ...['chat', 'text_completion', 'generate_content', 'completion', 'generate'].map((operation): [string, Attributes] => [
+      'llm',
+      { 'gen_ai.operation.name': operation, 'gen_ai.agent.name': 'a', 'gen_ai.tool.name': 't' },
+    ]),
+    ['llm', { 'llm.request.type': 'chat' }],
+    ['llm', { 'llm.request.type': 'completion' }],
+    ['llm', { 'ai.operationId': 'ai.generateText.doGenerate' }],
+    ['llm', { 'ai.operationId': 'ai.streamText.doStream' }],
+    ['other', { 'ai.operationId': 'ai.generateText', 'ai.model.id': 'gpt-4o' }],
+    ['llm', { 'gen_ai.request.model': 'gpt-4o' }],
+    ['tool', { 'openinference.span.kind': 'TOOL' }],
+    ['tool', { 'gen_ai.operation.name': 'execute_tool' }],
+    ['tool', { 'traceloop.span.kind': 'tool' }],
+    ['tool', { 'ai.operationId': 'ai.toolCall' }],
+    ['tool', { 'gen_ai.tool.call.id': 'call-1' }],
+    ['tool', { 'mcp.method.name': 'tools/call' }],
+    ['retrieval', { 'openinference.span.kind': 'RETRIEVER' }],
+    ['retrieval', { 'openinference.span.kind': 'RERANKER' }],
+    ['retrieval', { 'gen_ai.operation.name': 'retrieval' }],
+    ['guardrail', { 'openinference.span.kind': 'GUARDRAIL' }],
+    ...['CHAIN', 'PROMPT', 'EVALUATOR', 'EMBEDDING'].map((kind): [string, Attributes] => [
+      'other',
+      { 'openinference.span.kind': kind },
+    ]),
+    ['other', { 'traceloop.span.kind': 'task' }],
+    ['other', { 'gen_ai.operation.name': 'constructor' }],
+    ['other', { 'http.request.method': 'GET' }],
+  ])('%s of %j', (kind, attributes) => {
+    expect(mapped(attributes).kind).toBe(kind);
+  });
+
+  test('stays in metadata as it was sent', () => {
+    expect(mapped({ 'openinference.span.kind': 'CHAIN' }).metadata).toMatchObject({ 'openinference.span.kind': 'CHAIN' });
+  });
+});
+
+describe('a field of a step', () => {
+  const LLM = { 'gen_ai.operation.name': 'chat' };
+  test.each<[string, unknown, Attributes]>([
+    ['model', 'answered', { 'gen_ai.response.model': 'answered', 'gen_ai.request.model': 'asked', 'llm.model_name': 'oi' }],
+    ['model', 'asked', { 'gen_ai.response.model': '', 'gen_ai.request.model': 'asked' }],
+    ['model', 'oi', { 'llm.model_name': 'oi', 'ai.model.id': 'sdk' }],
+    ['provider', 'new', { 'gen_ai.provider.name': 'new', 'gen_ai.system': 'old' }],
+    ['provider', 'old', { 'gen_ai.system': 'old', 'llm.provider': 'oi' }],
+    ['prompt_tokens', 10, { 'gen_ai.usage.input_tokens': 10, 'gen_ai.usage.prompt_tokens': 11 }],
+    ['prompt_tokens', 11, { 'gen_ai.usage.prompt_tokens': 11, 'llm.token_count.prompt': 12 }],
+    ['completion_tokens', 12, { 'llm.token_count.completion': 12 }],
+    ['total_tokens', 30, { 'llm.token_count.total': 30, 'llm.usage.total_tokens': 31 }],
+    ['cost_usd', 0.25, { 'llm.cost.total': 0.25, 'gen_ai.usage.cost': 1 }],
+    ['cost_usd', 0.5, { 'langfuse.observation.cost_details.total': '0.5' }],
+  ])('%s is %j', (field, value, attributes) => {
+    expect(mapped({ ...LLM, ...attributes })).toMatchObject({ [field]: value });
+  });
+
+  test.each<[string, Attributes]>([
+    ['prompt_tokens', { 'gen_ai.usage.input_tokens': -1 }],
+    ['prompt_tokens', { 'gen_ai.usage.input_tokens': 1.5 }],
+    ['prompt_tokens', { 'gen_ai.usage.input_tokens': '9007199254740993' }],
+    ['cost_usd', { 'llm.cost.total': -0.1 }],
+    ['model', { 'gen_ai.request.model': 'm'.repeat(513) }],
+    ['model', { 'gen_ai.request.model': 'line\nbreak' }],
+  ])('%s that the contract refuses stays in metadata: %j', (field, attributes) => {
+    const span = mapped({ ...LLM, ...attributes });
+    expect(span).not.toHaveProperty(field);
+    expect(span.metadata).toMatchObject(attributes);
+  });
+
+  test('tokens of agent steps are not counted: they repeat the sums of their children', () => {
+    const span = mapped({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.input_tokens': 100 });
+    expect(span).not.toHaveProperty('prompt_tokens');
+    expect(span.metadata).toMatchObject({ 'gen_ai.usage.input_tokens': 100 });
+  });
+
+  test('an embedding keeps its tokens and cost', () => {
+    const span = mapped({ 'openinference.span.kind': 'EMBEDDING', 'llm.token_count.prompt': 7, 'embedding.model_name': 'e' });
+    expect(span).toMatchObject({ kind: 'other', prompt_tokens: 7, model: 'e' });
+  });
+
+  test('times keep their nanoseconds, and the latency is theirs', () => {
+    expect(mapped({})).toMatchObject({
+      started_at: '2023-11-14T22:13:20.123456789Z',
+      ended_at: '2023-11-14T22:13:21.623456789Z',
+      latency_ms: 1500,
+    });
+    expect(mapped({}, { start: undefined, end: undefined })).not.toHaveProperty('started_at');
+    expect(mapped({}, { start: 2_000_000n, end: 1_000_000n })).not.toHaveProperty('latency_ms');
+  });
+
+  test('what no rule maps stays in metadata, with scope, span kind, events and links', () => {
+    const span = mapped(
+      { 'server.address': 'api.example.com', __proto__x: 1 },
+      { kind: 3, scope: 'lib', events: [{ name: 'e', time: 1_000n, attributes: new Map([['k', 'v']]) }] },
+    );
+    expect(span.metadata).toEqual({
+      'server.address': 'api.example.com',
+      __proto__x: 1,
+      'otel.span.kind': 'client',
+      'otel.scope.name': 'lib',
+      'otel.events': [{ name: 'e', time: '1970-01-01T00:00:00.000001000Z', attributes: { k: 'v' } }],
+    });
+  });
+});
+
+describe('the error of a step', () => {
+  const exception = (attributes: Attributes) => [
+    { name: 'exception', time: undefined, attributes: new Map(Object.entries(attributes)) },
+  ];
+  test.each([
+    ['of an exception', 'boom', {}, { events: exception({ 'exception.message': 'boom' }), statusCode: 2, statusMessage: 's' }],
+    ['its type', 'ValueError', {}, { events: exception({ 'exception.type': 'ValueError' }) }],
+    ['the status', 's', { 'error.type': 't' }, { statusCode: 2, statusMessage: 's' }],
+    ['error.type', 't', { 'error.type': 't' }, {}],
+  ])('%s', (_, error, attributes, members) => {
+    expect(mapped(attributes as Attributes, members)).toMatchObject({ status: 'error', error });
+  });
+
+  test('a status of error without a reason is an error all the same', () => {
+    const span = mapped({}, { statusCode: 2 });
+    expect(span.status).toBe('error');
+    expect(span).not.toHaveProperty('error');
+  });
+});
+
+describe('a tool step', () => {
+  test.each<[string, Attributes]>([
+    [
+      'GenAI',
+      {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': 'search',
+        'gen_ai.tool.call.arguments': '{"q":1}',
+        'gen_ai.tool.call.result': 'found',
+      },
+    ],
+    [
+      'OpenInference',
+      {
+        'openinference.span.kind': 'TOOL',
+        'tool.name': 'search',
+        'input.value': '{"q":1}',
+        'output.value': 'found',
+        'tool.parameters': '{"type":"object"}',
+      },
+    ],
+    [
+      'OpenLLMetry',
+      {
+        'traceloop.span.kind': 'tool',
+        'tool.name': 'search',
+        'traceloop.entity.input': '{"q":1}',
+        'traceloop.entity.output': 'found',
+      },
+    ],
+    [
+      'the Vercel AI SDK',
+      {
+        'ai.operationId': 'ai.toolCall',
+        'ai.toolCall.name': 'search',
+        'ai.toolCall.args': '{"q":1}',
+        'ai.toolCall.result': 'found',
+      },
+    ],
+  ])('of %s has its name, arguments and result', (_, attributes) => {
+    expect(mapped(attributes)).toMatchObject({
+      kind: 'tool',
+      name: 'search',
+      tool_arguments: { q: 1 },
+      tool_result: 'found',
+    });
+  });
+});

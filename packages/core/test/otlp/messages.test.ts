@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import type { Value } from '../../src/otlp/records.ts';
+import { mapped } from './span-records.ts';
+
+const CALL = { id: 'call-1', type: 'function', function: { name: 'weather', arguments: { city: 'Bern' } } };
+const CONVERSATION = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'How is the weather?' },
+  { role: 'assistant', tool_calls: [CALL] },
+  { role: 'tool', content: 'rain', tool_call_id: 'call-1' },
+  { role: 'assistant', content: 'It rains.' },
+];
+
+const parts = (...messages: object[]) => JSON.stringify(messages);
+
+describe('a conversation', () => {
+  test.each<[string, Record<string, Value>]>([
+    [
+      'of the GenAI conventions, as JSON text',
+      {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.system_instructions': parts({ type: 'text', content: 'Be brief.' }),
+        'gen_ai.input.messages': parts(
+          { role: 'user', parts: [{ type: 'text', content: 'How is the weather?' }] },
+          { role: 'assistant', parts: [{ type: 'tool_call', id: 'call-1', name: 'weather', arguments: { city: 'Bern' } }] },
+          { role: 'tool', parts: [{ type: 'tool_call_response', id: 'call-1', result: 'rain' }] },
+        ),
+        'gen_ai.output.messages': parts({
+          role: 'assistant',
+          parts: [{ type: 'text', content: 'It rains.' }],
+          finish_reason: 'stop',
+        }),
+      },
+    ],
+    [
+      'of the GenAI conventions, as a structure',
+      {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.input.messages': [
+          { role: 'system', parts: [{ type: 'text', content: 'Be brief.' }] },
+          { role: 'user', parts: [{ type: 'text', content: 'How is the weather?' }] },
+          { role: 'assistant', parts: [{ type: 'tool_call', id: 'call-1', name: 'weather', arguments: { city: 'Bern' } }] },
+          { role: 'tool', parts: [{ type: 'tool_call_response', id: 'call-1', response: 'rain' }] },
+        ],
+        'gen_ai.output.messages': [{ role: 'assistant', parts: [{ type: 'text', content: 'It rains.' }] }],
+      },
+    ],
+    [
+      'of OpenInference',
+      {
+        'openinference.span.kind': 'LLM',
+        'llm.input_messages.0.message.role': 'system',
+        'llm.input_messages.0.message.content': 'Be brief.',
+        'llm.input_messages.1.message.role': 'user',
+        'llm.input_messages.1.message.content': 'How is the weather?',
+        'llm.input_messages.2.message.role': 'assistant',
+        'llm.input_messages.2.message.tool_calls.0.tool_call.id': 'call-1',
+        'llm.input_messages.2.message.tool_calls.0.tool_call.function.name': 'weather',
+        'llm.input_messages.2.message.tool_calls.0.tool_call.function.arguments': '{"city":"Bern"}',
+        'llm.input_messages.3.message.role': 'tool',
+        'llm.input_messages.3.message.content': 'rain',
+        'llm.input_messages.3.message.tool_call_id': 'call-1',
+        'llm.output_messages.0.message.role': 'assistant',
+        'llm.output_messages.0.message.content': 'It rains.',
+      },
+    ],
+    [
+      'of the older GenAI names, whatever order they come in',
+      {
+        'llm.request.type': 'chat',
+        'gen_ai.completion.0.content': 'It rains.',
+        'gen_ai.completion.0.role': 'assistant',
+        'gen_ai.prompt.3.role': 'tool',
+        'gen_ai.prompt.3.content': 'rain',
+        'gen_ai.prompt.3.tool_call_id': 'call-1',
+        'gen_ai.prompt.2.role': 'assistant',
+        'gen_ai.prompt.2.tool_calls.0.id': 'call-1',
+        'gen_ai.prompt.2.tool_calls.0.name': 'weather',
+        'gen_ai.prompt.2.tool_calls.0.arguments': '{"city":"Bern"}',
+        'gen_ai.prompt.1.role': 'user',
+        'gen_ai.prompt.1.content': 'How is the weather?',
+        'gen_ai.prompt.0.role': 'system',
+        'gen_ai.prompt.0.content': 'Be brief.',
+      },
+    ],
+    [
+      'of the Vercel AI SDK',
+      {
+        'ai.operationId': 'ai.generateText.doGenerate',
+        'ai.prompt.messages': parts(
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: [{ type: 'text', text: 'How is the weather?' }] },
+          {
+            role: 'assistant',
+            content: [{ type: 'tool-call', toolCallId: 'call-1', toolName: 'weather', input: { city: 'Bern' } }],
+          },
+          { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'call-1', output: 'rain' }] },
+        ),
+        'ai.response.text': 'It rains.',
+      },
+    ],
+  ])('%s', (_, attributes) => {
+    const span = mapped(attributes);
+    expect(span.messages).toEqual(CONVERSATION);
+    const left = Object.keys(span.metadata!).filter((name) => /messages|prompt\.|completion\.|response\.text/.test(name));
+    expect(left).toEqual([]);
+  });
+
+  test('a part that is no text stays as it is', () => {
+    const image = { type: 'uri', uri: 'https://example.com/cat.png' };
+    const { messages } = mapped({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.input.messages': parts({ role: 'user', parts: [{ type: 'text', content: 'This?' }, image] }),
+    });
+    expect(messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'This?' }, image] }]);
+  });
+
+  test('text that is no JSON is what was said', () => {
+    const { messages } = mapped({ 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': 'Hello {' });
+    expect(messages).toEqual([{ role: 'user', content: 'Hello {' }]);
+  });
+
+  test('a role that nobody knows is that of its place', () => {
+    const { messages } = mapped({
+      'gen_ai.input.messages': parts({ role: 'constructor', parts: [{ type: 'text', content: 'x' }] }),
+    });
+    expect(messages).toEqual([{ role: 'user', content: 'x' }]);
+  });
+});

@@ -1,0 +1,25 @@
+import { mapSpan } from '../../src/otlp/map-span.ts';
+import type { SpanRecord, Value } from '../../src/otlp/records.ts';
+
+/** A span with some attributes, as the readers give it. */
+export const record = (attributes: Record<string, Value>, members: Partial<SpanRecord> = {}): SpanRecord => ({
+  traceId: 'a'.repeat(32),
+  spanId: 'b'.repeat(16),
+  parentSpanId: undefined,
+  hasRemoteParent: false,
+  name: 'step',
+  kind: 1,
+  start: 1_700_000_000_123_456_789n,
+  end: 1_700_000_001_623_456_789n,
+  events: [],
+  links: [],
+  statusCode: 0,
+  statusMessage: '',
+  resource: new Map(),
+  scope: '',
+  ...members,
+  attributes: new Map(Object.entries(attributes)),
+});
+
+/** The step that a span with these attributes becomes. */
+export const mapped = (attributes: Record<string, Value>, members?: Partial<SpanRecord>) => mapSpan(record(attributes, members));
