@@ -2,7 +2,7 @@ import type { Span } from '../contract/trace.ts';
 import { ACCEPTED, errorOf, labelOf } from './accepted-values.ts';
 import { CONVENTIONS, KIND_ORDER, RULES } from './conventions/all.ts';
 import type { Field, KindMatch, ReadMessages, SpanKind } from './conventions/convention.ts';
-import { fromJson } from './conventions/messages.ts';
+import { fromJson, parsedJson } from './conventions/messages.ts';
 import { messagesOfEvents } from './event-messages.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
 import type { Attributes, SpanRecord, Value } from './records.ts';
@@ -20,7 +20,7 @@ export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKi
     if (rule.kinds !== undefined && (kind === undefined || !rule.kinds.includes(kind))) continue;
     for (const name of rule.from) {
       const value = ACCEPTED[field](attributes.get(name));
-      if (value !== undefined) return { name, value };
+      if (value !== undefined) return { name, value: rule.isJson ? parsedJson(value) : value };
     }
   }
   return undefined;
@@ -36,8 +36,11 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
   return model === undefined ? { kind: 'other', attribute: '' } : { kind: 'llm', attribute: model.name };
 }
 
-/** A span as a step of a trace. What no rule maps, or its field refuses, stays in `metadata`. */
-export function mapSpan(record: SpanRecord, match = kindOfSpan(record)): Span {
+/**
+ * A span as a step of a trace. What no rule maps, or its field refuses, stays in `metadata`.
+ * @param repeatsParent whether its tokens are those of the call that it is a part of.
+ */
+export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {
   const taken = new Set<string>();
   const read = (field: Field): Value | undefined => {
     const found = valueOfField(field, record.attributes, match.kind);
@@ -59,7 +62,7 @@ export function mapSpan(record: SpanRecord, match = kindOfSpan(record)): Span {
   if (record.parentSpanId !== undefined) span.parent_span_id = record.parentSpanId;
   assign(span, 'model', read('model'));
   assign(span, 'provider', read('provider'));
-  if (match.kind === 'llm' || match.isEmbedding) for (const field of USAGE) assign(span, field, read(field));
+  if ((match.kind === 'llm' && !repeatsParent) || match.isEmbedding) for (const field of USAGE) assign(span, field, read(field));
   Object.assign(span, content);
   if (conversation !== undefined) span.messages = conversation.messages;
   if (error !== undefined && error !== '') span.error = error;

@@ -1,6 +1,7 @@
 import type { Span, Trace } from '../contract/trace.ts';
 import { agentNameOf } from './accepted-values.ts';
 import { AGENT_RANK, type AgentRank } from './agent-rank.ts';
+import type { KindMatch } from './conventions/convention.ts';
 import { type Finding, findingOf } from './findings.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
 import { kindOfSpan, mapSpan, spanError, valueOfField } from './map-span.ts';
@@ -30,7 +31,8 @@ export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
 function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace {
   const root = records.find(({ parentSpanId }) => parentSpanId === undefined);
   const matches = records.map(kindOfSpan);
-  const spans = records.map((record, index) => mapSpan(record, matches[index]));
+  const calls = callsWithUsage(records, matches);
+  const spans = records.map((record, index) => mapSpan(record, matches[index], calls.has(record.parentSpanId ?? '')));
   const invoked = earliest(records.filter((_, index) => matches[index]?.kind === 'agent'));
   const agent = agentOf(root, invoked);
   const inOrder = root === undefined ? records : [root, ...records];
@@ -51,6 +53,17 @@ function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace 
     findings: records.flatMap(findingsOf),
   };
 }
+
+/** The calls of models that report tokens: a client's own span within one of them reports the same tokens again. */
+function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMatch[]): Set<string> {
+  const calls = records.filter(
+    ({ attributes }, index) =>
+      matches[index]?.kind === 'llm' && USAGE_FIELDS.some((field) => valueOfField(field, attributes) !== undefined),
+  );
+  return new Set(calls.map(({ spanId }) => spanId));
+}
+
+const USAGE_FIELDS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const;
 
 /** What the root alone says of a run: how it ended and how long it took. */
 function rootFacts(root: SpanRecord): Partial<Trace> {

@@ -29,6 +29,8 @@ export interface Rule {
   from: readonly string[];
   /** Kinds of spans that it holds for; all when left out. */
   kinds?: readonly SpanKind[];
+  /** Whether the value is always JSON text, of a text too. */
+  isJson?: true;
   /** Where the convention says so. */
   source: string;
 }

@@ -35,6 +35,16 @@ export function fromJson(value: Value): Value {
   }
 }
 
+/** The value of a text that is always JSON; the text itself when it is none. */
+export function parsedJson(value: Value): Value {
+  if (typeof value !== 'string' || !/^\s*"/.test(value)) return fromJson(value);
+  try {
+    return JSON.parse(value) as Value;
+  } catch {
+    return value;
+  }
+}
+
 /** Messages of the GenAI conventions: a list of `{role, parts}`, as JSON text or as a structure. */
 export function messagesOfParts(value: Value | undefined, fallback: Message['role']): Message[] {
   const list = fromJson(value ?? null);
@@ -93,7 +103,7 @@ function ofParts(message: Members, fallback: Message['role']): Message[] {
 }
 
 /** One part of text is content as text; anything else stays a list of parts. */
-function contentOf(parts: Value[]): { content?: string | Value[] } {
+export function contentOf(parts: Value[]): { content?: string | Value[] } {
   if (parts.length === 0) return {};
   const [first] = parts;
   return { content: parts.length === 1 && isObject(first) && first.type === 'text' ? String(first.text) : parts };

@@ -2,7 +2,7 @@ import type { Message } from '../../contract/message.ts';
 import type { Attributes, Value } from '../records.ts';
 import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
 import { branch, items, leaf, subtree, type Tree } from './indexed.ts';
-import { fromJson, plainMessage, toolCall } from './messages.ts';
+import { contentOf, fromJson, plainMessage, toolCall } from './messages.ts';
 
 const SPEC = 'https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md';
 
@@ -65,7 +65,7 @@ function readMessages(attributes: Attributes): ReadMessages | undefined {
 }
 
 function messageOf(tree: Tree, fallback: Message['role']): Message {
-  const parts = items(branch(tree, 'contents')).map((each) => partOf(branch(each, 'message_content')));
+  const parts = items(branch(tree, 'contents')).flatMap((each) => partOf(branch(each, 'message_content')));
   const calls = items(branch(tree, 'tool_calls')).map((each) => {
     const call = branch(each, 'tool_call');
     return toolCall(leaf(call, 'id'), leaf(call, 'function', 'name'), fromJson(leaf(call, 'function', 'arguments') ?? null));
@@ -73,7 +73,7 @@ function messageOf(tree: Tree, fallback: Message['role']): Message {
   return plainMessage(
     {
       role: leaf(tree, 'role') ?? null,
-      content: leaf(tree, 'content') ?? (parts.length > 0 ? parts : null),
+      content: leaf(tree, 'content') ?? contentOf(parts).content ?? null,
       name: leaf(tree, 'name') ?? null,
       tool_call_id: leaf(tree, 'tool_call_id') ?? null,
       tool_calls: calls,
@@ -82,9 +82,10 @@ function messageOf(tree: Tree, fallback: Message['role']): Message {
   );
 }
 
-function partOf(part: Tree | undefined): Value {
+/** A part of a message. One that has no content of its own is a call of a tool, which stands in `tool_calls`. */
+function partOf(part: Tree | undefined): Value[] {
   const text = leaf(part, 'text');
-  if (text !== undefined) return { type: 'text', text };
+  if (text !== undefined) return [{ type: 'text', text }];
   const image = leaf(part, 'image', 'image', 'url');
-  return image === undefined ? { type: leaf(part, 'type') ?? 'unknown' } : { type: 'image', url: image };
+  return image === undefined ? [] : [{ type: 'image', url: image }];
 }

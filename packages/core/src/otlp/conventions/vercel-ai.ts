@@ -27,8 +27,8 @@ export const vercelAi: Convention = {
     { field: 'prompt_tokens', from: ['ai.usage.inputTokens', 'ai.usage.promptTokens', 'ai.usage.tokens'], source: SPEC },
     { field: 'completion_tokens', from: ['ai.usage.outputTokens', 'ai.usage.completionTokens'], source: SPEC },
     { field: 'total_tokens', from: ['ai.usage.totalTokens'], source: SPEC },
-    { field: 'tool_arguments', from: ['ai.toolCall.args'], kinds: ['tool'], source: SPEC },
-    { field: 'tool_result', from: ['ai.toolCall.result'], kinds: ['tool'], source: SPEC },
+    { field: 'tool_arguments', from: ['ai.toolCall.args'], kinds: ['tool'], isJson: true, source: SPEC },
+    { field: 'tool_result', from: ['ai.toolCall.result'], kinds: ['tool'], isJson: true, source: SPEC },
     { field: 'input', from: ['ai.prompt'], source: SPEC },
     { field: 'output', from: ['ai.response.text', 'ai.response.object'], kinds: ['other'], source: SPEC },
     { field: 'agent_name', from: ['ai.telemetry.functionId'], source: SPEC },
@@ -67,7 +67,9 @@ function callOf(part: Value): Value {
 
 function resultOf(part: Value): Message {
   const { toolCallId, toolName, result, output } = isObject(part) ? part : {};
-  const content = result ?? output ?? null;
+  const given = result ?? output ?? null;
+  // Since version 5 a result is wrapped with its type.
+  const content = isObject(given) && given.value !== undefined ? given.value : given;
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   return plainMessage({ role: 'tool', content: text, name: toolName ?? null, tool_call_id: toolCallId ?? null }, 'tool');
 }

@@ -1,0 +1,148 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../bed/portal-client.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+import { exporter } from './sending.ts';
+
+// What real instrumentations exported, recorded by senders/record.ts. Every one of them watched the same conversation: a question, a call of
+// the tool `weather`, the answer, and a call of a model that fails.
+const folder = new URL('./recorded/', import.meta.url);
+
+let server: TestServer;
+let workspace: string;
+let key: string;
+let viewer: PortalClient;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  viewer = await portalClient(server, workspace, 'viewer');
+});
+
+const OPENAI = 'gpt-4o-2024-08-06';
+const CLAUDE = 'claude-sonnet-4-5';
+const answered = (name: string, model: string, provider: string | null) => ['llm', name, 'success', model, provider, 100, 20];
+const failed = (name: string, provider: string | null) => ['llm', name, 'error', 'broken', provider, null, null];
+const inner = (status: string, model: string) => ['llm', 'anthropic.messages.create', status, model, 'anthropic', null, null];
+const step = (kind: string, name: string, status = 'success', model: string | null = null, provider: string | null = null) => [
+  kind,
+  name,
+  status,
+  model,
+  provider,
+  null,
+  null,
+];
+
+/** Of each recording its steps: kind, name, status, model, provider, tokens in and out. */
+const STEPS: Record<string, unknown[][]> = {
+  'otel-openai': [
+    answered('chat gpt-4o', OPENAI, 'openai'),
+    answered('chat gpt-4o', OPENAI, 'openai'),
+    failed('chat broken', 'openai'),
+  ],
+  // It leaves the call that failed out.
+  'openinference-openai': [
+    answered('OpenAI Chat Completions', OPENAI, 'openai'),
+    answered('OpenAI Chat Completions', OPENAI, 'openai'),
+  ],
+  // The client of Anthropic reports each call again, below the span of the instrumentation.
+  'openinference-anthropic': [
+    answered('Anthropic Messages', CLAUDE, 'anthropic'),
+    answered('Anthropic Messages', CLAUDE, 'anthropic'),
+    failed('Anthropic Messages', 'anthropic'),
+    inner('success', CLAUDE),
+    inner('success', CLAUDE),
+    inner('error', 'broken'),
+  ],
+  // It leaves the call that failed out.
+  'openllmetry-openai': [answered('chat gpt-4o', OPENAI, 'openai'), answered('chat gpt-4o', OPENAI, 'openai')],
+  'openinference-langchain': [
+    answered('ChatOpenAI', 'gpt-4o', null),
+    answered('ChatOpenAI', 'gpt-4o', null),
+    failed('ChatOpenAI', null),
+    step('tool', 'weather'),
+  ],
+  'vercel-ai': [
+    answered('ai.generateText.doGenerate', OPENAI, 'openai.chat'),
+    answered('ai.generateText.doGenerate', OPENAI, 'openai.chat'),
+    failed('ai.generateText.doGenerate', 'openai.chat'),
+    step('tool', 'weather'),
+    step('other', 'ai.generateText', 'success', 'gpt-4o', 'openai.chat'),
+    step('other', 'ai.generateText', 'error', 'broken', 'openai.chat'),
+  ],
+};
+
+/** The run of a recording, sent as it was recorded. */
+async function replay(name: string) {
+  const exports = JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8'));
+  const { send } = exporter(server, key);
+  for (const { path, contentType, body } of exports) {
+    const { status, bytes } = await send(Buffer.from(body, 'base64'), { 'content-type': contentType }, path);
+    expect({ status, body: bytes.toString() }).toEqual({ status: 200, body: '' });
+  }
+  const { items } = await viewer.get('runs.list');
+  return items[0]!;
+}
+
+/** Messages in the form in which they can be compared: arguments of tools as text or as a structure are the same. */
+const comparable = (messages: unknown): unknown =>
+  JSON.parse(JSON.stringify(messages), (name, value) =>
+    name === 'arguments' && typeof value === 'string' ? JSON.parse(value) : value,
+  );
+
+const CALL = { type: 'function', function: { name: 'weather', arguments: { city: 'Bern' } } };
+
+test('every recording is compared', () => {
+  expect(readdirSync(folder).sort()).toEqual(
+    Object.keys(STEPS)
+      .map((name) => `${name}.json`)
+      .sort(),
+  );
+});
+
+describe('what a real instrumentation exports', () => {
+  test.each(Object.keys(STEPS))('%s: every step as it was, and the run as it ended', async (name) => {
+    const run = await replay(name);
+    const { id: trace } = run;
+    expect(run).toMatchObject({
+      agent: { name },
+      outcome: 'failure',
+      has_error: true,
+      session_id: 'session-1',
+      total_tokens: 240,
+    });
+    const { items } = await viewer.get('runs.spans', { params: { trace } });
+    const steps = items.map(({ kind, name: step, status, model, provider, prompt_tokens, completion_tokens }) => [
+      kind,
+      step,
+      status,
+      model,
+      provider,
+      prompt_tokens,
+      completion_tokens,
+    ]);
+    const expected = [...STEPS[name]!, step('agent', `invoke_agent ${name}`, 'error')];
+    expect(steps.map((each) => JSON.stringify(each)).sort()).toEqual(expected.map((each) => JSON.stringify(each)).sort());
+
+    const payloadOf = async (index: number) =>
+      (await viewer.get('runs.span', { params: { trace }, query: { span_id: items[index]!.span_id } })).payload;
+    const [first, second] = items.flatMap(({ kind, prompt_tokens }, index) =>
+      kind === 'llm' && prompt_tokens === 100 ? [index] : [],
+    );
+    const asked = comparable((await payloadOf(first!)).messages) as { role: string; tool_calls?: unknown }[];
+    expect(asked).toContainEqual({ role: 'user', content: 'How is the weather in Bern?' });
+    expect(asked.at(-1)).toMatchObject({ role: 'assistant', tool_calls: [CALL] });
+    const answer = (await payloadOf(second!)).messages as object[];
+    expect(answer.at(-2)).toMatchObject({ content: 'rain', tool_call_id: 'call_1' });
+    expect(answer.at(-1)).toMatchObject({ role: 'assistant', content: 'It rains in Bern.' });
+    for (const [index, { status, error }] of items.entries()) {
+      if (status === 'error') expect(error).toMatch(/this model is broken|invalid_request_error/);
+      if (items[index]!.kind !== 'tool') continue;
+      const { tool_arguments, tool_result } = await payloadOf(index);
+      expect(JSON.stringify(tool_arguments)).toContain('Bern');
+      expect(JSON.stringify(tool_result)).toContain('rain');
+    }
+  });
+});

@@ -1,0 +1,7 @@
+// The instrumentation of OpenAI by OpenTelemetry itself.
+const { OpenAIInstrumentation } = require('@opentelemetry/instrumentation-openai');
+const { start, runAgent, openAiConversation } = require('./agent.cjs');
+
+const sdk = start(new OpenAIInstrumentation({ captureMessageContent: true }));
+const OpenAI = require('openai').OpenAI;
+runAgent(sdk, 'otel-openai', () => openAiConversation(new OpenAI({ maxRetries: 0 })));
