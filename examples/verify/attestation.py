@@ -66,29 +66,28 @@ def _opened_envelope(envelope):
     if not isinstance(signatures, list) or not 0 < len(signatures) <= MOST_SIGNATURES:
         raise Invalid([('bad_envelope', f'signatures is not an array of 1 to {MOST_SIGNATURES}')])
     for signature in signatures:
-        if not isinstance(signature, dict) or not isinstance(signature.get('keyid'), str) or _bytes_of(signature.get('sig')) is None:
-            raise Invalid([('bad_envelope', 'a signature is not an object with the string keyid and the base64 sig')])
-    return payload, [(signature['keyid'], _bytes_of(signature['sig'])) for signature in signatures]
+        if not isinstance(signature, dict) or not isinstance(signature.get('keyid', ''), str) or _bytes_of(signature.get('sig')) is None:
+            raise Invalid([('bad_envelope', 'a signature is not an object with the base64 sig and, if at all, a string keyid')])
+    return payload, [(signature.get('keyid'), _bytes_of(signature['sig'])) for signature in signatures]
 
 
 def _bytes_of(text):
-    # DSSE lets signers take either alphabet.
-    return note.from_base64(text.replace('-', '+').replace('_', '/')) if isinstance(text, str) else None
+    # One alphabet, with padding: one value has one spelling.
+    return note.from_base64(text) if isinstance(text, str) else None
 
 
 def _signers(message, signatures, keys):
-    """The keys that signed. keyid only says which key to try; a signature that does not hold is as good as none."""
-    named = [(key, signature) for keyid, signature in signatures for key in keys if note.thumbprint(key.public_key) == keyid]
-    if not named:
+    """The keys that signed. keyid is a hint: every key is tried, and a signature that does not hold is as good as none."""
+    signers = []
+    for _, signature in signatures:
+        signers += [key for key in keys if key not in signers and ed25519.verify(key.public_key, message, signature)]
+    if signers:
+        return signers
+    known = {note.thumbprint(key.public_key) for key in keys}
+    if not any(keyid in known for keyid, _ in signatures):
         names = ', '.join(shown(keyid, 50) for keyid, _ in signatures[:3])
         raise Invalid([('unknown_signer', f'signed by {names}, which is none of the keys that were given')])
-    signers = []
-    for key, signature in named:
-        if key not in signers and ed25519.verify(key.public_key, message, signature):
-            signers.append(key)
-    if not signers:
-        raise Invalid([('signature_mismatch', 'the signature does not match: the payload was changed or swapped, or the signature forged')])
-    return signers
+    raise Invalid([('signature_mismatch', 'the signature does not match: the payload was changed or swapped, or the signature forged')])
 
 
 def _decision_in(payload):

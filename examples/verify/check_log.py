@@ -20,7 +20,7 @@ def check_ledger(asked):
 
 def check_decisions(asked):
     steps = _steps(asked, 'decisions')
-    return _check(asked, 'decisions', lambda stream, _, tree: decisions_log.verify(stream, tree, steps), _said_of_decisions)
+    return _check(asked, 'decisions', lambda stream, tenant_id, tree: decisions_log.verify(stream, tenant_id, tree, steps), _said_of_decisions)
 
 
 def check_keys(asked):

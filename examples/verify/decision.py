@@ -5,6 +5,7 @@ import hmac
 import json
 import re
 
+import forms
 import jcs
 from verdict import Invalid, text_of
 
@@ -102,6 +103,10 @@ def _check_shape(response):
             problems.append(('missing_member', f'the member {name} is missing'))
         elif not isinstance(response[name], kind):
             problems.append(('wrong_form', f'{name} is not a {"boolean" if kind is bool else "string"}'))
+    if not problems and not forms.is_instant(response['timestamp']):
+        problems.append(('wrong_form', 'timestamp is not a UTC time with milliseconds'))
+    if not problems and 'tenant_id' in response and not forms.is_uuid(response['tenant_id']):
+        problems.append(('wrong_form', 'tenant_id is not a UUID in lower case'))
     if problems:
         raise Invalid(problems)
     if response['signature_alg'] != SIGNATURE_ALG:

@@ -7,7 +7,7 @@ import jcs
 import merkle
 import ndjson
 from ndjson import Broken
-from verdict import Invalid
+from verdict import Invalid, shown
 
 MEMBERS = {'seq': (forms.is_seq, 'a whole number from 1 up'), 'decision': (forms.is_object, 'an object')}
 
@@ -15,7 +15,10 @@ MEMBERS = {'seq': (forms.is_seq, 'a whole number from 1 up'), 'decision': (forms
 class DecisionsLog:
     """The log as far as it has been read: what counts is the digest that a decision's own members make."""
 
-    def __init__(self, tree=None, steps=None):
+    def __init__(self, tree=None, steps=None, tenant_id=None):
+        self._demanded = tenant_id is not None
+        self._ids = set()
+        self.tenant_id = tenant_id
         self._moments = corrections.Moments(steps)
         self.tree = merkle.Tree() if tree is None else tree
         self.entries = 0
@@ -33,14 +36,26 @@ class DecisionsLog:
             raise Broken(error.problems, seq=seq) from None
         if seq != self.entries + 1:
             raise Broken([('seq_gap', f'seq is {seq}, expected {self.entries + 1}')], seq=seq)
-        problem = self._moments.problem(seq, held['timestamp'], 'timestamp')
+        problem = self._conflict(held) or self._moments.problem(seq, held['timestamp'], 'timestamp')
         if problem is not None:
             raise Broken([problem], seq=seq)
+        self._ids.add(held['decision_id'])
+        self.tenant_id = self.tenant_id or held.get('tenant_id')
         self.entries += 1
         self.allowed += held['allowed']
         self.tree.append(bytes.fromhex(digest))
 
+    def _conflict(self, held):
+        """What does not fit the decisions before it, as (code, message), or None."""
+        if 'tenant_id' not in held and self._demanded:
+            return 'missing_member', 'the decision names no tenant, and one was asked for'
+        if 'tenant_id' in held and self.tenant_id not in (None, held['tenant_id']):
+            return 'other_tenant', f'the decision is of tenant {shown(held["tenant_id"])}, not of {shown(self.tenant_id)}'
+        if held['decision_id'] in self._ids:
+            return 'logged_twice', f'decision_id {shown(held["decision_id"])} stands in an earlier line'
+        return None
 
-def verify(stream, tree=None, steps=None):
+
+def verify(stream, tenant_id=None, tree=None, steps=None):
     """Reads an export to its end and returns the DecisionsLog; raises Broken at the first line that is wrong."""
-    return ndjson.read_into(DecisionsLog(tree, steps), stream)
+    return ndjson.read_into(DecisionsLog(tree, steps, tenant_id), stream)

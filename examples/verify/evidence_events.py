@@ -14,16 +14,7 @@ from verdict import shown
 EVIDENCE_DOMAIN = b'countersign/evidence/v1\n'
 STATUSES = ('scheduled', 'running', 'passing', 'failing')
 
-_UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 _EXACT = re.compile(r'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z')
-
-
-def _is_uuid(value):
-    return isinstance(value, str) and _UUID.fullmatch(value) is not None
-
-
-def _is_uuid_or_null(value):
-    return value is None or _is_uuid(value)
 
 
 def _is_exact_or_null(value):
@@ -40,12 +31,12 @@ def _is_one_of(*texts):
 
 COMMON = {
     'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
-    'tenant_id': (_is_uuid, 'a UUID in lower case'),
+    'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
     'seq': (forms.is_seq, 'a whole number from 1 up'),
     'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
-    'recorded_by': (forms.is_text, 'a string'),
+    'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
     'action': (forms.is_text, 'a string'),
-    'agent_id': (_is_uuid, 'a UUID in lower case'),
+    'agent_id': (forms.is_uuid, 'a UUID in lower case'),
 }
 
 MEMBERS = {
@@ -55,25 +46,25 @@ MEMBERS = {
         'category': (forms.is_text_or_null, 'a string or null'),
         'document_sha256': (forms.is_hash, '64 hex digits'),
         'evaluated_at': (_is_exact_or_null, 'a UTC time with microseconds or null'),
-        'evaluation_id': (_is_uuid, 'a UUID in lower case'),
-        'harness_id': (_is_uuid_or_null, 'a UUID in lower case or null'),
+        'evaluation_id': (forms.is_uuid, 'a UUID in lower case'),
+        'harness_id': (forms.is_uuid_or_null, 'a UUID in lower case or null'),
         'name': (forms.is_text, 'a string'),
         'pass_rate': (_is_number_or_null, 'a number or null'),
         'status': (_is_one_of(*STATUSES), f'one of {", ".join(STATUSES)}'),
         'suite': (forms.is_text_or_null, 'a string or null'),
     },
     'approval.decided': {
-        'evaluation_id': (_is_uuid, 'a UUID in lower case'),
+        'evaluation_id': (forms.is_uuid, 'a UUID in lower case'),
         'status': (_is_one_of('approved', 'rejected'), 'approved or rejected'),
     },
-    'approval.withdrawn': {'evaluation_id': (_is_uuid, 'a UUID in lower case')},
+    'approval.withdrawn': {'evaluation_id': (forms.is_uuid, 'a UUID in lower case')},
     'incident.opened': {
-        'incident_id': (_is_uuid, 'a UUID in lower case'),
+        'incident_id': (forms.is_uuid, 'a UUID in lower case'),
         'recertification_required': (lambda value: isinstance(value, bool), 'true or false'),
     },
     'recertifications.closed': {
-        'evaluation_id': (_is_uuid, 'a UUID in lower case'),
-        'incident_ids': (lambda value: isinstance(value, list) and all(map(_is_uuid, value)), 'an array of UUIDs in lower case'),
+        'evaluation_id': (forms.is_uuid, 'a UUID in lower case'),
+        'incident_ids': (lambda value: isinstance(value, list) and all(map(forms.is_uuid, value)), 'an array of UUIDs in lower case'),
     },
 }
 

@@ -28,6 +28,19 @@ def golden_rows():
     return [jcs.read(line.decode('utf-8')) for line in golden_lines()]
 
 
+# Values of the right form, for members that must have one: only hashes and links show that they were changed.
+OTHER_VALUES = {
+    'id': '00000000-0000-4000-8000-00000000000f',
+    'key_id': '00000000-0000-4000-8000-00000000000e',
+    'agent_id': '00000000-0000-4000-8000-00000000000d',
+    'recorded_by': 'key:0123456789ab',
+    'prefix': '0123456789ab',
+    'action': 'revoked',
+    'retention_until': '2030-01-01',
+    'timestamp': '2026-11-20T12:00:00.009Z',
+}
+
+
 def export(rows):
     return b''.join(json.dumps(row, ensure_ascii=False).encode('utf-8') + b'\n' for row in rows)
 

@@ -7,6 +7,7 @@ import json
 import re
 
 GREATEST_EXACT_INTEGER = 2**53
+DEEPEST_NESTING = 200
 
 
 class JcsError(ValueError):
@@ -26,6 +27,8 @@ def read(text, exact=True):
     With `exact`, a number whose digits are not those of its canonical form's value is refused too: 0.1 could otherwise be
     shown as 0.1000000000000000000001 above an unchanged hash, because both are one double.
     """
+    if _depth(text) > DEEPEST_NESTING:
+        raise JcsError('nested_too_deeply', f'nested deeper than {DEEPEST_NESTING}')
     try:
         return json.loads(
             text,
@@ -38,6 +41,23 @@ def read(text, exact=True):
         raise JcsError('bad_json', f'not JSON: {error.msg}, at character {error.pos + 1}') from None
     except RecursionError:
         raise JcsError('nested_too_deeply', 'nested too deeply to be read') from None
+
+
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def _depth(text):
+    """The deepest nesting of objects and arrays in a text, before it is parsed."""
+    if text.count('[') + text.count('{') <= DEEPEST_NESTING:
+        return 0
+    depth = deepest = 0
+    for found in _STRING_OR_BRACKET.finditer(text):
+        if found.group() in '[{':
+            depth += 1
+            deepest = max(deepest, depth)
+        elif found.group() in ']}':
+            depth -= 1
+    return deepest
 
 
 def _members_once(pairs):

@@ -12,16 +12,18 @@ from verdict import shown
 
 KEY_EVENT_DOMAIN = b'countersign/key-event/v1\n'
 
+ACTIONS = ('minted', 'rotated', 'revoked', 'scopes_changed')
+
 MEMBERS = {
     'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
-    'tenant_id': (forms.is_text, 'a string'),
+    'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
     'seq': (forms.is_seq, 'a whole number from 1 up'),
-    'id': (forms.is_text, 'a string'),
+    'id': (forms.is_uuid, 'a UUID in lower case'),
     'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
-    'recorded_by': (forms.is_text, 'a string'),
-    'action': (forms.is_text, 'a string'),
-    'key_id': (forms.is_text_or_null, 'a string or null'),
-    'prefix': (forms.is_text_or_null, 'a string or null'),
+    'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
+    'action': (lambda value: value in ACTIONS, f'one of {", ".join(ACTIONS)}'),
+    'key_id': (forms.is_uuid_or_null, 'a UUID in lower case or null'),
+    'prefix': (forms.is_prefix_or_null, '12 lower-case hex digits or null'),
     'name': (forms.is_text_or_null, 'a string or null'),
     'scopes': (forms.is_texts_or_null, 'an array of strings or null'),
     'expires_at': (forms.is_instant_or_null, 'a UTC time with milliseconds or null'),

@@ -10,7 +10,7 @@ import json
 import unittest
 
 import decision
-from golden import vectors
+from golden import OTHER_VALUES, vectors
 
 
 class Keys(unittest.TestCase):
@@ -55,7 +55,7 @@ class Decisions(unittest.TestCase):
         for case in self.golden['cases']:
             key = bytes.fromhex(case['decision_key_hex'])
             for name, value in case['D'].items():
-                doctored = {bool: not value, str: f'{value}.'}.get(type(value), 'doctored')
+                doctored = OTHER_VALUES.get(name, {bool: not value, str: f'{value}.'}.get(type(value), 'doctored'))
                 with self.subTest(name):
                     self.invalid({**case['response'], name: doctored}, key, 'digest_mismatch', 'signature_mismatch')
             self.invalid({**case['response'], 'approved': True}, key, 'digest_mismatch', 'signature_mismatch')

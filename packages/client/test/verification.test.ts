@@ -175,7 +175,7 @@ describe('the ledger', () => {
     });
     const lines = text.split('\n');
     expect(await verifyLedger([lines[0]!, '\n', lines[2]!])).toMatchObject({ ok: false, seq: 2 });
-    expect(await verifyLedger(text, { tenantId: decision.decision_id })).toMatchObject({ ok: false, seq: undefined });
+    expect(await verifyLedger(text, { tenantId: decision.decision_id })).toMatchObject({ ok: false, seq: 1 });
   });
 
   test('with a checkpoint or a head that somebody kept, shows that its tail was cut off', async () => {

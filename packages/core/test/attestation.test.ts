@@ -16,7 +16,14 @@ const other = keyPair(new Uint8Array(32).fill(2));
 const keyOf = ({ publicKey }: { publicKey: Uint8Array }) => ({ keyid: publicJwk(publicKey, sha256).kid, publicKey });
 const signerOf = (each: typeof pair) => ({ keyid: keyOf(each).keyid, sign: each.sign });
 const decision = signDecision(
-  { allowed: false, decision_id: '0198f1c2-ac30-7e77-8b42-8c3d4e5f6071', message: 'Küche' },
+  {
+    allowed: false,
+    reason: 'no_recent_evaluation',
+    decision_id: '0198f1c2-ac30-7e77-8b42-8c3d4e5f6071',
+    key_id: 'dk-1',
+    timestamp: '2026-11-20T12:00:00.000Z',
+    message: 'Küche',
+  },
   new Uint8Array(32),
   digests,
 );

@@ -155,7 +155,15 @@ describe('a row taken by its text', () => {
   });
 
   test('is not one of another place, tenant, time or hash, nor of other members', () => {
-    const unlinked = { tenant_id: TENANT, id: 'i', recorded_by: 'b', actor: 'a', action: 'c', subject: null, rationale: null };
+    const unlinked = {
+      tenant_id: TENANT,
+      id: TENANT,
+      recorded_by: 'operator',
+      actor: 'a',
+      action: 'c',
+      subject: null,
+      rationale: null,
+    };
     const rest = { framework: null, trace_id: null, agent_id: null, retention_until: null, metadata: null };
     const at = (recorded_at: string) => ({ ...unlinked, ...rest, recorded_at });
     const rows = [at('2026-11-20T09:30:00.001Z'), at('2026-11-20T09:30:00.000Z')];
@@ -175,6 +183,10 @@ describe('a row taken by its text', () => {
       first!.canonical.replace('"metadata":null', '"metadata":[]'),
       first!.canonical.replace('"actor":"a"', '"actor":null'),
       first!.canonical.replace('"subject":null', '"subject":7'),
+      first!.canonical.replace('"recorded_by":"operator"', '"recorded_by":"somebody"'),
+      first!.canonical.replace('"agent_id":null', '"agent_id":"refund-agent"'),
+      first!.canonical.replace('"retention_until":null', '"retention_until":"never"'),
+      first!.canonical.replace(`"id":"${TENANT}"`, '"id":"row-1"'),
       first!.canonical.replace('"subject":null,', ''),
       `${first!.canonical} `,
     ])

@@ -1,6 +1,7 @@
 import { createHmac, createPublicKey, createSecretKey, hash, hkdfSync, type KeyObject, verify } from 'node:crypto';
 import { decisionKeyInfo } from '@countersign/core/domain/decision-signature';
 import type { Digests } from '@countersign/core/domain/digests';
+import { isOfSmallOrder } from '@countersign/core/domain/small-order';
 
 /** The domain's digests, by node:crypto. */
 export const digests: Digests = {
@@ -30,8 +31,10 @@ export const sha256 = (bytes: Uint8Array): Uint8Array => Buffer.from(hash('sha25
 /** Head of a raw Ed25519 public key as SubjectPublicKeyInfo (RFC 8410). */
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Checks an Ed25519 signature by a raw public key; false for whatever is no key and no signature. */
+/** Checks an Ed25519 signature by a raw public key, without the cofactor; false for whatever is no key and no signature. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  // OpenSSL takes such keys, under which one signature fits many messages.
+  if (isOfSmallOrder(publicKey)) return false;
   try {
     const key = createPublicKey({ key: Buffer.concat([SPKI_HEAD, publicKey]), format: 'der', type: 'spki' });
     return verify(null, message, key, signature);

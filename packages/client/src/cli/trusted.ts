@@ -197,6 +197,6 @@ function checkAttestation(text: string, header: string | undefined, publicKeys: 
 
 /** The keys that had not ended at a moment. */
 export const liveAt = (timestamp: string, keys: readonly PublicKey[]): PublicKey[] =>
-  keys.filter(({ retired_at: end }) => end === undefined || Date.parse(end) > Date.parse(timestamp));
+  keys.filter(({ retired_at: end }) => end === undefined || Date.parse(end) >= Date.parse(timestamp));
 
 const memberOf = (text: string, name: string): unknown => (JSON.parse(text) as Record<string, unknown>)[name];

@@ -1,9 +1,9 @@
 import type { Digests } from '@countersign/core/domain/digests';
 import type { Hashing } from '@countersign/core/domain/export-verifier';
-import { hashes, verify } from '@noble/ed25519';
+import { hashes, Point, verify } from '@noble/ed25519';
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 as sha256Of, sha512 } from '@noble/hashes/sha2.js';
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
  * The cryptography of the verifications in plain JavaScript: WebCrypto waits for each hash, and `node:crypto` is not everywhere, but
@@ -20,12 +20,23 @@ export const sha256 = (bytes: Uint8Array): Uint8Array => sha256Of(bytes);
 /** What walking a log takes. */
 export const hashing: Hashing = { digests, sha256 };
 
-/** Checks an Ed25519 signature (RFC 8032, as OpenSSL does); false for whatever is no key and no signature. */
+/** Checks an Ed25519 signature (RFC 8032, without the cofactor, as OpenSSL does); false for whatever is no key and no signature. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     hashes.sha512 = sha512;
-    return verify(signature, message, publicKey, { zip215: false });
+    return verify(signature, message, publicKey, { zip215: false }) && holdsWithoutCofactor(publicKey, message, signature);
   } catch {
     return false;
   }
 }
+
+/** S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier refuse. */
+function holdsWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  const [r, s] = [signature.subarray(0, 32), scalarOf(signature.subarray(32))];
+  const k = scalarOf(sha512(concatBytes(r, publicKey, message))) % Point.CURVE().n;
+  const right = Point.fromBytes(r).add(Point.fromBytes(publicKey).multiply(k, false));
+  return Point.BASE.multiply(s, false).equals(right);
+}
+
+/** The number that bytes write, the lowest first. */
+const scalarOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(Uint8Array.from(bytes).reverse())}`);

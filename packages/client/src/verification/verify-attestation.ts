@@ -1,4 +1,10 @@
-import { type AttestationKey, envelopeOfHeader, openAttestation, publicJwk } from '@countersign/core/domain/attestation';
+import {
+  type AttestationKey,
+  envelopeOfHeader,
+  openAttestation,
+  publicJwk,
+  readEnvelope,
+} from '@countersign/core/domain/attestation';
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { decisionDigest } from '@countersign/core/domain/decision-signature';
 import { fromBase64 } from '@countersign/core/domain/signed-note';
@@ -33,7 +39,9 @@ export function verifyAttestation(
     if (given !== undefined && (typeof given !== 'object' || given === null)) return { ok: false, fault: 'it is no decision' };
     if (isHeader(attestation) && given === undefined)
       return { ok: false, fault: 'this is the header Countersign-Attestation, which holds no decision: give the decision too' };
-    const envelope = isHeader(attestation) ? envelopeOfHeader(given, attestation) : readEnvelope(attestation);
+    const read = isHeader(attestation) ? { envelope: envelopeOfHeader(given, attestation) } : envelopeIn(attestation);
+    if ('fault' in read) return { ok: false, fault: read.fault };
+    const { envelope } = read;
     if (envelope === undefined) return { ok: false, fault: 'it has not the form of the header Countersign-Attestation' };
     const opened = openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
     if ('fault' in opened) return { ok: false, fault: opened.fault };
@@ -52,7 +60,8 @@ export function verifyAttestation(
 const isHeader = (attestation: object | string): attestation is string =>
   typeof attestation === 'string' && /^\s*"/.test(attestation);
 
-const readEnvelope = (envelope: object | string): unknown => (typeof envelope === 'string' ? JSON.parse(envelope) : envelope);
+const envelopeIn = (given: object | string): { envelope: unknown } | { fault: string } =>
+  typeof given === 'string' ? readEnvelope(given) : { envelope: given };
 
 /** A key of the set; its id is computed, not taken. None for keys of other kinds, which a later version may add. */
 function readJwk(jwk: object): AttestationKey[] {

@@ -1,7 +1,7 @@
 import { envelopeOfHeader } from '@countersign/core/domain/attestation';
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
-import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { parseLine } from '@countersign/core/domain/export-line';
 import { ConfigurationError } from '../http/errors.ts';
 import { digests } from './cryptography.ts';
 import { type PublicKeys, verifyAttestation } from './verify-attestation.ts';
@@ -81,13 +81,8 @@ function readDecisionKey(key: unknown): Uint8Array {
 const bytesOfHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
 
 function readText(text: string): { value: unknown } | { fault: string } {
-  try {
-    const value: unknown = JSON.parse(text);
-    const [inexact] = inexactnessOf(text);
-    return inexact === undefined ? { value } : { fault: `${inexact.message} (at ${inexact.path})` };
-  } catch (error) {
-    return { fault: `it is not JSON: ${(error as Error).message}` };
-  }
+  const read = parseLine(text, 'it');
+  return 'fault' in read ? read : { value: read.row };
 }
 
 /** What work on a decision's canonical form makes; or the fault that it has none. */

@@ -4,6 +4,7 @@ import { NO_END } from './canonical-text.ts';
 import { allowsStep, CLOCK_CORRECTED, type ClockCorrection, correctionIn } from './clock-correction.ts';
 import type { Digests } from './digests.ts';
 import { EntryText } from './entry-text.ts';
+import { isDate, isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
 /** The first row that is wrong, and why. */
 export interface ChainFault {
@@ -12,8 +13,6 @@ export interface ChainFault {
   reason: string;
 }
 
-/** UTC with milliseconds. */
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const MEMBERS: ReadonlySet<string> = new Set(ENTRY_MEMBERS);
 const TEXTS = [
   'tenant_id',
@@ -32,6 +31,13 @@ const TEXTS_OR_NULL = [
   'retention_until',
   'prev_hash',
 ] as const satisfies readonly (keyof ChainedEntry)[];
+/** The members whose form is checked besides those that the place of a row determines. */
+const FORMS = [
+  { name: 'id', isOfForm: isUuid, form: 'a UUID in lower case' },
+  { name: 'recorded_by', isOfForm: isRecordedBy, form: 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>' },
+  { name: 'agent_id', isOfForm: orNull(isUuid), form: 'a UUID in lower case or null' },
+  { name: 'retention_until', isOfForm: orNull(isDate), form: 'a date YYYY-MM-DD or null' },
+] as const;
 
 /**
  * Walks one tenant's chain row by row. It shares the format with the writer and nothing else, keeps only the head in memory,
@@ -102,7 +108,8 @@ export class ChainVerifier {
     // A correction is left to next(), which reads what it allows.
     if (end === NO_END || entryText.value('action') === CLOCK_CORRECTED) return NO_END;
     const at = entryText.value('recorded_at')!;
-    return at === this.#lastRecordedAt || (INSTANT.test(at) && at > this.#lastRecordedAt) ? end : NO_END;
+    const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > this.#lastRecordedAt);
+    return isInPlace && FORMS.every(({ name, isOfForm }) => isOfForm(entryText.value(name))) ? end : NO_END;
   }
 
   #taken(rowHash: string): void {
@@ -113,10 +120,12 @@ export class ChainVerifier {
   #shapeFault(entry: Record<string, unknown>, rowHash: unknown): string | undefined {
     const names = Object.keys(entry);
     if (names.length !== MEMBERS.size || !names.every((name) => MEMBERS.has(name))) return membersFault(entry, names);
-    if (typeof rowHash !== 'string' || !/^[0-9a-f]{64}$/.test(rowHash)) return 'row_hash is not 64 lower-case hex digits';
+    if (!isHash(rowHash)) return 'row_hash is not 64 lower-case hex digits';
     if (entry.version !== 1) return `version ${JSON.stringify(entry.version)} is not known to this verifier`;
     for (const name of TEXTS) if (typeof entry[name] !== 'string') return `${name} is not a string`;
     for (const name of TEXTS_OR_NULL) if (typeof (entry[name] ?? '') !== 'string') return `${name} is not a string or null`;
+    for (const { name, isOfForm, form } of FORMS) if (!isOfForm(entry[name])) return `${name} is not ${form}`;
+    if (!isUuid(entry.tenant_id)) return 'tenant_id is not a UUID in lower case';
     const { metadata } = entry;
     if (typeof metadata !== 'object' || Array.isArray(metadata)) return 'metadata is not an object or null';
     return undefined;
@@ -130,7 +139,7 @@ export class ChainVerifier {
       return `prev_hash is ${entry.prev_hash}, but the row before has row_hash ${this.head.rowHash}: the chain is cut here`;
     }
     const at = entry.recorded_at;
-    if (typeof at !== 'string' || !INSTANT.test(at)) return 'recorded_at is not UTC with milliseconds';
+    if (!isInstant(at)) return 'recorded_at is not UTC with milliseconds';
     if (at < this.#lastRecordedAt && !allowsStep(correctionIn(entry)?.audit, seq, this.#lastRecordedAt, at))
       return `recorded_at ${at} is before that of the row before, ${this.#lastRecordedAt}`;
     return undefined;

@@ -1,4 +1,5 @@
 import { canonicalJson } from './canonical-json.ts';
+import { decisionFormFault } from './decision-form.ts';
 import type { Digests } from './digests.ts';
 
 /** How decisions are signed (docs/formats.md, "Decision signature"). */
@@ -35,6 +36,8 @@ export function signDecision<D extends object>(decision: D, key: Uint8Array, dig
 export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, digests: Digests): string | undefined {
   const { response_sha256: digest, signature, signature_alg: alg } = signed;
   if (alg !== SIGNATURE_ALG) return `signature_alg is ${JSON.stringify(alg)}, expected ${SIGNATURE_ALG}`;
+  const form = decisionFormFault(signed);
+  if (form !== undefined) return form;
   const computed = decisionDigest(signed, digests);
   if (digest !== computed)
     return `response_sha256 is ${JSON.stringify(digest)}, but the decision hashes to ${computed}: it was altered`;

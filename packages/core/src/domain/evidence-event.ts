@@ -1,6 +1,7 @@
 import type { EvaluationStatus } from '../contract/evaluation.ts';
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
+import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
 /** Separates this hash from every other one and names its version (docs/formats.md, "Evidence event"). */
 export const EVIDENCE_DOMAIN = 'countersign/evidence/v1\n';
@@ -82,18 +83,11 @@ export function readEvidenceEvent(
 }
 
 type Form = (value: unknown) => boolean;
-const orNull =
-  (form: Form): Form =>
-  (value) =>
-    value === null || form(value);
 const oneOf =
   (...texts: readonly string[]): Form =>
   (value) =>
     texts.includes(value as string);
 const isText: Form = (value) => typeof value === 'string';
-const isUuid: Form = (value) => isText(value) && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value as string);
-const isDigest: Form = (value) => isText(value) && /^[0-9a-f]{64}$/.test(value as string);
-const isMoment: Form = (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value as string);
 const isExactMoment: Form = (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value as string);
 const isNumber: Form = (value) => typeof value === 'number';
 const isFlag: Form = (value) => typeof value === 'boolean';
@@ -104,8 +98,8 @@ const COMMON: Readonly<Record<string, Form>> = {
   version: (value) => value === 1,
   tenant_id: isUuid,
   seq: (value) => Number.isSafeInteger(value),
-  recorded_at: isMoment,
-  recorded_by: isText,
+  recorded_at: isInstant,
+  recorded_by: isRecordedBy,
   action: isText,
   agent_id: isUuid,
 };
@@ -116,7 +110,7 @@ const MEMBERS: Readonly<Record<EvidenceEvent['action'], Readonly<Record<string, 
   'agent.risk_set': { risk_level: oneOf('low', 'high') },
   'evaluation.recorded': {
     category: orNull(isText),
-    document_sha256: isDigest,
+    document_sha256: isHash,
     evaluated_at: orNull(isExactMoment),
     evaluation_id: isUuid,
     harness_id: orNull(isUuid),

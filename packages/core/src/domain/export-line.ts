@@ -1,10 +1,13 @@
 import { NESTING_MAX } from './chain-report.ts';
 import { inexactnessOf } from './exact-json.ts';
 
-/** The JSON value of an export's line, or what is wrong with the line. Every byte of it is taken as hostile. */
-export function parseLine(text: string): { row: unknown } | { fault: string } {
-  if (bracketsDeeperThan(text, NESTING_MAX)) return { fault: `the line is nested deeper than ${NESTING_MAX}` };
-  const parsed = parse(text);
+/**
+ * The JSON value of an export's line or of a signed document, or what is wrong with the text. Every byte of it is taken as hostile.
+ * @param what names the text in a fault.
+ */
+export function parseLine(text: string, what = 'the line'): { row: unknown } | { fault: string } {
+  if (bracketsDeeperThan(text, NESTING_MAX)) return { fault: `${what} is nested deeper than ${NESTING_MAX}` };
+  const parsed = parse(text, what);
   if ('fault' in parsed) return parsed;
   if (isExactly(parsed.row, text)) return parsed;
   // A reader may take the other one of two members, or show the number that was rounded away: one hash, two meanings.
@@ -31,12 +34,12 @@ export function decoded(line: Uint8Array): string | undefined {
   }
 }
 
-function parse(text: string): { row: unknown } | { fault: string } {
-  if (text.trim() === '') return { fault: 'the line is empty' };
+function parse(text: string, what: string): { row: unknown } | { fault: string } {
+  if (text.trim() === '') return { fault: `${what} is empty` };
   try {
     return { row: JSON.parse(text) };
   } catch (error) {
-    return { fault: `the line is not JSON: ${(error as Error).message}` };
+    return { fault: `${what} is not JSON: ${(error as Error).message}` };
   }
 }
 

@@ -1,6 +1,7 @@
 import { ChainVerifier } from './chain-verifier.ts';
 import type { TreeLog } from './checkpoint.ts';
 import { type ClockCorrection, Moments } from './clock-correction.ts';
+import { type DecisionMembers, decisionFormFault } from './decision-form.ts';
 import { decisionDigest } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
 import { EVIDENCE_ACTIONS, type EvidenceEvent, readEvidenceEvent } from './evidence-event.ts';
@@ -23,18 +24,19 @@ type Hex = Pick<Digests, 'sha256Hex'>;
 
 /**
  * The rows of an export of a log, to be taken one by one.
- * @param corrections what the audit ledger allows of the times of the other two logs; undefined where it was not supplied.
+ * @param corrections what the audit ledger allows of the times of the other logs; undefined where it was not supplied.
+ * @param tenantId whose log it must be; taken from the rows when left out.
  */
-export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockCorrection[]): ExportRows {
+export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockCorrection[], tenantId?: string): ExportRows {
   switch (log) {
     case 'audit':
-      return auditRows(digests);
+      return auditRows(digests, tenantId);
     case 'decisions':
-      return decisionRows(digests, new Moments(log, corrections));
+      return decisionRows(digests, new Moments(log, corrections), tenantId);
     case 'evidence':
-      return eventRows(digests, new Moments(log, corrections), readEvidenceEvent);
+      return eventRows(digests, new Moments(log, corrections), { read: readEvidenceEvent, conflict: registrations() }, tenantId);
     case 'keys':
-      return eventRows(digests, new Moments(log, corrections), readKeyEvent);
+      return eventRows(digests, new Moments(log, corrections), { read: readKeyEvent, conflict: () => undefined }, tenantId);
   }
 }
 
@@ -47,8 +49,8 @@ export function logOf(row: unknown): TreeLog | undefined {
   return EVIDENCE_ACTIONS.includes(row.action as EvidenceEvent['action']) ? 'evidence' : undefined;
 }
 
-function auditRows(digests: Hex): ExportRows {
-  const verifier = new ChainVerifier(digests);
+function auditRows(digests: Hex, tenantId: string | undefined): ExportRows {
+  const verifier = new ChainVerifier(digests, tenantId);
   return {
     get tenantId() {
       return verifier.tenantId;
@@ -63,9 +65,10 @@ function auditRows(digests: Hex): ExportRows {
 }
 
 /** `{"seq":n,"decision":{…}}`: the digest is computed, and is the leaf. The signature needs the tenant's key, which no export brings. */
-function decisionRows(digests: Hex, moments: Moments): ExportRows {
+function decisionRows(digests: Hex, moments: Moments, demanded: string | undefined): ExportRows {
+  const ids = new Set<string>();
   const rows: ExportRows = {
-    tenantId: undefined,
+    tenantId: demanded,
     head: null,
     corrections: [],
     takes: () => false,
@@ -75,44 +78,77 @@ function decisionRows(digests: Hex, moments: Moments): ExportRows {
         return 'the line is not {"seq":…,"decision":{…}}';
       if (seq !== expected)
         return `seq is ${JSON.stringify(seq)}, expected ${expected}: a decision is missing, repeated or moved`;
+      const form = decisionFormFault(decision);
+      if (form !== undefined) return form;
+      const { tenant_id: tenantId, decision_id: id, response_sha256: said, timestamp } = decision as DecisionMembers;
       const computed = decisionDigest(decision, digests);
-      if (decision.response_sha256 !== computed) {
-        const said = JSON.stringify(decision.response_sha256);
-        return `response_sha256 is ${said}, but the decision hashes to ${computed}: the decision was altered`;
-      }
-      const fault = moments.next(expected, decision.timestamp, 'timestamp');
-      if (fault === undefined) rows.head = computed;
-      return fault;
+      if (said !== computed)
+        return `response_sha256 is "${said}", but the decision hashes to ${computed}: the decision was altered`;
+      if (tenantId === undefined ? demanded !== undefined : tenantId !== (rows.tenantId ?? tenantId))
+        return `tenant_id is ${tenantId === undefined ? 'missing' : `not ${rows.tenantId}: a decision of another tenant`}`;
+      if (ids.has(id)) return `decision_id ${JSON.stringify(id)} stands in an earlier row: a decision was logged twice`;
+      const fault = moments.next(expected, timestamp, 'timestamp');
+      if (fault !== undefined) return fault;
+      ids.add(id);
+      rows.tenantId ??= tenantId;
+      rows.head = computed;
+      return undefined;
     },
   };
   return rows;
 }
 
-/** Reads what should be a log's next event (readKeyEvent, readEvidenceEvent). */
-type ReadEvent = (
-  value: unknown,
-  place: { seq: number; tenantId: string | undefined },
-  digests: Hex,
-) => { event: { tenant_id: string; recorded_at: string }; hash: string } | { fault: string };
+interface Event {
+  tenant_id: string;
+  recorded_at: string;
+}
+
+/** How the events of a log are read (readKeyEvent, readEvidenceEvent), and what of an event does not follow from those before it. */
+interface EventReading<E extends Event> {
+  read(
+    value: unknown,
+    place: { seq: number; tenantId: string | undefined },
+    digests: Hex,
+  ): { event: E; hash: string } | { fault: string };
+  conflict(event: E): string | undefined;
+}
 
 /** An event a line. It brings no hash: what was altered in it shows against a kept head, and in no other way. */
-function eventRows(digests: Hex, moments: Moments, readEvent: ReadEvent): ExportRows {
+function eventRows<E extends Event>(
+  digests: Hex,
+  moments: Moments,
+  { read, conflict }: EventReading<E>,
+  tenantId: string | undefined,
+): ExportRows {
   const rows: ExportRows = {
-    tenantId: undefined,
+    tenantId,
     head: null,
     corrections: [],
     takes: () => false,
     next: (row, seq) => {
-      const read = readEvent(row, { seq, tenantId: rows.tenantId }, digests);
-      if ('fault' in read) return read.fault;
-      const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
+      const taken = read(row, { seq, tenantId: rows.tenantId }, digests);
+      if ('fault' in taken) return taken.fault;
+      const fault = moments.next(seq, taken.event.recorded_at, 'recorded_at') ?? conflict(taken.event);
       if (fault !== undefined) return fault;
-      rows.tenantId = read.event.tenant_id;
-      rows.head = read.hash;
+      rows.tenantId = taken.event.tenant_id;
+      rows.head = taken.hash;
       return undefined;
     },
   };
   return rows;
+}
+
+/** Holds each event to what is registered: an agent and a name once, before every other event of the agent. */
+function registrations(): (event: EvidenceEvent) => string | undefined {
+  const [ids, names] = [new Set<string>(), new Set<string>()];
+  return (event) => {
+    const id = event.agent_id;
+    if (event.action !== 'agent.registered') return ids.has(id) ? undefined : `agent ${id} is not registered by an earlier event`;
+    if (ids.has(id) || names.has(event.agent_name)) return `agent ${id} or its name is registered by an earlier event`;
+    ids.add(id);
+    names.add(event.agent_name);
+    return undefined;
+  };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -20,6 +20,8 @@ export interface ExportDemand {
   kept?: readonly KeptHead[];
   /** What the audit ledger allows of the times of this log (ChainReport.corrections); undefined where it was not supplied. */
   corrections?: readonly ClockCorrection[] | undefined;
+  /** The tenant whose log it must be. */
+  tenantId?: string | undefined;
   /** Hears how many rows are read, now and then. */
   progress?: ((rows: number) => void) | undefined;
 }
@@ -28,9 +30,9 @@ export interface ExportDemand {
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { digests, sha256 }: Hashing,
-  { log = 'audit', kept = [], corrections, progress }: ExportDemand = {},
+  { log = 'audit', kept = [], corrections, tenantId, progress }: ExportDemand = {},
 ): Promise<ChainReport> {
-  const rows = rowsOf(log, digests, corrections);
+  const rows = rowsOf(log, digests, corrections, tenantId);
   const tree = new HeldTree(sha256, kept);
   let entries = 0;
   const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {

@@ -1,5 +1,6 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
+import { isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
 /** The prefix that separates this hash from every other one and carries its version (docs/formats.md, "Key event"). */
 const DOMAIN = 'countersign/key-event/v1\n';
@@ -62,24 +63,23 @@ export function readKeyEvent(
 
 type Form = (value: unknown) => boolean;
 const isText: Form = (value) => typeof value === 'string';
-const isTextOrNull: Form = (value) => value === null || isText(value);
-/** UTC with milliseconds. */
-const isInstant: Form = (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
+const isPrefix: Form = (value) => typeof value === 'string' && /^[0-9a-f]{12}$/.test(value);
+const ACTIONS: readonly unknown[] = ['minted', 'rotated', 'revoked', 'scopes_changed'];
 
 /** The members of an event and what each may be: these and no others. */
 const MEMBERS: Readonly<Record<keyof KeyEvent, Form>> = {
   version: (value) => value === 1,
-  tenant_id: isText,
+  tenant_id: isUuid,
   seq: (value) => Number.isSafeInteger(value),
-  id: isText,
+  id: isUuid,
   recorded_at: isInstant,
-  recorded_by: isText,
-  action: isText,
-  key_id: isTextOrNull,
-  prefix: isTextOrNull,
-  name: isTextOrNull,
+  recorded_by: isRecordedBy,
+  action: (value) => ACTIONS.includes(value),
+  key_id: orNull(isUuid),
+  prefix: orNull(isPrefix),
+  name: orNull(isText),
   scopes: (value) => value === null || (Array.isArray(value) && value.every(isText)),
-  expires_at: (value) => value === null || isInstant(value),
+  expires_at: orNull(isInstant),
 };
 
 function wrongMember(event: Readonly<Record<string, unknown>>): string | undefined {

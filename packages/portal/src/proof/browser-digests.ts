@@ -1,8 +1,8 @@
 import type { Digests } from '@countersign/core/domain/digests';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { hmac } from '@noble/hashes/hmac.js';
-import { sha256 as hashBytes } from '@noble/hashes/sha2.js';
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { sha256 as hashBytes, sha512 } from '@noble/hashes/sha2.js';
+import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /** The domain's cryptography in a browser: the same synchronous interface as on the server, so that one code checks in both places. */
 export const digests: Digests = {
@@ -12,11 +12,25 @@ export const digests: Digests = {
 
 export const sha256 = (bytes: Uint8Array): Uint8Array => hashBytes(bytes);
 
-/** Checks an Ed25519 signature (RFC 8032); false for whatever is no key and no signature. */
+/** Checks an Ed25519 signature (RFC 8032, without the cofactor, as OpenSSL does); false for whatever is no key and no signature. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
-    return ed25519.verify(signature, message, publicKey, { zip215: false });
+    return (
+      ed25519.verify(signature, message, publicKey, { zip215: false }) && holdsWithoutCofactor(publicKey, message, signature)
+    );
   } catch {
     return false;
   }
 }
+
+/** S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier refuse. */
+function holdsWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  const { Point } = ed25519;
+  const [r, s] = [signature.subarray(0, 32), scalarOf(signature.subarray(32))];
+  const k = scalarOf(sha512(concatBytes(r, publicKey, message))) % Point.Fn.ORDER;
+  const right = Point.fromBytes(r).add(Point.fromBytes(publicKey).multiplyUnsafe(k));
+  return Point.BASE.multiplyUnsafe(s).equals(right);
+}
+
+/** The number that bytes write, the lowest first. */
+const scalarOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(Uint8Array.from(bytes).reverse())}`);

@@ -13,7 +13,7 @@ import type { OpenDatabase } from '../open-database.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
-import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
 import { readingFile } from './files.ts';
 import { examples } from './help.ts';
 import { collected, type KeptOptions, keptHeads, keysGiven } from './kept.ts';
@@ -27,6 +27,7 @@ interface Asked extends KeptOptions {
   file?: string;
   log: LogName | 'all';
   audit?: string;
+  tenant?: string;
   progress?: boolean;
 }
 
@@ -43,6 +44,11 @@ export function addVerify(group: Command, session: Session): void {
         '--audit <file>',
         'with --file, of decisions, evidence or keys: the export of the audit ledger, which says where times may step back',
       ).conflicts('workspace'),
+    )
+    .addOption(
+      new Option('--tenant <id>', 'with --file: the id of the workspace whose log it must be')
+        .argParser(parseUuid)
+        .conflicts('workspace'),
     )
     .option('--checkpoint <file>', 'a checkpoint that somebody kept; may be given often', collected)
     .option('--head <header>', 'a kept Countersign-Checkpoint header; may be given often', collected)
@@ -82,20 +88,22 @@ async function verifyAll(session: Session, asked: Asked): Promise<void> {
 }
 
 async function reportOn(session: Session, asked: Asked & { log: LogName }, { heard }: Progress): Promise<ChainReport> {
-  const { workspace, file, log } = asked;
+  const { workspace, file, log, tenant } = asked;
   const keys = keysGiven(asked);
   const kept = keptHeads(asked, keys, log);
   if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
   const demand = { kept: kept.heads, progress: heard };
   if (file !== undefined) {
     const corrections = asked.audit === undefined ? undefined : await correctionsIn(asked.audit);
-    return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, corrections, ...demand }));
+    return readingFile(file, (bytes) =>
+      verifyExport(bytes, { digests, sha256 }, { log, corrections, tenantId: tenant, ...demand }),
+    );
   }
-  return session.withWorkspace(workspace!, async (database, tenant) => {
+  return session.withWorkspace(workspace!, async (database, { id }) => {
     const { signer, ledgerPool } = database;
     // Stored checkpoints are as old as the ledger: each is by one of the keys that the instance had. --key is for the kept ones.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-    return walk(database, tenant.id, log, { keys: listed, ...demand });
+    return walk(database, id, log, { keys: listed, ...demand });
   });
 }
 

@@ -1,0 +1,293 @@
+"""Hostile exports: rows, decisions and events that are wrong in one place only. Hashes are made anew, so nothing else shows it."""
+
+import json
+
+import ledger
+import make_vectors
+import merkle
+import note
+import proof_vectors
+
+TENANT = make_vectors.TENANT
+# A decision as it is answered today.
+ANSWER = {
+    **make_vectors.ALLOWED,
+    'evaluation': {**make_vectors.ALLOWED['evaluation'], 'agent_name': 'refund-agent'},
+    'tenant_id': TENANT,
+}
+OTHER_TENANT = '00000000-0000-4000-8000-000000000001'
+
+
+def cases():
+    return [*_rows(), *_numbers_and_texts(), *_lines(), *_kept_heads(), *_decisions(), *_events()]
+
+
+def _case(kind, name, data, verdict='refused', row=None, **options):
+    options = {key: value for key, value in options.items() if value is not None}
+    return {'name': f'{kind}-{name}', 'kind': kind, 'verdict': verdict, 'row': row, **options, 'data': data}
+
+
+def _row(seq, changed):
+    row = {
+        'version': 1,
+        'tenant_id': TENANT,
+        'seq': seq,
+        'id': f'a1f0c3d2-{seq:04d}-4b6e-8d7a-2f4c6e8a0b1d',
+        'recorded_at': f'2026-11-20T09:30:0{seq}.000Z',
+        'recorded_by': 'key:4f9a02c7d1e6',
+        'actor': 'ci',
+        'action': 'agent.promoted',
+        **dict.fromkeys(('subject', 'rationale', 'framework', 'trace_id', 'agent_id', 'retention_until', 'metadata')),
+    }
+    return {**row, **changed}
+
+
+def _chain(*changes):
+    """Rows with the changes, linked and hashed as the format says, whatever they hold."""
+    rows, before = [], None
+    for seq, changed in enumerate(changes, 1):
+        row = {**_row(seq, changed), 'prev_hash': before}
+        before = ledger.row_hash(row)
+        rows.append({**row, 'row_hash': before})
+    return rows
+
+
+def _text(rows):
+    return ''.join(json.dumps(row, ensure_ascii=False) + '\n' for row in rows)
+
+
+def _second(**changed):
+    return _text(_chain({}, changed, {}))
+
+
+def _rows():
+    yield _case('audit', 'whole', _second(), 'valid')
+    for name, changed in {
+        'id-upper-case': {'id': 'A1F0C3D2-0002-4B6E-8D7A-2F4C6E8A0B1D'},
+        'id-no-uuid': {'id': 'row-2'},
+        'agent-id-no-uuid': {'agent_id': 'refund-agent'},
+        'agent-id-upper-case': {'agent_id': '0B6F4D52-71C3-4E8B-9A2D-6C5E8F1A3B70'},
+        'recorded-by-unknown': {'recorded_by': 'somebody'},
+        'recorded-by-with-space': {'recorded_by': 'operator '},
+        'recorded-by-key-upper-case': {'recorded_by': 'key:4F9A02C7D1E6'},
+        'recorded-by-key-short': {'recorded_by': 'key:4f9a02c7d1'},
+        'recorded-by-user-no-uuid': {'recorded_by': 'user:ops'},
+        'recorded-by-other-system': {'recorded_by': 'system:other'},
+        'recorded-by-newline': {'recorded_by': 'operator\n'},
+        'recorded-at-yesterday': {'recorded_at': 'yesterday'},
+        'recorded-at-seconds': {'recorded_at': '2026-11-20T09:30:02Z'},
+        'recorded-at-microseconds': {'recorded_at': '2026-11-20T09:30:02.000000Z'},
+        'recorded-at-offset': {'recorded_at': '2026-11-20T10:30:02.000+01:00'},
+        'recorded-at-other-digits': {'recorded_at': '2026-11-20T09:30:0٢.000Z'},
+        'recorded-at-earlier': {'recorded_at': '2026-11-20T09:29:00.000Z'},
+        'retention-no-date': {'retention_until': 'never'},
+        'retention-with-time': {'retention_until': '2033-12-31T00:00:00Z'},
+        'other-tenant': {'tenant_id': OTHER_TENANT},
+        'version-two': {'version': 2},
+        'version-text': {'version': '1'},
+        'version-true': {'version': True},
+        'seq-text': {'seq': '2'},
+        'seq-gap': {'seq': 3},
+        'metadata-array': {'metadata': []},
+        'metadata-text': {'metadata': 'none'},
+        'actor-null': {'actor': None},
+        'extra-member': {'note': 'x'},
+    }.items():
+        yield _case('audit', name, _second(**changed), row=2)
+    for name, changed in {
+        'recorded-by-each-form': [{'recorded_by': by} for by in ('operator', f'user:{TENANT}', 'system:promotion-gate', 'key:4f9a02c7d1e6')],
+        'retention-date': [{'retention_until': '2033-12-31', 'agent_id': TENANT}],
+        'same-recorded-at': [{}, {'recorded_at': '2026-11-20T09:30:01.000Z'}],
+        'metadata-proto': [{'metadata': {'__proto__': {'a': 1}, 'constructor': None}}],
+    }.items():
+        yield _case('audit', name, _text(_chain(*changed)), 'valid')
+    yield _case('audit', 'tenant-no-uuid', _text(_chain({'tenant_id': 'acme'})), row=1)
+    missing = {name: value for name, value in _row(1, {}).items() if name != 'trace_id'}
+    missing['prev_hash'] = None
+    yield _case('audit', 'member-missing', _text([{**missing, 'row_hash': ledger.row_hash(missing)}]), row=1)
+    step = {'size': 1, 'before': '2026-11-20T09:30:01.000Z', 'after': '2026-11-20T09:00:00.000Z'}
+    corrected = {'action': 'clock.corrected', 'recorded_at': step['after'], 'metadata': {'logs': {'audit': step}, 'reopened_approvals': 0}}
+    yield _case('audit', 'clock-corrected', _text(_chain({}, {**corrected, 'recorded_by': 'operator'})), 'valid')
+    yield _case('audit', 'clock-corrected-by-a-key', _text(_chain({}, corrected)), row=2)
+
+
+def _nested(depth):
+    return json.loads('[' * depth + ']' * depth)
+
+
+def _numbers_and_texts():
+    """The second row's metadata is {"n": 0}; what stands in its place has the same hash for a careless reader, or has none."""
+    whole = _second(metadata={'n': 0})
+    for name, written in {
+        'minus-zero': '{"n": -0}',
+        'minus-zero-point': '{"n": -0.0}',
+        'underflow': '{"n": 1e-400}',
+        'duplicate-name': '{"n": 1, "n": 0}',
+        'duplicate-name-escaped': '{"n": 1, "\\u006e": 0}',
+        'duplicate-name-inside': '{"n": 0, "m": {"a": 1, "a": 1}}',
+        'overflow': '{"n": 1e400}',
+        'nan': '{"n": NaN}',
+        'leading-zero': '{"n": 00}',
+        'leading-plus': '{"n": +0}',
+        'trailing-comma': '{"n": 0,}',
+        'comment': '{"n": 0 /* zero */}',
+        'single-quotes': "{'n': 0}",
+        'lone-surrogate': '{"n": "\\ud800"}',
+        'lone-surrogate-in-name': '{"\\udc00": 0}',
+        'control-character': '{"n": "\t"}',
+    }.items():
+        yield _case('audit', f'json-{name}', whole.replace('{"n": 0}', written), row=2)
+    tenth = _second(metadata={'n': 0.1})
+    yield _case('audit', 'json-long-fraction', tenth.replace('{"n": 0.1}', '{"n": 0.1000000000000000055511151231257827}'), row=2)
+    large = _second(metadata={'n': 9007199254740992})
+    yield _case('audit', 'json-integer-beyond-2-53', large.replace('9007199254740992', '9007199254740993'), row=2)
+    yield _case('audit', 'json-integer-2-53', large, 'valid')
+    yield _case('audit', 'json-zero-exponent', whole.replace('{"n": 0}', '{"n": 0e999999999999}'), 'valid')
+    yield _case('audit', 'json-zero-fraction', whole.replace('{"n": 0}', '{"n": 0.000}'), 'valid')
+    yield _case('audit', 'json-exponent', _second(metadata={'n': 100}).replace('{"n": 100}', '{"n": 1E+2}'), 'valid')
+    yield _case('audit', 'json-names-by-utf16', _second(metadata={'\ufb33': 1, '\U0001f600': 2, '\ue000': 3}), 'valid')
+    # The row is one level, its metadata the second.
+    yield _case('audit', 'nested-200', _second(metadata={'n': _nested(198)}), 'valid')
+    yield _case('audit', 'nested-201', _second(metadata={'n': _nested(199)}), row=2)
+    deep = whole.replace('{"n": 0}', '{"n": ' + '[' * 100_000 + ']' * 100_000 + '}')
+    yield _case('audit', 'nested-100000', deep, row=2)
+
+
+def _lines():
+    whole = _second()
+    lines = whole.splitlines(keepends=True)
+    yield _case('audit', 'last-newline-missing', whole[:-1], 'valid')
+    yield _case('audit', 'carriage-returns', whole.replace('\n', '\r\n'), 'valid')
+    yield _case('audit', 'spaces-around', ''.join(f' \t{line[:-1]} \n' for line in lines), 'valid')
+    # Alone, an empty file shows nothing: the client's command refuses it, the others say that it has no entries.
+    none = note.to_base64(merkle.EMPTY_ROOT)
+    yield _case('audit', 'empty-and-kept-as-empty', '', 'valid', head=f'audit;size=0;root=:{none}:')
+    yield _case('audit', 'empty-line-at-end', whole + '\n', row=4)
+    yield _case('audit', 'empty-line-inside', lines[0] + '\n' + lines[1], row=2)
+    yield _case('audit', 'byte-order-mark', '\ufeff' + whole, row=1)
+    yield _case('audit', 'no-break-space', lines[0] + '\u00a0' + lines[1], row=2)
+    yield _case('audit', 'two-rows-on-a-line', lines[0][:-1] + whole[len(lines[0]):], row=1)
+    yield _case('audit', 'cut-in-the-last-row', whole[:-20], row=3)
+    yield _case('audit', 'bad-utf8', whole.encode('utf-8').replace(b'"ci"', b'"c\xff"', 1), row=1)
+    yield _case('audit', 'overlong-utf8', whole.encode('utf-8').replace(b'"ci"', b'"c\xc0\xaf"', 1), row=1)
+    yield _case('audit', 'surrogate-in-utf8', whole.encode('utf-8').replace(b'"ci"', b'"c\xed\xa0\x80"', 1), row=1)
+    yield _case('audit', 'of-the-tenant', whole, 'valid', tenant=TENANT)
+    yield _case('audit', 'not-of-the-tenant', whole, tenant=OTHER_TENANT)
+
+
+def _kept_heads():
+    rows = _chain({}, {}, {})
+    text, data = _text(rows), [bytes.fromhex(row['row_hash']) for row in rows]
+    root, none = (note.to_base64(value) for value in (proof_vectors.root_of(data), merkle.EMPTY_ROOT))
+
+    def head(name, value, *more):
+        return _case('audit', f'head-{name}', text, *more, head=value)
+
+    yield head('met', f'audit;size=3;root=:{root}:', 'valid')
+    yield head('of-size-0', f'audit;size=0;root=:{none}:', 'valid')
+    yield head('of-size-0-with-another-root', f'audit;size=0;root=:{root}:')
+    yield head('beyond-the-end', f'audit;size=4;root=:{root}:')
+    yield head('with-another-root', f'audit;size=3;root=:{none}:')
+    yield head('with-leading-zero', f'audit;size=03;root=:{root}:')
+    yield head('base64url', 'audit;size=3;root=:' + '-' * 43 + '=:')
+
+    def signed(name, value, *more):
+        others = {f'audit-checkpoint-{name}.note': value}
+        return {**_case('audit', f'checkpoint-{name}', text, *more, checkpoint=f'audit-checkpoint-{name}.note'), 'others': others}
+
+    first, origin = proof_vectors.SEEDS['first'], f'countersign/{TENANT}'
+
+    def checkpoint(size, root_bytes, of=origin):
+        return proof_vectors.signed_note(proof_vectors.checkpoint_text(of, size, root_bytes), first)
+
+    whole = checkpoint(3, proof_vectors.root_of(data))
+    yield signed('met', whole, 'valid')
+    yield signed('of-size-0-with-another-root', checkpoint(0, proof_vectors.root_of(data)))
+    yield signed('of-another-tenant', checkpoint(3, proof_vectors.root_of(data), f'countersign/{OTHER_TENANT}'))
+    yield signed('without-last-newline', whole[:-1])
+    yield signed('by-a-stranger', proof_vectors.checkpoint(origin, data, proof_vectors.SEEDS['stranger']))
+    yield signed('twice-signed-once-wrongly', whole + proof_vectors.signature_line(first, 'another text\n'))
+
+
+def _decision_line(seq, response):
+    return {'seq': seq, 'decision': response}
+
+
+def _response(number, **changed):
+    signed = {
+        **ANSWER,
+        'decision_id': f'8d2f4b6c-{number:04d}-4c3d-9f5b-7a9c1e3d5f70',
+        'timestamp': f'2026-11-20T12:00:0{number}.000Z',
+        **changed,
+    }
+    return make_vectors.decision_response({name: value for name, value in signed.items() if value != '(absent)'})
+
+
+def _decisions():
+    def log(name, responses, verdict='refused', row=None, seqs=None, **options):
+        lines = [_decision_line(seq, response) for seq, response in zip(seqs or range(1, 9), responses)]
+        return _case('decisions', name, _text(lines), verdict, row, **options)
+
+    first, second = _response(1), _response(2)
+    older = _response(1, tenant_id='(absent)')
+    yield log('whole', [first, second], 'valid')
+    yield log('older-without-tenant', [older, second], 'valid')
+    yield log('of-the-tenant', [first, second], 'valid', tenant=TENANT)
+    yield log('not-of-the-tenant', [first, second], tenant=OTHER_TENANT)
+    yield log('older-without-tenant-but-asked', [older, second], tenant=TENANT)
+    yield log('two-tenants', [first, _response(2, tenant_id=OTHER_TENANT)], row=2)
+    yield log('out-of-order', [second, first], row=1, seqs=[2, 1])
+    yield log('seq-text', [first, second], row=2, seqs=[1, '2'])
+    yield log('gap', [first, second], row=2, seqs=[1, 3])
+    yield log('one-decision-twice', [first, second, first], row=3)
+    yield log('one-id-twice', [first, _response(1, allowed=False)], row=2)
+    yield log('timestamp-yesterday', [first, _response(2, timestamp='yesterday')], row=2)
+    yield log('timestamp-seconds', [first, _response(2, timestamp='2026-11-20T12:00:02Z')], row=2)
+    yield log('timestamp-number', [first, _response(2, timestamp=1)], row=2)
+    yield log('allowed-text', [first, _response(2, allowed='true')], row=2)
+    yield log('digest-of-another', [first, {**second, 'response_sha256': first['response_sha256']}], row=2)
+    yield log('other-algorithm', [first, {**second, 'signature_alg': 'none'}], row=2)
+    yield log('without-signature', [{name: value for name, value in first.items() if name != 'signature'}], row=1)
+    yield log('id-missing', [_response(1, decision_id='(absent)')], row=1)
+    backwards = [second, first]
+    yield log('backwards-unchecked', backwards, 'valid')
+    yield {**log('backwards', backwards, row=2, audit='audit-of-decisions.ndjson'), 'others': {'audit-of-decisions.ndjson': _second()}}
+    twice = _text([_decision_line(1, first)]).replace('"allowed": true', '"allowed": false, "allowed": true')
+    yield _case('decisions', 'allowed-twice', twice, row=1)
+
+
+def _events():
+    def event(seq, **changed):
+        return proof_vectors.key_event(TENANT, seq, 'minted', **changed)
+
+    def log(name, second, verdict='refused', **options):
+        return _case('keys', name, _text([event(1), second]), verdict, 2 if verdict == 'refused' and 'tenant' not in options else None, **options)
+
+    yield log('whole', event(2), 'valid')
+    yield log('of-the-tenant', event(2), 'valid', tenant=TENANT)
+    yield log('not-of-the-tenant', event(2), tenant=OTHER_TENANT)
+    yield log('other-tenant', {**event(2), 'tenant_id': OTHER_TENANT})
+    yield log('id-no-uuid', event(2, id='event-2'))
+    yield log('recorded-by-unknown', event(2, recorded_by='somebody'))
+    yield log('recorded-at-yesterday', event(2, recorded_at='yesterday'))
+    yield log('key-id-no-uuid', event(2, key_id='ci'))
+    yield log('prefix-upper-case', event(2, prefix='4F9A02C7D1E6'))
+    yield log('expires-at-date', event(2, expires_at='2026-11-20'))
+    yield log('action-unknown', {**event(2), 'action': 'stolen'})
+    yield log('seq-gap', event(3))
+    yield log('version-two', event(2, version=2))
+    yield log('scopes-text', event(2, scopes='audit'))
+    yield log('extra-member', event(2, secret='x'))
+    vector = json.loads(make_vectors.files()['evidence-events.json'])['events']
+    events = [one['event'] for one in vector][:2]
+
+    def evidence(name, verdict='refused', row=None, tenant=None, **changed):
+        return _case('evidence', name, _text([events[0], {**events[1], **changed}]), verdict, row, tenant=tenant)
+
+    yield evidence('whole', 'valid')
+    yield evidence('not-of-the-tenant', tenant=OTHER_TENANT)
+    yield evidence('recorded-by-unknown', row=2, recorded_by='somebody')
+    yield evidence('action-unknown', row=2, action='agent.blessed')
+    yield evidence('recorded-at-yesterday', row=2, recorded_at='yesterday')
+    yield _case('evidence', 'agent-never-registered', _text([{**events[1], 'seq': 1}]), row=1)
+    yield _case('evidence', 'agent-registered-twice', _text([events[0], {**events[0], 'seq': 2}]), row=2)

@@ -1,0 +1,43 @@
+"""The corpus of hostile files: this verifier's verdict on each is the manifest's."""
+
+import json
+import unittest
+
+import golden
+import make_hostile
+
+QUESTIONS = {'audit': 'ledger'}
+
+
+class HostileFiles(golden.Asking):
+    def test_the_folder_holds_what_is_written_anew(self):
+        self.assertEqual(make_hostile.main(['--check']), 0)
+
+    def test_each_verdict_is_that_of_the_manifest(self):
+        manifest = json.loads((make_hostile.FOLDER / 'manifest.json').read_text('utf-8'))
+        self.assertGreater(len(manifest['cases']), 150)
+        for case in manifest['cases']:
+            with self.subTest(case['name']):
+                self.assertEqual(self._verdict(case), (case['verdict'], case['row']))
+
+    def _verdict(self, case):
+        said = self.ask(QUESTIONS.get(case['kind'], case['kind']), str(make_hostile.FOLDER / case['file']), *_options(case))
+        row = said['first_bad']['line'] if case['row'] is not None and 'first_bad' in said else None
+        return 'valid' if said['exit_code'] == 0 else 'refused', row
+
+
+def _options(case):
+    options = []
+    for name in ('tenant', 'head'):
+        options += [f'--{name}', case[name]] if name in case else []
+    for name in ('checkpoint', 'audit'):
+        options += [f'--{name}', str(make_hostile.FOLDER / case[name])] if name in case else []
+    if case['kind'] == 'decision':
+        return [*options, '--key-file', str(make_hostile.FOLDER / 'decision.key')]
+    if case['kind'] == 'attestation' or 'checkpoint' in case:
+        options += ['--key', str(make_hostile.FOLDER / case.get('key', 'first.vkey'))]
+    return options
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,36 @@
+import { isHash, isInstant, isUuid } from './member-forms.ts';
+
+/** What whoever acts on a decision must find in it. The digest covers every other member as well. */
+const MEMBERS = [
+  { name: 'allowed', isOfForm: (value: unknown) => typeof value === 'boolean', form: 'true or false' },
+  { name: 'reason', isOfForm: isText, form: 'a string' },
+  { name: 'decision_id', isOfForm: isText, form: 'a string' },
+  { name: 'key_id', isOfForm: isText, form: 'a string' },
+  { name: 'timestamp', isOfForm: isInstant, form: 'UTC with milliseconds' },
+  { name: 'response_sha256', isOfForm: isHash, form: '64 lower-case hex digits' },
+  { name: 'signature', isOfForm: isHash, form: '64 lower-case hex digits' },
+  { name: 'signature_alg', isOfForm: (value: unknown) => value === 'HMAC-SHA256', form: 'HMAC-SHA256' },
+  // Decisions of earlier versions do not name their workspace.
+  { name: 'tenant_id', isOfForm: (value: unknown) => value === undefined || isUuid(value), form: 'a UUID in lower case' },
+] as const;
+
+/** A decision whose members have their forms; nothing is said of its digest and signature. */
+export interface DecisionMembers extends Record<string, unknown> {
+  allowed: boolean;
+  reason: string;
+  decision_id: string;
+  key_id: string;
+  timestamp: string;
+  response_sha256: string;
+  tenant_id?: string;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+/** Which member of a decision is missing or has another form; undefined if none. The decision is taken as hostile. */
+export function decisionFormFault(decision: Readonly<Record<string, unknown>>): string | undefined {
+  const wrong = MEMBERS.find(({ name, isOfForm }) => !isOfForm(Object.hasOwn(decision, name) ? decision[name] : undefined));
+  return wrong === undefined ? undefined : `${wrong.name} is not ${wrong.form}`;
+}

@@ -1,0 +1,26 @@
+/** The forms that members of rows and events have (docs/formats.md, "Forms"). They say nothing of whether a day or an hour exists. */
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const WHOLE_UUID = new RegExp(`^${UUID}$`);
+const RECORDED_BY = new RegExp(`^(?:operator|system:promotion-gate|key:[0-9a-f]{12}|user:${UUID})$`);
+
+/** A UUID of 36 characters in lower case. */
+export const isUuid = (value: unknown): value is string => typeof value === 'string' && WHOLE_UUID.test(value);
+
+/** One of the four forms of `recorded_by`. */
+export const isRecordedBy = (value: unknown): value is string => typeof value === 'string' && RECORDED_BY.test(value);
+
+/** UTC with exactly three fraction digits. */
+export const isInstant = (value: unknown): value is string =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
+
+/** `YYYY-MM-DD`. */
+export const isDate = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value);
+
+/** SHA-256 in lower-case hex. */
+export const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+
+/** The same form, or null. */
+export const orNull =
+  (isOfForm: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === null || isOfForm(value);

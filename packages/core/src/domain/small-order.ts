@@ -1,0 +1,21 @@
+/** The y of the eight points of small order of edwards25519: 32 bytes, little-endian, in hex. Two points share each but the first two. */
+const SMALL_ORDER: ReadonlySet<string> = new Set([
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+]);
+
+/** p in the same form without its lowest byte, which is 0xed: y must be below p. */
+const PRIME_TAIL = `${'ff'.repeat(30)}7f`;
+
+/**
+ * Whether an Ed25519 public key must not be trusted, whatever it has signed: a point of small order, or a second spelling of a point.
+ * docs/formats.md, "Ed25519".
+ */
+export function isOfSmallOrder(publicKey: Uint8Array): boolean {
+  if (publicKey.length !== 32) return false;
+  const hex = [...publicKey].map((byte, index) => (index === 31 ? byte & 0x7f : byte).toString(16).padStart(2, '0')).join('');
+  return SMALL_ORDER.has(hex) || (hex.slice(2) === PRIME_TAIL && publicKey[0]! >= 0xed);
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openAttestation, publicJwk, readEnvelope } from '@countersign/core/domain/attestation';
+import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
+import { parseLine } from '@countersign/core/domain/export-line';
+import { trustedKeys } from '@countersign/core/domain/trusted-keys';
+import { describe, expect, test } from 'vitest';
+import { runCli } from '../packages/client/test/fixtures/run-cli.ts';
+import { digests, sha256, verifyEd25519 } from '../packages/server/src/digests.ts';
+import { runCommand } from '../packages/server/test/fixtures/run-command.ts';
+
+/** A file of the corpus, how it is asked about, and the verdict that every verifier must give (examples/verify/hostile/README.md). */
+interface Case {
+  name: string;
+  kind: 'audit' | 'decisions' | 'evidence' | 'keys' | 'attestation' | 'decision';
+  file: string;
+  verdict: 'valid' | 'refused';
+  /** The row that must be named; null where the file has no rows, or what is wrong is in none of them. */
+  row: number | null;
+  tenant?: string;
+  head?: string;
+  checkpoint?: string;
+  audit?: string;
+  key?: string;
+}
+
+/** What a verifier said. */
+interface Verdict {
+  verdict: 'valid' | 'refused';
+  row: number | null;
+}
+
+const folder = fileURLToPath(new URL('../examples/verify/hostile/', import.meta.url));
+const at = (name: string): string => join(folder, name);
+const text = (name: string): string => readFileSync(at(name), 'utf8');
+const { cases } = JSON.parse(text('manifest.json')) as { cases: Case[] };
+const logs = cases.filter(({ kind }) => kind !== 'attestation' && kind !== 'decision');
+const documents = cases.filter(({ kind }) => kind === 'attestation' || kind === 'decision');
+const keyOf = ({ key = 'first.vkey' }: Case): string => at(key);
+
+/** The options of both commands that examine an export. */
+function exportOptions(each: Case, tenantOption: string, keyOption: string): string[] {
+  const { kind, tenant, head, checkpoint, audit } = each;
+  return [
+    ...['--log', kind, '--json'],
+    ...(tenant === undefined ? [] : [tenantOption, tenant]),
+    ...(head === undefined ? [] : ['--head', head]),
+    ...(audit === undefined ? [] : ['--audit', at(audit)]),
+    ...(checkpoint === undefined ? [] : ['--checkpoint', at(checkpoint), keyOption, keyOf(each)]),
+  ];
+}
+
+/** 0 is valid; 1 is refused, 2 is refused as wrong use. Everything else is a failure of the command. */
+function verdictOf(status: number, out: string, rowIn: (answer: Record<string, never>) => number | undefined): Verdict {
+  expect([0, 1, 2]).toContain(status);
+  const row = status === 1 ? rowIn(JSON.parse(out)) : undefined;
+  return { verdict: status === 0 ? 'valid' : 'refused', row: row ?? null };
+}
+
+const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
+/** A row counts only where the manifest names one: elsewhere verifiers may name the first or none. */
+const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
+
+describe('every verifier gives the verdict of the manifest', () => {
+  test('the corpus is as large as it was made', () => {
+    expect(logs.length).toBeGreaterThan(120);
+    expect(documents.length).toBeGreaterThan(60);
+  });
+
+  test.each(logs)('the server, on $name', async (each) => {
+    const { status, out } = await runCommand(
+      {},
+      'ledger',
+      'verify',
+      '--file',
+      at(each.file),
+      ...exportOptions(each, '--tenant', '--key'),
+    );
+    const said = verdictOf(status, out, ({ first_bad: bad }: { first_bad?: { seq: number } }) => bad?.seq);
+    expect(comparable(each, said)).toEqual(expected(each));
+  });
+
+  test.each(logs)('the client, on $name', async (each) => {
+    const { status, out } = await runCli([
+      'verify',
+      'ledger',
+      at(each.file),
+      ...exportOptions(each, '--workspace', '--verify-key'),
+    ]);
+    const said = verdictOf(status, out, ({ seq }: { seq?: number }) => seq);
+    expect(comparable(each, said)).toEqual(expected(each));
+  });
+
+  test.each(documents)('the client, on $name', async (each) => {
+    const key = each.kind === 'decision' ? at('decision.key') : keyOf(each);
+    const { status } = await runCli(['verify', 'decision', at(each.file), '--verify-key', key]);
+    expect(verdictOf(status, '{}', () => undefined)).toEqual(expected(each));
+  });
+
+  test.each(documents.filter(({ key }) => key?.endsWith('.jwks') !== true))(
+    'the domain with the server’s cryptography, on $name',
+    (each) => {
+      const fault =
+        each.kind === 'decision'
+          ? hmacFault(text(each.file))
+          : attestationFault(text(each.file), readFileSync(keyOf(each), 'utf8'));
+      expect({ verdict: fault === undefined ? 'valid' : 'refused', row: null, fault }).toMatchObject(expected(each));
+    },
+  );
+});
+
+function attestationFault(envelope: string, vkey: string): string | undefined {
+  const read = readEnvelope(envelope);
+  if ('fault' in read) return read.fault;
+  const keys = trustedKeys(vkey, sha256)!.map(({ publicKey }) => ({ keyid: publicJwk(publicKey, sha256).kid, publicKey }));
+  const opened = openAttestation(read.envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
+  return 'fault' in opened ? opened.fault : undefined;
+}
+
+function hmacFault(decision: string): string | undefined {
+  const read = parseLine(decision, 'the decision');
+  if ('fault' in read) return read.fault;
+  return decisionFault(read.row as Record<string, unknown>, Buffer.from(text('decision.key'), 'hex'), digests);
+}
