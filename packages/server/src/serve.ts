@@ -36,6 +36,7 @@ import { registerPortalApi } from './portal/portal-api.ts';
 import { allowedHosts, isPublic, publicAddress } from './public-address.ts';
 import { databaseReadiness } from './readiness.ts';
 import { RunIdMerging } from './run-id-merging.ts';
+import { watchSchema } from './schema-watch.ts';
 import { serverLog } from './server-log.ts';
 import { removeSetUpLink, writeSetUpLink } from './set-up-link-file.ts';
 import { isBoundByNothing } from './storage/own-role.ts';
@@ -134,6 +135,8 @@ export interface Running {
   metricsPort: number | undefined;
   /** Compares the tables of every workspace with its log of evidence now. */
   compareTables(): Promise<void>;
+  /** Compares the schema of the database with that of the migrations now. */
+  compareSchema(): Promise<void>;
   /** Stops accepting, waits for the requests under way, and closes the connections. */
   close(): Promise<void>;
 }
@@ -163,6 +166,7 @@ export async function start(
     log.error(row, 'somebody else than the server has changed this row in the database: it is not believed'),
   );
   const evidenceWatch = watchEvidence(database, log);
+  const schemaWatch = watchSchema(database, log);
   const isClockUnsafe = () => clock.fault() !== undefined;
   const answering = new Admission(config.answeringBytesMax);
   const outgoing = new Outgoing(answering);
@@ -179,6 +183,7 @@ export async function start(
       connections,
       brokenSeals: () => broken.counts,
       evidenceFindings: () => evidenceWatch.findings.count,
+      schemaFindings: () => schemaWatch.count,
     },
     metricsRenderMs,
   );
@@ -221,18 +226,21 @@ export async function start(
       ...(space?.isLow ? [`new records are refused: ${space.summary}`] : []),
       ...(broken.summary === undefined ? [] : [broken.summary]),
       ...(evidenceWatch.findings.summary === undefined ? [] : [evidenceWatch.findings.summary]),
+      ...(schemaWatch.summary === undefined ? [] : [schemaWatch.summary]),
     ],
   });
   alsoRegister?.(app, api);
   const housekeeping = keepHouse(database, runIds, log);
   const clockWatch = watchClock(database, log);
   await space?.start();
+  await schemaWatch.round();
   const stopWatching = () => {
     space?.stop();
     housekeeping.stop();
     runIds.stop();
     clockWatch.stop();
     evidenceWatch.stop();
+    schemaWatch.stop();
     checkpoints.stop();
   };
   let metricsListener: MetricsListener | undefined;
@@ -249,6 +257,7 @@ export async function start(
     address: { host: config.host, port },
     metricsPort: metricsListener?.port,
     compareTables: evidenceWatch.round,
+    compareSchema: schemaWatch.round,
     close: async () => {
       stopWatching();
       const server = httpServer(app);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { factsText } from '../src/database/schema-findings.ts';
+import { readSchemaFacts } from '../src/storage/schema-facts.ts';
 import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
 
 let database: TestDatabase;
@@ -63,6 +65,14 @@ async function schemaText(): Promise<string> {
 describe('the schema', () => {
   test('is the one in migrations/schema.snapshot.sql', async () => {
     await expect(await schemaText()).toMatchFileSnapshot('../migrations/schema.snapshot.sql');
+  });
+
+  test('has the facts that servers compare it with, in migrations/schema.facts.txt', async () => {
+    const facts = factsText(
+      await readSchemaFacts({ query: async (text: string) => ({ rows: await database.sql(text) }) } as never),
+    );
+    expect(facts.split('\n').length).toBeGreaterThan(400);
+    await expect(facts).toMatchFileSnapshot('../migrations/schema.facts.txt');
   });
 
   test('every table of a tenant has tenant_id first in its primary key and in every foreign key, and row-level security', async () => {

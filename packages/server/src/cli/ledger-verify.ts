@@ -2,6 +2,7 @@ import type { ChainReport } from '@countersign/core/domain/chain-report';
 import type { ClockCorrection } from '@countersign/core/domain/clock-correction';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
+import { describeFinding, schemaFindings } from '../database/schema-findings.ts';
 import { deriveDecisionKey, digests, sha256 } from '../digests.ts';
 import { noteKeysOf } from '../instance-signer.ts';
 import { verifyDatabase } from '../ledger/verify-database.ts';
@@ -11,6 +12,7 @@ import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
 import type { WalkDemand } from '../ledger/walk-log.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
+import { readSchemaFacts } from '../storage/schema-facts.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
@@ -21,6 +23,9 @@ import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { shortLine } from './table.ts';
+
+/** Most differences of the schema that are shown to people; JSON has all. */
+const SCHEMA_FINDINGS_MAX = 20;
 
 interface Asked extends KeptOptions {
   workspace?: string;
@@ -71,7 +76,11 @@ export function addVerify(group: Command, session: Session): void {
       session.ending = isWhole(report) ? 'ok' : 'broken';
       const met = (asked.checkpoint ?? []).length + (asked.head ?? []).length;
       const timesChecked = asked.file === undefined || asked.log === 'audit' || asked.audit !== undefined;
-      await session.answer(verdictOf(report, met, timesChecked), sentenceOf(report, met, timesChecked));
+      const schema = await schemaOf(session, asked);
+      await session.answer(
+        { ...verdictOf(report, met, timesChecked), ...schema.facts },
+        sentenceOf(report, met, timesChecked) + schema.text,
+      );
     });
 }
 
@@ -84,7 +93,22 @@ async function verifyAll(session: Session, asked: Asked): Promise<void> {
   session.ending = areWhole ? 'ok' : 'broken';
   const verdicts = Object.fromEntries(reports.map(([log, report]) => [log, verdictOf(report, 0, true)]));
   const sentences = reports.map(([log, report]) => `${log}: ${sentenceOf(report, 0, true)}`);
-  await session.answer({ result: areWhole ? 'ok' : 'broken', logs: verdicts }, sentences.join('\n'));
+  const schema = await schemaOf(session, asked);
+  await session.answer(
+    { result: areWhole ? 'ok' : 'broken', logs: verdicts, ...schema.facts },
+    sentences.join('\n') + schema.text,
+  );
+}
+
+/** Where the schema of a workspace's database differs from that of the migrations. It is a warning: the rows are whole without triggers too. */
+async function schemaOf(session: Session, { workspace }: Asked): Promise<{ facts: object; text: string }> {
+  if (workspace === undefined) return { facts: {}, text: '' };
+  const findings = schemaFindings(await session.withWorkspace(workspace, ({ ledgerPool }) => readSchemaFacts(ledgerPool)));
+  if (findings.length === 0) return { facts: {}, text: '' };
+  const lines = findings
+    .slice(0, SCHEMA_FINDINGS_MAX)
+    .map((finding) => `\nwarning: the schema was changed: ${describeFinding(finding)}`);
+  return { facts: { schema_findings: findings }, text: lines.join('') };
 }
 
 async function reportOn(session: Session, asked: Asked & { log: LogName }, { heard }: Progress): Promise<ChainReport> {

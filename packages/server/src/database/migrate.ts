@@ -7,6 +7,9 @@ import type { DatabaseAddress } from './pool.ts';
 /** Forward-only migrations, in the package's folder `migrations/`. From src/database and from dist alike, it is found by what it holds. */
 const FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../migrations/' : '../migrations/', import.meta.url));
 
+/** The path of a file that lies beside the migrations. */
+export const migrationsFile = (name: string): string => `${FOLDER}${name}`;
+
 /** Number of the advisory lock that a migration holds: 'CSMIGR'. */
 const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
 

@@ -21,6 +21,8 @@ export interface MetricSources {
   brokenSeals: () => ReadonlyMap<string, number>;
   /** How many rows differ from the log of evidence, as far as they were compared. */
   evidenceFindings: () => number;
+  /** Differences between the database's schema and that of the migrations. */
+  schemaFindings: () => number;
 }
 
 /** What is counted and timed, for Prometheus. One registry per server; no label names a tenant, a key or an agent. */
@@ -87,6 +89,11 @@ export class Metrics {
       'countersign_evidence_findings',
       'Rows that differ from the log of evidence, as of the last comparison. Decisions do not depend on them.',
       sources.evidenceFindings,
+    );
+    this.#gauge(
+      'countersign_schema_findings',
+      'Tables, triggers, rules, policies and functions that are not as the migrations make them, as of the last comparison.',
+      sources.schemaFindings,
     );
     const { connections } = sources;
     this.#gauge('countersign_connections', 'Open connections.', () => connections.open);

@@ -1,0 +1,57 @@
+import type { Logger } from 'pino';
+import { type SchemaFinding, schemaFindings } from './database/schema-findings.ts';
+import type { OpenDatabase } from './open-database.ts';
+import { readSchemaFacts } from './storage/schema-facts.ts';
+
+/** How often the schema is compared. One statement on the catalogue, a few milliseconds. */
+const ROUND_MS = 5 * 60_000;
+
+/** Compares the database's schema with that of the migrations while the server runs. */
+export interface SchemaWatch {
+  /** Number of differences, as of the last comparison. */
+  readonly count: number;
+  /** One line for `/readyz`; undefined without a difference. */
+  readonly summary: string | undefined;
+  /** Compares once. */
+  round(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Compares the schema at the start and every few minutes. Each difference is logged once. It warns and refuses nothing
+ * (docs/decisions/0047): the seals hold where triggers do not.
+ */
+export function watchSchema({ ledgerPool }: Pick<OpenDatabase, 'ledgerPool'>, log: Logger): SchemaWatch {
+  let findings: readonly SchemaFinding[] = [];
+  let isStopped = false;
+  const round = async () => {
+    try {
+      const known = new Set(findings.map(identity));
+      findings = schemaFindings(await readSchemaFacts(ledgerPool));
+      for (const finding of findings)
+        if (!known.has(identity(finding)))
+          log.error(finding, 'the schema of the database was changed by somebody else than the server');
+    } catch (error) {
+      if (!isStopped) log.warn({ reason: (error as Error).message }, 'the schema of the database was not compared this time');
+    }
+  };
+  const timer = setInterval(() => void round(), ROUND_MS).unref();
+  return {
+    get count() {
+      return findings.length;
+    },
+    get summary() {
+      const [first] = findings;
+      if (first === undefined) return undefined;
+      const more = findings.length === 1 ? '' : ` and ${findings.length - 1} more`;
+      return `the schema of the database was changed: ${first.object} ${first.fault}${more}; the log says how to put it back`;
+    },
+    round,
+    stop: () => {
+      isStopped = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+const identity = ({ object, fault }: SchemaFinding): string => `${object} ${fault}`;

@@ -1,0 +1,90 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+
+/** Attack H: whoever owns the database takes away what the database itself refuses. Each act, what undoes it, and what must be named. */
+const ACTS = [
+  {
+    act: 'ALTER TABLE countersign.decisions DISABLE TRIGGER append_only',
+    undo: 'ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only',
+    named: /trigger decisions\.append_only is disabled/,
+    remedy: /ALTER TABLE countersign\.decisions ENABLE ALWAYS TRIGGER append_only/,
+  },
+  {
+    act: 'CREATE RULE vanish AS ON INSERT TO countersign.incidents DO INSTEAD NOTHING',
+    undo: 'DROP RULE vanish ON countersign.incidents',
+    named: /rule incidents\.vanish is not part of this schema/,
+    remedy: /DROP RULE "vanish" ON countersign\.incidents/,
+  },
+  {
+    act: `CREATE TRIGGER steer BEFORE INSERT ON countersign.evaluations FOR EACH ROW EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()`,
+    undo: 'DROP TRIGGER steer ON countersign.evaluations',
+    named: /trigger evaluations\.steer is not part of this schema/,
+    remedy: /DROP TRIGGER "steer" ON countersign\.evaluations/,
+  },
+  {
+    act: 'ALTER TABLE countersign.agents NO FORCE ROW LEVEL SECURITY',
+    undo: 'ALTER TABLE countersign.agents FORCE ROW LEVEL SECURITY',
+    named: /table agents is .*forced f/,
+    remedy: /restore a backup/,
+  },
+  {
+    act: 'ALTER TABLE countersign.sessions RENAME COLUMN expires_at TO expired_at',
+    undo: 'ALTER TABLE countersign.sessions RENAME COLUMN expired_at TO expires_at',
+    named: /column sessions\.expires_at is missing/,
+    remedy: /restore a backup/,
+  },
+];
+
+let server: TestServer;
+const warnings = async () =>
+  ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
+const metric = async () =>
+  Number(/^countersign_schema_findings (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
+const verified = () => runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'acme');
+
+beforeAll(async () => {
+  server = await testServer();
+  await server.workspace('acme');
+});
+
+describe('the schema of the database, changed by its owner', () => {
+  test('a schema as the migrations make it raises no finding', async () => {
+    await server.compareSchema();
+    expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
+    expect(await verified()).toMatchObject({ status: 0, out: expect.not.stringContaining('schema') });
+  });
+
+  test.each(ACTS)(
+    '$act is named by /readyz, metrics and ledger verify, with its remedy',
+    async ({ act, undo, named, remedy }) => {
+      await server.database.sql(act);
+      await server.compareSchema();
+      expect(await warnings()).toContain('the schema of the database was changed');
+      expect(await metric()).toBeGreaterThan(0);
+      const { status, out, err } = await verified();
+      expect([status, out + err]).toEqual([0, expect.stringMatching(named)]);
+      expect(out + err).toMatch(remedy);
+      await server.database.sql(undo);
+      await server.compareSchema();
+      expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
+    },
+  );
+
+  test('a replaced function and a dropped policy are named', async () => {
+    const [policy] = await server.database.sql<{ name: string; definition: string }>(
+      `SELECT polname AS name FROM pg_policy WHERE polrelid = 'countersign.approvals'::regclass`,
+    );
+    await server.database.sql(`DROP POLICY ${policy!.name} ON countersign.approvals`);
+    const [refusing] = await server.database.sql<{ name: string }>(
+      `SELECT p.oid::regprocedure::text AS name FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid WHERE t.tgname = 'append_only' AND t.tgrelid = 'countersign.decisions'::regclass`,
+    );
+    await server.database.sql(
+      `CREATE OR REPLACE FUNCTION ${refusing!.name} RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
+    );
+    const { status, out, err } = await verified();
+    expect(status).toBe(0);
+    expect(out + err).toMatch(new RegExp(`policy approvals\\.${policy!.name} is missing`));
+    expect(out + err).toMatch(/function refuse_change\(\) is .*source/);
+  });
+});
