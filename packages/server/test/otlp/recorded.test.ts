@@ -64,6 +64,37 @@ const STEPS: Record<string, unknown[][]> = {
     failed('ChatOpenAI', null),
     step('tool', 'weather'),
   ],
+  'python-otel-openai': [
+    answered('chat gpt-4o', OPENAI, 'openai'),
+    answered('chat gpt-4o', OPENAI, 'openai'),
+    failed('chat broken', 'openai'),
+  ],
+  // Of a call that failed it names no model.
+  'python-openinference-openai': [
+    answered('ChatCompletion', OPENAI, 'openai'),
+    answered('ChatCompletion', OPENAI, 'openai'),
+    step('llm', 'ChatCompletion', 'error', null, 'openai'),
+  ],
+  'python-openinference-langchain': [
+    answered('ChatOpenAI', OPENAI, 'openai'),
+    answered('ChatOpenAI', OPENAI, 'openai'),
+    failed('ChatOpenAI', 'openai'),
+    step('tool', 'weather'),
+  ],
+  'python-openllmetry-openai': [
+    answered('openai.chat', OPENAI, 'openai'),
+    answered('openai.chat', OPENAI, 'openai'),
+    failed('openai.chat', 'openai'),
+  ],
+  'python-openinference-llama-index': [
+    step('llm', 'OpenAI._prepare_chat_with_tools', 'success', 'gpt-4o', 'openai'),
+    step('llm', 'OpenAI._prepare_chat_with_tools', 'success', 'gpt-4o', 'openai'),
+    answered('OpenAI.chat', 'gpt-4o', 'openai'),
+    answered('OpenAI.chat', 'gpt-4o', 'openai'),
+    // The model that fails is an option of the call here, which the instrumentation does not see.
+    step('llm', 'OpenAI.chat', 'error', 'gpt-4o', 'openai'),
+    step('tool', 'weather'),
+  ],
   'vercel-ai': [
     answered('ai.generateText.doGenerate', OPENAI, 'openai.chat'),
     answered('ai.generateText.doGenerate', OPENAI, 'openai.chat'),

@@ -8,6 +8,7 @@ import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
 import { PageHeader } from '../../pieces/page-header.tsx';
 import { Panel } from '../../pieces/panel.tsx';
+import { Snippet } from '../../pieces/snippet.tsx';
 import { exactTime } from '../../pieces/times.ts';
 import { runColumns } from './run-columns.tsx';
 
@@ -67,10 +68,28 @@ export function RunsPage() {
             <EmptyState title="No runs yet">
               <p>Send what an agent did: one call with the steps of a run, at its end or as it goes.</p>
               <FirstCall path="/api/public/traces" body={FIRST_TRACE} scope="telemetry" />
+              <OpenTelemetryVariables />
             </EmptyState>
           }
         />
       </Panel>
+    </>
+  );
+}
+
+/** The variables that let an agent with OpenTelemetry send its runs here. */
+function OpenTelemetryVariables() {
+  return (
+    <>
+      <p>An agent that uses OpenTelemetry needs no code. Set these variables and start it again:</p>
+      <Snippet
+        text={[
+          `OTEL_EXPORTER_OTLP_ENDPOINT=${window.location.origin}`,
+          'OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf',
+          'OTEL_EXPORTER_OTLP_HEADERS=x-service-key=$COUNTERSIGN_API_KEY',
+        ].join('\n')}
+        what="variables of OpenTelemetry"
+      />
     </>
   );
 }

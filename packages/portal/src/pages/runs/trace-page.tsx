@@ -8,10 +8,14 @@ import { PageHeader } from '../../pieces/page-header.tsx';
 import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { Outcome } from '../../pieces/states.tsx';
 import { When } from '../../pieces/when.tsx';
+import { Findings } from './findings.tsx';
 import { TraceFacts } from './trace-facts.tsx';
 import { TraceOrigins } from './trace-origins.tsx';
 import styles from './trace-page.module.css';
 import { TraceSteps } from './trace-steps.tsx';
+
+/** How often a run is loaded again while its spans arrive. */
+const ARRIVING_REFRESH_MS = 5_000;
 
 /** One run with its steps: the tree and its time line, and what the chosen step said. */
 export function TracePage() {
@@ -20,6 +24,7 @@ export function TracePage() {
   const trace = useQuery({
     queryKey: ['trace', workspace.id, id],
     queryFn: ({ signal }) => call('runs.trace', { params: { workspace: workspace.id, trace: id }, signal }),
+    refetchInterval: ({ state }) => (state.data?.outcome === null ? ARRIVING_REFRESH_MS : false),
   });
   const crumb = (
     <Link to="/w/$workspace/runs" params={{ workspace: workspace.id }}>
@@ -60,10 +65,29 @@ export function TracePage() {
             <pre className={styles.error}>{data.error}</pre>
           </Notice>
         )}
+        <Unfinished outcome={data.outcome} />
         <TraceFacts trace={data} />
+        <Findings findings={data.findings} />
         <TraceSteps trace={data} />
         <TraceOrigins trace={data} />
       </div>
     </>
+  );
+}
+
+/** What is known of a run whose root span is not there. */
+function Unfinished({ outcome }: { outcome: string | null }) {
+  if (outcome === null) {
+    return (
+      <Notice kind="quiet">
+        <p>The root span has not arrived yet. This page refreshes until it does.</p>
+      </Notice>
+    );
+  }
+  if (outcome !== 'incomplete') return null;
+  return (
+    <Notice kind="quiet">
+      <p>The root span did not arrive within 15 minutes of the last span. Nothing is known of how this run ended.</p>
+    </Notice>
   );
 }

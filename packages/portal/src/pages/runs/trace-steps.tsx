@@ -44,7 +44,7 @@ export function TraceSteps({ trace }: { trace: Answer<'runs.trace'> }) {
   const { step } = useSearch({ strict: false }) as { step?: string };
   const navigate = useNavigate();
   const steps = useInfiniteQuery({
-    queryKey: ['spans', workspace.id, trace.id],
+    queryKey: ['spans', workspace.id, trace.id, trace.submission_count],
     queryFn: ({ pageParam, signal }) => loadSteps(workspace.id, trace.id, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,

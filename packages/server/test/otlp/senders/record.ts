@@ -75,12 +75,14 @@ async function record(name: string, command: string, file: string, model: string
     OTEL_SERVICE_NAME: 'senders',
     OTEL_NODE_RESOURCE_DETECTORS: 'none',
     OTEL_SEMCONV_STABILITY_OPT_IN: 'gen_ai_latest_experimental',
-    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
+    // The instrumentation in Python takes where the content goes instead of a yes: here into log records.
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: file.endsWith('.py') ? 'EVENT_ONLY' : 'true',
     TRACELOOP_TRACE_CONTENT: 'true',
     TRACELOOP_TELEMETRY: 'false',
     OPENAI_API_KEY: 'none',
     ANTHROPIC_API_KEY: 'none',
     OPENAI_BASE_URL: `${model}/v1`,
+    OPENAI_API_BASE: `${model}/v1`,
     ANTHROPIC_BASE_URL: model,
   };
   const sender = spawn(command, [file], { env: environment, stdio: ['ignore', 'inherit', 'inherit'] });

@@ -16,4 +16,17 @@ export const NODE_PACKAGES = {
   zod: '4.6.7',
 } as const;
 
-export const PYTHON_PACKAGES = {} as const;
+export const PYTHON_PACKAGES = {
+  'langchain-openai': '1.7.3',
+  'llama-index-core': '0.14.25',
+  'llama-index-llms-openai': '0.8.3',
+  openai: '2.54.0',
+  'openinference-instrumentation-langchain': '0.1.80',
+  'openinference-instrumentation-llama-index': '4.6.1',
+  'openinference-instrumentation-openai': '0.1.66',
+  'opentelemetry-exporter-otlp-proto-http': '1.45.2',
+  'opentelemetry-instrumentation-openai': '0.62.4',
+  'opentelemetry-instrumentation-openai-v2': '2.4b0',
+  'opentelemetry-sdk': '1.45.2',
+  'opentelemetry-util-genai': '1.1b0',
+} as const;

@@ -1,0 +1,25 @@
+import type { Answer } from '../../api/call.ts';
+import { DataTable } from '../../lists/data-table.tsx';
+import { Panel } from '../../pieces/panel.tsx';
+import { Who } from '../../pieces/who.tsx';
+
+/** Scores of single answers of a run. They are shown apart from evaluations: a score of one answer is no pass rate. */
+export function Findings({ findings }: { findings: Answer<'runs.trace'>['findings'] }) {
+  if (findings.length === 0) return null;
+  return (
+    <Panel title="Findings" note="Scores of single answers. They are not evaluations and decide nothing." flush>
+      <DataTable
+        label="Findings"
+        items={findings.map((finding, index) => ({ ...finding, index }))}
+        keyOf={({ index }) => String(index)}
+        columns={[
+          { title: 'Name', cell: ({ name }) => name },
+          { title: 'Score', numeric: true, cell: ({ score }) => score ?? '–' },
+          { title: 'Label', cell: ({ label }) => label ?? '–' },
+          { title: 'Explanation', wide: true, cell: ({ explanation }) => explanation ?? '–' },
+          { title: 'Sent by', cell: ({ recorded_by }) => <Who by={recorded_by} /> },
+        ]}
+      />
+    </Panel>
+  );
+}

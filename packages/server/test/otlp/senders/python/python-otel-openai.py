@@ -1,0 +1,8 @@
+"""The instrumentation of OpenAI by OpenTelemetry itself, in Python."""
+
+from agent import openai_conversation, run_agent, start
+from opentelemetry.instrumentation.openai_v2 import OpenAIInstrumentor
+
+start()
+OpenAIInstrumentor().instrument()
+run_agent("python-otel-openai", openai_conversation)
