@@ -7,7 +7,7 @@ import { int8Array, textArray } from '../packages/server/src/database/binary-arr
 import type { Slots } from '../packages/server/src/database/slots.ts';
 import { inTenantTransaction, sql, type Transaction } from '../packages/server/src/database/transaction.ts';
 import type { Answered } from '../packages/server/src/ingest/endpoint.ts';
-import { readEvidence } from '../packages/server/src/ledger/evidence-states.ts';
+import { evidenceStates } from '../packages/server/src/ledger/evidence-states.ts';
 
 /**
  * The least that an acknowledged POST can cost here: bodies go by group commit into a table that has nothing but its key. No chain, no
@@ -36,7 +36,7 @@ let lastSeq = 0;
 
 async function write(tx: Transaction, bodies: readonly Body[]): Promise<Answered[]> {
   const questions = bodies.flatMap(({ question }) => question ?? []);
-  if (questions.length > 0) await readEvidence(tx, (state) => questions.map((question) => state.find(question)));
+  if (questions.length > 0) await evidenceStates.read(tx, (state) => questions.map((question) => state.find(question)));
   const seqs = bodies.map(() => ++lastSeq);
   await tx.commit(tx.run(INSERT, [tx.tenantId, int8Array(seqs), textArray(bodies.map(({ text }) => text))]));
   return bodies.map(() => ANSWER);

@@ -29,8 +29,8 @@ def is_date_or_null(value):
     return value is None or (isinstance(value, str) and _DATE.fullmatch(value) is not None)
 
 
-def is_prefix_or_null(value):
-    return value is None or (isinstance(value, str) and _PREFIX.fullmatch(value) is not None)
+def is_prefix(value):
+    return isinstance(value, str) and _PREFIX.fullmatch(value) is not None
 
 
 def is_text(value):
@@ -67,10 +67,6 @@ def is_instant(value):
 
 def is_instant_or_null(value):
     return value is None or is_instant(value)
-
-
-def is_texts_or_null(value):
-    return value is None or (isinstance(value, list) and all(map(is_text, value)))
 
 
 def is_object(value):

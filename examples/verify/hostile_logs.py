@@ -258,7 +258,7 @@ def _decisions():
 
 def _events():
     def event(seq, **changed):
-        return proof_vectors.key_event(TENANT, seq, 'minted', **changed)
+        return proof_vectors.key_event(TENANT, seq, 'minted' if seq == 1 else 'rotated', **changed)
 
     def log(name, second, verdict='refused', **options):
         return _case('keys', name, _text([event(1), second]), verdict, 2 if verdict == 'refused' and 'tenant' not in options else None, **options)
@@ -275,7 +275,12 @@ def _events():
     yield log('expires-at-date', event(2, expires_at='2026-11-20'))
     yield log('action-unknown', {**event(2), 'action': 'stolen'})
     yield log('seq-gap', event(3))
-    yield log('version-two', event(2, version=2))
+    yield log('version-one', event(2, version=1))
+    yield log('kind-unknown', event(2, kind='admin'))
+    yield log('credential-short', event(2, credential_sha256='ab' * 31))
+    yield log('name-null', event(2, name=None))
+    yield log('minted-twice', {**event(2), 'action': 'minted'})
+    yield log('rotated-without-minting', event(2, prefix='abcdefabcdef'))
     yield log('scopes-text', event(2, scopes='audit'))
     yield log('extra-member', event(2, secret='x'))
     vector = json.loads(make_vectors.files()['evidence-events.json'])['events']

@@ -10,22 +10,24 @@ import ndjson
 from ndjson import Broken
 from verdict import shown
 
-KEY_EVENT_DOMAIN = b'countersign/key-event/v1\n'
+KEY_EVENT_DOMAIN = b'countersign/key-event/v2\n'
 
 ACTIONS = ('minted', 'rotated', 'revoked', 'scopes_changed')
 
 MEMBERS = {
-    'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
+    'version': (lambda value: type(value) is int and value == 2, 'the number 2'),
     'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
     'seq': (forms.is_seq, 'a whole number from 1 up'),
     'id': (forms.is_uuid, 'a UUID in lower case'),
     'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
     'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
     'action': (lambda value: value in ACTIONS, f'one of {", ".join(ACTIONS)}'),
-    'key_id': (forms.is_uuid_or_null, 'a UUID in lower case or null'),
-    'prefix': (forms.is_prefix_or_null, '12 lower-case hex digits or null'),
-    'name': (forms.is_text_or_null, 'a string or null'),
-    'scopes': (forms.is_texts_or_null, 'an array of strings or null'),
+    'key_id': (forms.is_uuid, 'a UUID in lower case'),
+    'kind': (lambda value: value in ('live', 'read'), 'live or read'),
+    'prefix': (forms.is_prefix, '12 lower-case hex digits'),
+    'name': (forms.is_text, 'a string'),
+    'scopes': (lambda value: isinstance(value, list) and all(map(forms.is_text, value)), 'an array of strings'),
+    'credential_sha256': (forms.is_hash, '64 hex digits'),
     'expires_at': (forms.is_instant_or_null, 'a UTC time with milliseconds or null'),
 }
 
@@ -74,7 +76,19 @@ class EventLog:
 
 
 class KeyTrail(EventLog):
-    """One tenant's key audit trail."""
+    """One tenant's key audit trail. A key is minted once, and nothing follows its end."""
+
+    def __init__(self, *more):
+        super().__init__(*more)
+        self._keys = {}
+
+    def conflicts(self, event):
+        known = self._keys.get(event['prefix'], '')  # None: revoked
+        follows = known == '' if event['action'] == 'minted' else known == event['key_id']
+        if follows:
+            self._keys[event['prefix']] = None if event['action'] == 'revoked' else event['key_id']
+            return []
+        return [('does_not_follow', f'{shown(event["action"])} does not follow from what happened to key {shown(event["prefix"])} before')]
 
     check_members = staticmethod(lambda event: ndjson.check_members(event, MEMBERS, 'a key event'))
     leaf_data = staticmethod(leaf_data)

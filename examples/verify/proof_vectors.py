@@ -153,7 +153,7 @@ def _key_vectors():
 
 def key_event(tenant_id, seq, action, **others):
     event = {
-        'version': 1,
+        'version': 2,
         'tenant_id': tenant_id,
         'seq': seq,
         'id': f'b2e1d4c3-000{seq}-4a5b-9c6d-7e8f9a0b1c2d',
@@ -161,10 +161,12 @@ def key_event(tenant_id, seq, action, **others):
         'recorded_by': 'operator',
         'action': action,
         'key_id': 'c4d5e6f7-1a2b-4c3d-8e4f-5a6b7c8d9e0f',
+        'kind': 'live',
         'prefix': '4f9a02c7d1e6',
         'name': 'ci',
         'scopes': ['telemetry', 'evaluations', 'audit', 'governance'],
         'expires_at': None,
+        'credential_sha256': hashlib.sha256(hashlib.sha256(b'a secret').digest()).hexdigest(),
     }
     return {**event, **others}
 

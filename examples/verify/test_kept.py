@@ -298,9 +298,9 @@ class KeptOfKeyEvents(Asking):
         self.good('keys', self.file(export(self.events)), '--checkpoint', self.kept, '--key', self.KEY, '--tenant', TENANT)
 
     def test_every_member_of_an_event_altered(self):
-        other = {'version': 2, 'seq': 3, 'tenant_id': OTHER_TENANT, 'scopes': ['audit'], 'recorded_at': '2026-11-20T09:32:00.001Z'}
+        other = {'version': 1, 'seq': 3, 'kind': 'read', 'credential_sha256': 'ab' * 32, 'prefix': 'abcdefabcdef', 'action': 'rotated', 'tenant_id': OTHER_TENANT, 'scopes': ['audit'], 'recorded_at': '2026-11-20T09:32:00.001Z'}
         other['expires_at'] = None
-        codes = {'version': 'wrong_form', 'seq': 'seq_gap', 'tenant_id': 'other_tenant'}
+        codes = {'version': 'wrong_form', 'action': 'does_not_follow', 'seq': 'seq_gap', 'tenant_id': 'other_tenant'}
         for name in key_events.MEMBERS:
             with self.subTest(name):
                 events = [dict(event) for event in self.events]

@@ -11,16 +11,18 @@ const BEFORE = '2046-01-01T00:00:00.000Z';
 const AFTER = '2026-11-20T12:00:00.000Z';
 
 const event = (seq: number, recorded_at: string) => ({
-  version: 1,
+  version: 2,
   tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
   seq,
   id: `a1f0c3d2-000${seq}-4b6e-8d7a-2f4c6e8a0b1d`,
   recorded_at,
   recorded_by: 'operator',
   action: 'minted',
-  key_id: null,
-  prefix: null,
-  name: null,
+  key_id: `c4d5e6f7-1a2b-4c3d-8e4f-5a6b7c8d000${seq}`,
+  kind: 'live',
+  prefix: `4f9a02c7d1e${seq}`,
+  name: 'ci',
+  credential_sha256: 'ab'.repeat(32),
   scopes: [],
   expires_at: null,
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { EventConflictError } from '../src/domain/event-conflict.ts';
 import { type EvidenceEvent, readEvidenceEvent } from '../src/domain/evidence-event.ts';
-import { EvidenceConflictError, EvidenceState } from '../src/domain/evidence-state.ts';
+import { EvidenceState } from '../src/domain/evidence-state.ts';
 import { verifyExport } from '../src/domain/export-verifier.ts';
 import { Frontier } from '../src/domain/merkle-tree.ts';
 import { digests, sha256 } from './node-digests.ts';
@@ -81,7 +82,7 @@ describe('the state of evidence', () => {
   test('refuses what does not follow: another number, an unknown agent, an agent or a name twice', () => {
     const state = new EvidenceState();
     const apply = (event: EvidenceEvent) => () => state.apply(event);
-    expect(apply(events[1]!)).toThrow(EvidenceConflictError);
+    expect(apply(events[1]!)).toThrow(EventConflictError);
     expect(apply({ ...events[1]!, seq: 1 })).toThrow(/is not registered/);
     state.apply(events[0]!);
     expect(apply({ ...events[0]!, seq: 2 })).toThrow(/registered twice/);

@@ -119,7 +119,7 @@ key_events.recorded_by text not null
 key_events.action text not null
 key_events.key_id uuid not null
 key_events.document text not null
-key_events.event_hash bytea
+key_events.event_hash bytea not null
 key_last_use.tenant_id uuid not null
 key_last_use.key_id uuid not null
 key_last_use.last_used_at timestamp with time zone not null
@@ -574,6 +574,7 @@ instance enabled f forced f using  check
 key_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 key_last_use enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 log_heads enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+log_heads enabled t forced t using (log = 'keys'::text) check 
 log_records enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 memberships enabled t forced t using (person_id = (NULLIF(current_setting('countersign.person_id'::text, true), ''::text))::uuid) check 
 memberships enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)

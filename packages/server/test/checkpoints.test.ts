@@ -36,7 +36,7 @@ const LEAVES: Record<LogName, string> = {
   audit: 'SELECT row_hash AS data FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
   decisions: 'SELECT response_sha256 AS data FROM countersign.decisions WHERE tenant_id = $1 ORDER BY seq',
   evidence: `SELECT sha256(convert_to(E'countersign/evidence/v1\\n' || document, 'UTF8')) AS data FROM countersign.evidence_events WHERE tenant_id = $1 ORDER BY seq`,
-  keys: `SELECT sha256(convert_to(E'countersign/key-event/v1\\n' || document, 'UTF8')) AS data FROM countersign.key_events WHERE tenant_id = $1 ORDER BY seq`,
+  keys: `SELECT sha256(convert_to(E'countersign/key-event/v2\\n' || document, 'UTF8')) AS data FROM countersign.key_events WHERE tenant_id = $1 ORDER BY seq`,
 };
 
 /** What a server's world looks like from outside. */

@@ -105,11 +105,12 @@ describe('row-level security', () => {
     expect(tables.length).toBeGreaterThan(14);
     for (const table of tables) {
       await actAs(client(), undefined);
-      // A request finds its key, and so its workspace, before there is a workspace to set.
+      // A request finds its key, and so its workspace, before there is a workspace to set; and how many events its key audit trail has.
+      const rest = table === 'log_heads' ? `log_heads WHERE log <> 'keys'` : table;
       if (table !== 'ingestion_keys')
-        expect([table, (await client().query(`SELECT 1 FROM countersign.${table} LIMIT 1`)).rowCount]).toEqual([table, 0]);
+        expect([table, (await client().query(`SELECT 1 FROM countersign.${rest} LIMIT 1`)).rowCount]).toEqual([table, 0]);
       await actAs(client(), tenants[1]!.id);
-      const { rows } = await client().query(`SELECT DISTINCT tenant_id FROM countersign.${table}`);
+      const { rows } = await client().query(`SELECT DISTINCT tenant_id FROM countersign.${rest}`);
       expect([table, rows.filter(({ tenant_id }) => tenant_id !== tenants[1]!.id)]).toEqual([table, []]);
     }
     await actAs(client(), tenants[1]!.id);

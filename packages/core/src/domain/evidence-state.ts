@@ -1,3 +1,4 @@
+import { EventConflictError } from './event-conflict.ts';
 import type { EvidenceQuestion, EvidenceRead, OtherEvidenceEvaluation } from './evidence-document.ts';
 import type { EvidenceEvent, RecordedEvaluation } from './evidence-event.ts';
 import { OTHERS_MAX } from './promotion.ts';
@@ -58,11 +59,6 @@ export interface FoundEvidence {
   mismatch: boolean;
 }
 
-/** An event contradicts those before it: nothing that the server appends does. */
-export class EvidenceConflictError extends Error {
-  override name = 'EvidenceConflictError';
-}
-
 /**
  * What the events of a workspace's log `evidence` add up to. Only what is an object's newest event counts. A promotion check is decided on
  * this alone, so rows that somebody else has written to the database have no effect on it.
@@ -112,9 +108,9 @@ export class EvidenceState {
     return all.filter(({ approval }) => approval?.status === 'approved');
   }
 
-  /** Applies the next event. Throws EvidenceConflictError when it does not follow from the events before it. */
+  /** Applies the next event. Throws EventConflictError when it does not follow from the events before it. */
   apply(event: EvidenceEvent): void {
-    if (event.seq !== this.#size + 1) throw new EvidenceConflictError(`event ${event.seq} follows event ${this.#size}`);
+    if (event.seq !== this.#size + 1) throw new EventConflictError(`event ${event.seq} follows event ${this.#size}`);
     if (event.action === 'agent.registered') this.#register(event.agent_id, event.agent_name);
     else this.#change(this.#known(event), event);
     this.#size += 1;
@@ -129,7 +125,7 @@ export class EvidenceState {
   }
 
   #register(id: string, name: string): void {
-    if (this.#agents.has(id) || this.#byName.has(name)) throw new EvidenceConflictError(`agent ${id} is registered twice`);
+    if (this.#agents.has(id) || this.#byName.has(name)) throw new EventConflictError(`agent ${id} is registered twice`);
     const agent: AgentState = {
       id,
       name,
@@ -145,7 +141,7 @@ export class EvidenceState {
 
   #known({ agent_id: id }: EvidenceEvent): AgentState {
     const agent = this.#agents.get(id);
-    if (agent === undefined) throw new EvidenceConflictError(`agent ${id} is not registered`);
+    if (agent === undefined) throw new EventConflictError(`agent ${id} is not registered`);
     return agent;
   }
 

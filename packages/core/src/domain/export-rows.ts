@@ -4,8 +4,11 @@ import { type ClockCorrection, Moments } from './clock-correction.ts';
 import { type DecisionMembers, decisionFormFault } from './decision-form.ts';
 import { decisionDigest } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
+import { conflict } from './event-conflict.ts';
 import { EVIDENCE_ACTIONS, type EvidenceEvent, readEvidenceEvent } from './evidence-event.ts';
+import { EvidenceState } from './evidence-state.ts';
 import { readKeyEvent } from './key-event.ts';
+import { KeyState } from './key-state.ts';
 
 /** One log's rows as an export has them (docs/formats.md, "Export", "Decisions export", "Key event"). */
 export interface ExportRows {
@@ -34,9 +37,9 @@ export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockC
     case 'decisions':
       return decisionRows(digests, new Moments(log, corrections), tenantId);
     case 'evidence':
-      return eventRows(digests, new Moments(log, corrections), { read: readEvidenceEvent, conflict: registrations() }, tenantId);
+      return eventRows(digests, new Moments(log, corrections), { read: readEvidenceEvent, state: new EvidenceState() }, tenantId);
     case 'keys':
-      return eventRows(digests, new Moments(log, corrections), { read: readKeyEvent, conflict: () => undefined }, tenantId);
+      return eventRows(digests, new Moments(log, corrections), { read: readKeyEvent, state: new KeyState() }, tenantId);
   }
 }
 
@@ -103,21 +106,21 @@ interface Event {
   recorded_at: string;
 }
 
-/** How the events of a log are read (readKeyEvent, readEvidenceEvent), and what of an event does not follow from those before it. */
+/** How the events of a log are read (readKeyEvent, readEvidenceEvent), and what they add up to. */
 interface EventReading<E extends Event> {
   read(
     value: unknown,
     place: { seq: number; tenantId: string | undefined },
     digests: Hex,
   ): { event: E; hash: string } | { fault: string };
-  conflict(event: E): string | undefined;
+  state: { apply(event: E): void };
 }
 
 /** An event a line. It brings no hash: what was altered in it shows against a kept head, and in no other way. */
 function eventRows<E extends Event>(
   digests: Hex,
   moments: Moments,
-  { read, conflict }: EventReading<E>,
+  { read, state }: EventReading<E>,
   tenantId: string | undefined,
 ): ExportRows {
   const rows: ExportRows = {
@@ -128,7 +131,7 @@ function eventRows<E extends Event>(
     next: (row, seq) => {
       const taken = read(row, { seq, tenantId: rows.tenantId }, digests);
       if ('fault' in taken) return taken.fault;
-      const fault = moments.next(seq, taken.event.recorded_at, 'recorded_at') ?? conflict(taken.event);
+      const fault = moments.next(seq, taken.event.recorded_at, 'recorded_at') ?? conflict(state, taken.event);
       if (fault !== undefined) return fault;
       rows.tenantId = taken.event.tenant_id;
       rows.head = taken.hash;
@@ -136,19 +139,6 @@ function eventRows<E extends Event>(
     },
   };
   return rows;
-}
-
-/** Holds each event to what is registered: an agent and a name once, before every other event of the agent. */
-function registrations(): (event: EvidenceEvent) => string | undefined {
-  const [ids, names] = [new Set<string>(), new Set<string>()];
-  return (event) => {
-    const id = event.agent_id;
-    if (event.action !== 'agent.registered') return ids.has(id) ? undefined : `agent ${id} is not registered by an earlier event`;
-    if (ids.has(id) || names.has(event.agent_name)) return `agent ${id} or its name is registered by an earlier event`;
-    ids.add(id);
-    names.add(event.agent_name);
-    return undefined;
-  };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

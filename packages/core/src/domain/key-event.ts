@@ -1,13 +1,13 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
-import { isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
+import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
 /** The prefix that separates this hash from every other one and carries its version (docs/formats.md, "Key event"). */
-const DOMAIN = 'countersign/key-event/v1\n';
+export const KEY_EVENT_DOMAIN = 'countersign/key-event/v2\n';
 
 /** One event of the key audit trail, all of it under its hash. */
 export interface KeyEvent {
-  version: 1;
+  version: 2;
   tenant_id: string;
   /** Starts at 1, without gaps. */
   seq: number;
@@ -17,18 +17,22 @@ export interface KeyEvent {
   recorded_by: string;
   action: 'minted' | 'rotated' | 'revoked' | 'scopes_changed';
   key_id: string;
+  /** Whether it is an ingestion key or a read token. */
+  kind: 'live' | 'read';
   /** Twelve hex digits. */
   prefix: string;
   name: string;
   scopes: readonly string[];
   /** RFC 3339, or null for a key that does not expire. */
   expires_at: string | null;
+  /** SHA-256, hex, of the stored hash of the key's secret: it commits to the secret without telling anything of it. */
+  credential_sha256: string;
 }
 
 /** The canonical text of an event, and its hash: the leaf data of the trail's tree. */
 export function hashKeyEvent(event: KeyEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
-  return { canonical, hash: digests.sha256Hex(DOMAIN + canonical) };
+  return { canonical, hash: digests.sha256Hex(KEY_EVENT_DOMAIN + canonical) };
 }
 
 /** Where a trail goes on. */
@@ -47,7 +51,7 @@ export function readKeyEvent(
 ): { event: KeyEvent; canonical: string; hash: string } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const event = value as KeyEvent;
-  if (event.version !== 1) return { fault: `version ${JSON.stringify(event.version)} is not known to this verifier` };
+  if (event.version !== 2) return { fault: `version ${JSON.stringify(event.version)} is not known to this verifier` };
   const wrong = wrongMember(value as Record<string, unknown>);
   if (wrong !== undefined) return { fault: wrong };
   if (tenantId !== undefined && event.tenant_id !== tenantId)
@@ -68,17 +72,19 @@ const ACTIONS: readonly unknown[] = ['minted', 'rotated', 'revoked', 'scopes_cha
 
 /** The members of an event and what each may be: these and no others. */
 const MEMBERS: Readonly<Record<keyof KeyEvent, Form>> = {
-  version: (value) => value === 1,
+  version: (value) => value === 2,
   tenant_id: isUuid,
   seq: (value) => Number.isSafeInteger(value),
   id: isUuid,
   recorded_at: isInstant,
   recorded_by: isRecordedBy,
   action: (value) => ACTIONS.includes(value),
-  key_id: orNull(isUuid),
-  prefix: orNull(isPrefix),
-  name: orNull(isText),
-  scopes: (value) => value === null || (Array.isArray(value) && value.every(isText)),
+  key_id: isUuid,
+  kind: (value) => value === 'live' || value === 'read',
+  prefix: isPrefix,
+  name: isText,
+  scopes: (value) => Array.isArray(value) && value.every(isText),
+  credential_sha256: isHash,
   expires_at: orNull(isInstant),
 };
 

@@ -2,18 +2,20 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyScope } from '@countersign/core/contract/scopes';
 import { parseIngestionKey, sentKey } from '@countersign/core/domain/ingestion-key';
+import type { KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
 import { ApiError, unavailable } from '../api-error.ts';
 import { clockOf } from '../database/clock.ts';
 import { isDatabaseAway } from '../database/pool.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import type { Principal } from '../ingest/endpoint.ts';
+import { believedKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
 
 /** A secret that no key has: an unknown prefix is compared against it, and costs the same work as a known one. */
-const NOBODY = { secretSha256: Buffer.alloc(32), dead: true } as const;
+const NO_SECRET = Buffer.alloc(32);
 
-/** Resolves keys to principals. Nothing is remembered between requests but when a key's use was last noted. */
+/** Resolves keys to principals. A key's row is looked up for every request, and believed where it is what the key audit trail says. */
 export class Authenticator {
   readonly #pool: Pool;
   readonly #lookups: KeyLookups;
@@ -29,12 +31,19 @@ export class Authenticator {
     const key = parseIngestionKey(sentKey(headers.authorization, headers['x-service-key'] as string | undefined) ?? '');
     if (key === undefined) throw unauthorized();
     const record = await this.#lookups.find(key.prefix);
-    const { secretSha256, dead } = record ?? NOBODY;
-    const same = timingSafeEqual(hash('sha256', key.secret, 'buffer'), secretSha256);
-    if (record === undefined || record.kind !== key.kind || !same || dead) throw unauthorized();
+    const isSame = timingSafeEqual(hash('sha256', key.secret, 'buffer'), record?.secretSha256 ?? NO_SECRET);
+    const looking = record === undefined || !isSame ? undefined : believedKey(this.#pool, record);
+    const known = looking instanceof Promise ? await looking.catch(asUnavailable) : looking;
+    if (record === undefined || known === undefined || known.kind !== key.kind || this.#isOver(known)) throw unauthorized();
     this.#noteUse(record);
-    if (!record.scopes.includes(scope)) throw insufficientScope(scope);
-    return { tenantId: record.tenantId, keyId: record.keyId, prefix: record.prefix, scopes: record.scopes };
+    const scopes = known.scopes as KeyScope[];
+    if (!scopes.includes(scope)) throw insufficientScope(scope);
+    return { tenantId: record.tenantId, keyId: record.keyId, prefix: record.prefix, scopes };
+  }
+
+  /** Whether a key is revoked, or past its expiry. A clock that jumped expires nothing, and revives nothing that has expired. */
+  #isOver({ isRevoked, expiresAt }: KnownKey): boolean {
+    return isRevoked || (expiresAt !== null && Date.parse(expiresAt) <= clockOf(this.#pool).now().getTime());
   }
 
   /** Last use, at most once a minute, beside the request and not before it: a failure here belongs to no request. */
@@ -102,7 +111,12 @@ class KeyLookups {
     try {
       return new Map((await findKeys(this.#pool, [...prefixes])).map((key) => [key.prefix, key]));
     } catch (error) {
-      throw isDatabaseAway(error) ? unavailable(error) : error;
+      return asUnavailable(error);
     }
   }
+}
+
+/** Throws what a request is told when the database does not answer. */
+function asUnavailable(error: unknown): never {
+  throw isDatabaseAway(error) ? unavailable(error) : error;
 }

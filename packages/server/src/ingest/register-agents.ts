@@ -4,7 +4,7 @@ import { type Transaction, underWay } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
 import { appendEvidence } from '../ledger/evidence-log.ts';
-import { evidenceBehind } from '../ledger/evidence-states.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import { type Agent, findAgents, insertAgents } from '../storage/agents.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import {
@@ -97,7 +97,7 @@ async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonl
     agents.map(({ id }) => id),
     agents.map(({ name }) => name),
   );
-  const state = await evidenceBehind(tx, head);
+  const state = await evidenceStates.behind(tx, head);
   const logged = agentsClaimed(state, agents);
   const isSame = (one: Agent) => (other: Agent) => one.id === other.id && one.name === other.name;
   const strange = rows.find((row) => !logged.some(isSame(row)));

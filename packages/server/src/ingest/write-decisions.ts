@@ -16,7 +16,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
 import { advance, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
-import { readEvidence } from '../ledger/evidence-states.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import { newId } from '../new-id.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { findSigningKeyId } from '../storage/decision-keys.ts';
@@ -62,7 +62,7 @@ export async function writeDecisions(
     lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence'),
     findSigningKeyId(tx),
   ]);
-  const { found, readAt, size } = await readEvidence(tx, (state, at) => lookUp(state, at, checks), read);
+  const { found, readAt, size } = await evidenceStates.read(tx, (state, at) => lookUp(state, at, checks), read);
   const similar = found.some(({ evidence }) => evidence.agent === null)
     ? await findSimilarAgents(tx, checks, found)
     : NONE_SIMILAR;

@@ -7,7 +7,7 @@ import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEvidence, type NewFact } from '../ledger/evidence-log.ts';
-import { evidenceBehind } from '../ledger/evidence-states.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import { newId } from '../new-id.ts';
 import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts';
 import { exactText } from '../storage/instant-text.ts';
@@ -35,7 +35,7 @@ export const writeDetailedEvaluations = (tx: Transaction, items: readonly Prepar
 /** Agents are looked up in the log `evidence` and not in their table, so that a changed row cannot give an evaluation to another agent. */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Written> {
   const { evidence: head } = await lockLogs(tx, ['evidence']);
-  const state = await evidenceBehind(tx, head);
+  const state = await evidenceStates.behind(tx, head);
   const microsNow = BigInt(Date.parse(head.now)) * 1000n;
   const book = new AgentBook(
     agentsClaimed(

@@ -4,7 +4,7 @@ import { digests } from '../digests.ts';
 import { insertEvidenceEvents } from '../storage/evidence-events.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { advance } from './advance.ts';
-import { applyCommitted } from './evidence-states.ts';
+import { evidenceStates } from './evidence-states.ts';
 
 /** A fact with who recorded it. */
 export type NewFact = EvidenceFact & { recorded_by: string };
@@ -30,6 +30,6 @@ export function appendEvidence(
     tx,
     hashed.map(({ canonical, hash }, index) => ({ seq: events[index]!.seq, eventHash: hash, document: canonical })),
   );
-  tx.afterCommit(() => applyCommitted(tx, head, events, leafData));
+  tx.afterCommit(() => evidenceStates.applyCommitted(tx, head, events, leafData));
   return { moved, sent: Promise.all([sent, inserted]) };
 }

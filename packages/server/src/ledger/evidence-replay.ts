@@ -1,5 +1,6 @@
+import { conflict } from '@countersign/core/domain/event-conflict';
 import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
-import { EvidenceConflictError, EvidenceState } from '@countersign/core/domain/evidence-state';
+import { EvidenceState } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
@@ -41,12 +42,8 @@ export class EvidenceReplay {
           digests,
         );
         if ('fault' in read) return `event ${row.seq} of the log of evidence: ${read.fault}`;
-        try {
-          this.#state.apply(read.event);
-        } catch (error) {
-          if (error instanceof EvidenceConflictError) return `event ${row.seq} of the log of evidence: ${error.message}`;
-          throw error;
-        }
+        const conflicting = conflict(this.#state, read.event);
+        if (conflicting !== undefined) return `event ${row.seq} of the log of evidence: ${conflicting}`;
       }
     }
     return undefined;

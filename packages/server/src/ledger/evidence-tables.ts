@@ -10,7 +10,7 @@ import {
   readEvaluationFacts,
   readOpenFacts,
 } from '../storage/evidence-tables.ts';
-import { evidenceBehind } from './evidence-states.ts';
+import { evidenceStates } from './evidence-states.ts';
 import { lockSealedHeads } from './sealed-heads.ts';
 
 /** A row that differs from the log `evidence`. */
@@ -36,7 +36,7 @@ export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerat
   const page = <T>(look: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>
     inTenantTransaction(pool, tenantId, async (tx) => {
       const { evidence } = await lockSealedHeads(tx, ['evidence']);
-      return look(tx, await evidenceBehind(tx, evidence));
+      return look(tx, await evidenceStates.behind(tx, evidence));
     });
   for (let place = 0, isLast = false; !isLast; place += AGENTS_PER_PAGE) {
     const { findings, count } = await page(async (tx, state) => {

@@ -1,7 +1,8 @@
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { Moments } from '@countersign/core/domain/clock-correction';
+import { conflict } from '@countersign/core/domain/event-conflict';
 import { type EvidenceEvent, readEvidenceEvent } from '@countersign/core/domain/evidence-event';
-import { EvidenceConflictError, EvidenceState, knownEvaluation } from '@countersign/core/domain/evidence-state';
+import { EvidenceState, knownEvaluation } from '@countersign/core/domain/evidence-state';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
@@ -75,16 +76,6 @@ function readRow(row: StoredEvidenceEvent, seq: number, tenantId: string): { fau
   if (read.hash !== row.event_hash)
     return { fault: `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered` };
   return read;
-}
-
-function conflict(state: EvidenceState, event: EvidenceEvent): string | undefined {
-  try {
-    state.apply(event);
-    return undefined;
-  } catch (error) {
-    if (error instanceof EvidenceConflictError) return error.message;
-    throw error;
-  }
 }
 
 /** The evaluations of agents in the order of the table, which must be that of the log. */

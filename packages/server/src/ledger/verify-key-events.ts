@@ -1,25 +1,64 @@
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { Moments } from '@countersign/core/domain/clock-correction';
+import { conflict } from '@countersign/core/domain/event-conflict';
 import { readKeyEvent } from '@countersign/core/domain/key-event';
+import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
+import { type KeyFacts, readKeyFacts } from '../storage/ingestion-keys.ts';
 import { readKeyEvents, type StoredKeyEvent } from '../storage/key-events.ts';
+import { credentialOf, keyStates } from './key-states.ts';
+import { lockSealedHeads } from './sealed-heads.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type WalkDemand, walkLog } from './walk-log.ts';
 
-/** Walks a tenant's key audit trail as the database holds it: the hash of each event, columns, gaps, head, tree and checkpoints. */
+/**
+ * Walks a tenant's key audit trail as the database holds it: the hash of each event, what follows from what, columns, gaps, head, tree and
+ * checkpoints. Then the rows of the keys must be what the trail says.
+ */
 export async function verifyKeyEvents(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<ChainReport> {
+  const state = new KeyState();
   const moments = new Moments('keys', await correctionsOf(pool, tenantId));
   const check = (row: StoredKeyEvent, seq: number) => {
-    const fault = rowFault(row, seq, tenantId) ?? moments.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
+    const fault = rowFault(row, seq, tenantId, state) ?? moments.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
     return fault === undefined ? { hash: row.event_hash } : { fault };
   };
-  return walkLog(pool, tenantId, { log: 'keys', chained: false, read: readKeyEvents, check }, demand);
+  const report = await walkLog(pool, tenantId, { log: 'keys', chained: false, read: readKeyEvents, check }, demand);
+  if (report.firstBad !== undefined || report.contradiction !== undefined) return report;
+  const reason = await keyRowFault(pool, tenantId);
+  return reason === undefined
+    ? report
+    : { ...report, contradiction: { source: 'the table ingestion_keys', size: report.entries, reason } };
 }
 
-function rowFault(row: StoredKeyEvent, seq: number, tenantId: string): string | undefined {
+/** The first key whose row is not what the trail says now. The trail's head is locked: nothing changes meanwhile. */
+const keyRowFault = (pool: Pool, tenantId: string): Promise<string | undefined> =>
+  inTenantTransaction(pool, tenantId, async (tx) => {
+    const { keys: head } = await lockSealedHeads(tx, ['keys']);
+    const state = await keyStates.behind(tx, head);
+    const rows = await readKeyFacts(tx);
+    const differing = rows.find((row) => differenceOf(row, state.key(row.prefix)) !== undefined);
+    if (differing !== undefined)
+      return `the row ${differing.prefix} differs from the trail: ${differenceOf(differing, state.key(differing.prefix))}`;
+    const prefixes = new Set(rows.map(({ prefix }) => prefix));
+    const missing = [...state.keys()].find(({ prefix }) => !prefixes.has(prefix));
+    return missing === undefined ? undefined : `the row ${missing.prefix} differs from the trail: it is gone`;
+  });
+
+function differenceOf(row: KeyFacts, known: KnownKey | undefined): string | undefined {
+  if (known === undefined) return 'the trail has no such key: the row was put in';
+  if (row.id !== known.id || row.kind !== known.kind || row.name !== known.name) return 'its id, kind or name is another one';
+  if (credentialOf(row.secretSha256) !== known.credentialSha256) return 'the hash of its secret is another one';
+  if (JSON.stringify(row.scopes) !== JSON.stringify(known.scopes))
+    return `its scopes are ${row.scopes.join(', ')}, the trail says ${known.scopes.join(', ')}`;
+  if (row.expiresAt !== known.expiresAt) return `it expires at ${row.expiresAt}, the trail says ${known.expiresAt}`;
+  return row.isRevoked === known.isRevoked ? undefined : `the trail says that it is ${known.isRevoked ? '' : 'not '}revoked`;
+}
+
+function rowFault(row: StoredKeyEvent, seq: number, tenantId: string, state: KeyState): string | undefined {
   if (row.seq !== seq) return `seq is ${row.seq}, expected ${seq}: an event is missing`;
   const event = parsedDocument(row.document);
   if (event === undefined) return 'the stored document is not a JSON object';
@@ -29,7 +68,7 @@ function rowFault(row: StoredKeyEvent, seq: number, tenantId: string): string | 
   if (read.canonical !== row.document) return 'the stored document is not in canonical form: its text was altered';
   if (read.hash !== row.event_hash)
     return `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered`;
-  return columnFault(event, row, COLUMNS);
+  return columnFault(event, row, COLUMNS) ?? conflict(state, read.event);
 }
 
 /** The columns that are searched by; people are shown what they say, so they must say what was hashed. */

@@ -1,6 +1,6 @@
 import { type IncidentDetail, SEVERITIES, type Violation } from '@countersign/core/portal/incident-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
-import { readEvidence } from '../ledger/evidence-states.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import { findLatestSummary } from '../storage/portal/evaluations.ts';
 import { findIncident, listIncidentsPage, listOpenOfAgent, listOpenRecertifications } from '../storage/portal/incidents.ts';
 import { isLeftOut, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
@@ -71,7 +71,7 @@ export const incidentHandlers = handlers({
 
 async function closingOf(tx: Transaction, agent: { id: string; name: string }): Promise<IncidentDetail['closing']> {
   const [known, evaluation, incident_ids] = await Promise.all([
-    readEvidence(tx, (state, readAt) => {
+    evidenceStates.read(tx, (state, readAt) => {
       const found = state.agent(agent.id);
       return found === undefined ? 'the log of evidence does not know this agent' : closingObstacle(found, readAt);
     }),

@@ -3,7 +3,7 @@ import { evidenceOf } from '@countersign/core/domain/evidence-document';
 import { decidePromotion, type Evidence } from '@countersign/core/domain/promotion';
 import type { AgentSummary, EvaluationSummary, Standing } from '@countersign/core/portal/agent-facts';
 import type { Transaction } from '../database/transaction.ts';
-import { readEvidence } from '../ledger/evidence-states.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import type { SeenAgent } from '../storage/portal/agents.ts';
 
 /** What the promotion check demands when a question names nothing. */
@@ -22,7 +22,7 @@ export async function evidenceOn(
   harnessId: string | null = null,
 ): Promise<Evidence[]> {
   if (agentIds.length === 0) return [];
-  return readEvidence(tx, (state, readAt) =>
+  return evidenceStates.read(tx, (state, readAt) =>
     agentIds.map((id) => {
       const { evidence } = state.find({ agent_id: id, agent_name: null, harness_id: harnessId });
       return evidenceOf({ ...evidence, read_at: readAt });

@@ -1,21 +1,17 @@
 import type { KeyKind, KeyScope } from '@countersign/core/contract/scopes';
 import type { Pool } from 'pg';
-import { clockOf } from '../database/clock.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { expiryClock } from './expiry-clock.ts';
 import { instantText } from './instant-text.ts';
 
-/** What authentication needs to know of a key. */
+/** What a key's row says. Nothing of it is to be believed before it is compared with the key audit trail (ledger/key-states.ts). */
 export interface KeyRecord {
   prefix: string;
-  kind: KeyKind;
   tenantId: string;
   keyId: string;
-  scopes: KeyScope[];
   /** 32 bytes. */
   secretSha256: Buffer;
-  /** Revoked, or past its expiry. */
-  dead: boolean;
+  /** How many events the workspace's key audit trail has. */
+  trailSize: number;
 }
 
 /**
@@ -25,13 +21,28 @@ export interface KeyRecord {
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const { rows } = await pool.query<KeyRecord>({
     name: 'find_keys',
-    text: `SELECT prefix, kind, tenant_id AS "tenantId", id AS "keyId", scopes, secret_sha256 AS "secretSha256",
-                  revoked_at IS NOT NULL OR coalesce(expires_at <= ${expiryClock(2)}, false) AS dead
-             FROM countersign.ingestion_keys WHERE prefix = ANY ($1::text[])`,
-    values: [prefixes, ...clockOf(pool).expiryBounds()],
+    text: `SELECT k.prefix, k.tenant_id AS "tenantId", k.id AS "keyId", k.secret_sha256 AS "secretSha256",
+                  coalesce((SELECT head.seq FROM countersign.log_heads AS head WHERE head.tenant_id = k.tenant_id AND head.log = 'keys'), 0) AS "trailSize"
+             FROM countersign.ingestion_keys AS k WHERE k.prefix = ANY ($1::text[])`,
+    values: [prefixes],
   });
   return rows;
 }
+
+/** A key's row, to be compared with the key audit trail. */
+export interface KeyFacts extends Pick<ListedKey, 'id' | 'kind' | 'prefix' | 'name' | 'scopes' | 'expiresAt'> {
+  secretSha256: Buffer;
+  isRevoked: boolean;
+}
+
+const READ_FACTS = sql<KeyFacts>(
+  'read_key_facts',
+  `SELECT id, kind, prefix, name, scopes, secret_sha256 AS "secretSha256", ${instantText('expires_at')} AS "expiresAt", revoked_at IS NOT NULL AS "isRevoked"
+     FROM countersign.ingestion_keys WHERE tenant_id = $1 ORDER BY created_at, prefix`,
+);
+
+/** The rows of all keys of the tenant. */
+export const readKeyFacts = (tx: Transaction): Promise<KeyFacts[]> => tx.run(READ_FACTS, [tx.tenantId]);
 
 /** A key as its workspace sees it. Never its secret, nor the hash of it. */
 export interface ListedKey {

@@ -1,5 +1,4 @@
 import { sql, type Transaction } from '../database/transaction.ts';
-import { EVENT_HASH } from './tree.ts';
 
 /** What can happen to a key (specification 3.3). */
 export type KeyAction = 'minted' | 'rotated' | 'revoked' | 'scopes_changed';
@@ -53,7 +52,7 @@ export interface StoredKeyEvent {
 const READ_PAGE = sql<StoredKeyEvent>(
   'read_key_events_page',
   `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, recorded_by, action, key_id,
-          encode(${EVENT_HASH}, 'hex') AS event_hash, document
+          encode(event_hash, 'hex') AS event_hash, document
      FROM countersign.key_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
 );
 

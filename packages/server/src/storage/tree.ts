@@ -50,18 +50,12 @@ const readLeavesOf = (log: LogName, column: string, table: string) =>
     `SELECT string_agg(${column}, ''::bytea ORDER BY seq) AS hashes FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2 AND seq <= $3`,
   );
 
-/**
- * An event's hash. Those that were written before there were trees have none beside them; their documents are the same, so it is made
- * of them as hashKeyEvent does (docs/formats.md, "Key event").
- */
-export const EVENT_HASH = `coalesce(event_hash, sha256(convert_to(E'countersign/key-event/v1\\n' || document, 'UTF8')))`;
-
 /** Where the leaf data of each log stands (docs/formats.md, "Checkpoints"). */
 const READ_LEAVES = {
   audit: readLeavesOf('audit', 'row_hash', 'audit_entries'),
   decisions: readLeavesOf('decisions', 'response_sha256', 'decisions'),
   evidence: readLeavesOf('evidence', 'event_hash', 'evidence_events'),
-  keys: readLeavesOf('keys', EVENT_HASH, 'key_events'),
+  keys: readLeavesOf('keys', 'event_hash', 'key_events'),
 } as const;
 
 /** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order and one behind the other. */

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { appendEntries, entryOf } from '../ledger/append.ts';
 import { appendEvidence, type NewFact } from '../ledger/evidence-log.ts';
-import { evidenceBehind } from '../ledger/evidence-states.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import { lockSealedHeads, moveSealedHead } from '../ledger/sealed-heads.ts';
 import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts';
 import { LOG_NAMES, type LockedHead, type LogName } from '../storage/log-heads.ts';
@@ -52,7 +52,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
 
 /** Takes back, in the log `evidence`, the approvals with a time in the future. */
 async function approvalsAfter(tx: Transaction, head: LockedHead, now: string): Promise<NewFact[]> {
-  const approved = (await evidenceBehind(tx, head)).approvedEvaluations();
+  const approved = (await evidenceStates.behind(tx, head)).approvedEvaluations();
   return approved
     .filter(({ approval }) => approval!.decidedAt > now.replace('Z', '000Z'))
     .map(({ agentId, id }) => ({

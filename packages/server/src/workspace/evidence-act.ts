@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEvidence } from '../ledger/evidence-log.ts';
-import { evidenceBehind } from '../ledger/evidence-states.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { type Act, type AgentReference, actBehind, unknownAgent } from './governance-act.ts';
 
@@ -28,7 +28,7 @@ export async function evidenceAct<T>(
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const heads = await lockLogs(tx, ['audit', 'evidence']);
     const now = heads.audit.now > heads.evidence.now ? heads.audit.now : heads.evidence.now;
-    const evidence = await evidenceBehind(tx, heads.evidence);
+    const evidence = await evidenceStates.behind(tx, heads.evidence);
     await requireRoleStill(tx, by);
     const name = actorName(by);
     return work({

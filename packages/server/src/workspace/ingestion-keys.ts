@@ -2,13 +2,16 @@ import { hash, randomBytes } from 'node:crypto';
 import { type KeyKind, type KeyScope, SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import { formatIngestionKey, PREFIX_BYTES, SECRET_BYTES } from '@countersign/core/domain/ingestion-key';
 import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
+import type { KeyState, KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { digests } from '../digests.ts';
 import { advance, lockLogs } from '../ledger/advance.ts';
+import { credentialOf, keyStates } from '../ledger/key-states.ts';
 import { newId } from '../new-id.ts';
-import { insertKey, type ListedKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
+import { insertKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
+import type { LockedHead } from '../storage/log-heads.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { NotThere, Refusal } from './refusal.ts';
 import { requireName } from './wrong-input.ts';
@@ -24,32 +27,32 @@ export interface NewKey {
 /** Mints a key and returns its text: shown this once, never stored. */
 export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Actor): Promise<string> {
   requireName('the name', key.name);
-  return keyAct(pool, tenantId, by, async (tx, record) => {
+  return keyAct(pool, tenantId, by, async ({ tx, record }) => {
     const kind: KeyKind = (key.scopes as readonly KeyScope[]).includes('read') ? 'read' : 'live';
     const prefix = randomBytes(PREFIX_BYTES).toString('hex');
     const { secret, secretSha256 } = newSecret();
     const row = { ...key, id: newId(), kind, prefix, secretSha256 };
     await insertKey(tx, row);
-    await record('minted', row);
+    await record('minted', { ...row, credentialSha256: credentialOf(secretSha256) });
     return formatIngestionKey({ kind, prefix, secret });
   });
 }
 
 /** Gives a key a new secret and returns the new text; the old secret is dead with the next request. */
 export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<string> {
-  return keyAct(pool, tenantId, by, async (tx, record) => {
-    const key = await liveKey(tx, prefix, kind);
+  return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
+    const key = await liveKey(tx, keys, prefix, kind);
     const { secret, secretSha256 } = newSecret();
     await replaceSecret(tx, prefix, secretSha256);
-    await record('rotated', key);
+    await record('rotated', { ...key, credentialSha256: credentialOf(secretSha256) });
     return formatIngestionKey({ kind: key.kind, prefix, secret });
   });
 }
 
 /** Ends a key for good, with the next request. */
 export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<void> {
-  return keyAct(pool, tenantId, by, async (tx, record) => {
-    const key = await liveKey(tx, prefix, kind);
+  return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
+    const key = await liveKey(tx, keys, prefix, kind);
     await markRevoked(tx, prefix);
     await record('revoked', key);
   });
@@ -62,8 +65,8 @@ export async function changeScopes(
   { prefix, scopes }: { prefix: string; scopes: readonly Scope[] },
   by: Actor,
 ): Promise<void> {
-  return keyAct(pool, tenantId, by, async (tx, record) => {
-    const key = await liveKey(tx, prefix, 'live');
+  return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
+    const key = await liveKey(tx, keys, prefix, 'live');
     const changed = SCOPES.filter((scope) => scopes.includes(scope));
     if (sameScopes(key.scopes, changed)) throw new Refusal(`key ${prefix} has the scopes ${changed.join(', ')} already`);
     await replaceScopes(tx, prefix, changed);
@@ -74,16 +77,23 @@ export async function changeScopes(
 const sameScopes = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((scope) => others.includes(scope));
 
-/** A key that may still be changed, of a kind where one is asked for: `tokens` ends no ingestion key, `keys` no read token. */
-async function liveKey(tx: Transaction, prefix: string, kind?: KeyKind): Promise<ListedKey> {
-  const key = await lockKey(tx, prefix);
-  if (key === undefined)
+/**
+ * A key that may still be changed, of a kind where one is asked for: `tokens` ends no ingestion key, `keys` no read token. All that it says is what
+ * the key audit trail says.
+ */
+async function liveKey(tx: Transaction, keys: KeyState, prefix: string, kind?: KeyKind): Promise<KnownKey> {
+  const row = await lockKey(tx, prefix);
+  const key = keys.key(prefix);
+  if (row === undefined || key === undefined)
     throw new NotThere(
       `this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show those it has`,
     );
   if (kind !== undefined && key.kind !== kind)
     throw new Refusal(`${prefix} is of ${key.kind === 'read' ? 'a read token: use `tokens`' : 'an ingestion key: use `keys`'}`);
-  if (key.revokedAt !== null) throw new Refusal(`key aa_${key.kind}_${prefix} was revoked on ${key.revokedAt}; mint a new one`);
+  if (key.isRevoked) {
+    const when = row.revokedAt === null ? '' : ` on ${row.revokedAt}`;
+    throw new Refusal(`key aa_${key.kind}_${prefix} was revoked${when}; mint a new one`);
+  }
   return key;
 }
 
@@ -94,46 +104,55 @@ function newSecret(): { secret: string; secretSha256: Buffer } {
 }
 
 /** What an event says of its key. */
-type Described = Pick<ListedKey, 'id' | 'prefix' | 'name' | 'expiresAt'> & { scopes: readonly KeyScope[] };
+type Described = Omit<KnownKey, 'isRevoked'>;
+
+/** What a change of a key works with, behind the locked head of the key audit trail. */
+interface KeyAct {
+  tx: Transaction;
+  /** The keys before the change. */
+  keys: KeyState;
+  /** Appends the change's one event. */
+  record(action: KeyAction, key: Described): Promise<unknown>;
+}
 
 /** One change of a key, with its event in the key audit trail in the same transaction (specification 3.3). The trail's head is locked first. */
-async function keyAct<T>(
-  pool: Pool,
-  tenantId: string,
-  by: Actor,
-  act: (tx: Transaction, record: (action: KeyAction, key: Described) => Promise<unknown>) => Promise<T>,
-): Promise<T> {
+async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: KeyAct) => Promise<T>): Promise<T> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockLogs(tx, ['keys']);
+    const keys = await keyStates.behind(tx, head);
     await requireRoleStill(tx, by);
     const recordedBy = actorName(by);
-    return act(tx, (action, key) => {
-      const event: KeyEvent = {
-        version: 1,
-        tenant_id: tenantId,
-        seq: head.seq + 1,
-        id: newId(),
-        recorded_at: head.now,
-        recorded_by: recordedBy,
-        action,
-        key_id: key.id,
-        prefix: key.prefix,
-        name: key.name,
-        scopes: [...key.scopes],
-        expires_at: key.expiresAt,
-      };
-      const { canonical, hash: eventHash } = hashKeyEvent(event, digests);
-      const row = {
-        seq: event.seq,
-        id: event.id,
-        recordedAt: head.now,
-        recordedBy,
-        action,
-        keyId: key.id,
-        eventHash,
-        document: canonical,
-      };
-      return Promise.all([insertKeyEvent(tx, row), advance(tx, 'keys', head, [Buffer.from(eventHash, 'hex')], null).sent]);
-    });
+    return act({ tx, keys, record: (action, key) => append(tx, head, eventOf(tx, head, { action, key, recordedBy })) });
   });
+}
+
+const eventOf = (
+  tx: Transaction,
+  head: LockedHead,
+  { action, key, recordedBy }: { action: KeyAction; key: Described; recordedBy: string },
+): KeyEvent => ({
+  version: 2,
+  tenant_id: tx.tenantId,
+  seq: head.seq + 1,
+  id: newId(),
+  recorded_at: head.now,
+  recorded_by: recordedBy,
+  action,
+  key_id: key.id,
+  kind: key.kind,
+  prefix: key.prefix,
+  name: key.name,
+  scopes: [...key.scopes],
+  // With milliseconds, as the row has it.
+  expires_at: key.expiresAt === null ? null : new Date(key.expiresAt).toISOString(),
+  credential_sha256: key.credentialSha256,
+});
+
+function append(tx: Transaction, head: LockedHead, event: KeyEvent): Promise<unknown> {
+  const { canonical, hash: eventHash } = hashKeyEvent(event, digests);
+  const leafData = [Buffer.from(eventHash, 'hex')];
+  const { seq, id, recorded_at: recordedAt, recorded_by: recordedBy, action, key_id: keyId } = event;
+  const inserted = insertKeyEvent(tx, { seq, id, recordedAt, recordedBy, action, keyId, eventHash, document: canonical });
+  tx.afterCommit(() => keyStates.applyCommitted(tx, head, [event], leafData));
+  return Promise.all([inserted, advance(tx, 'keys', head, leafData, null).sent]);
 }

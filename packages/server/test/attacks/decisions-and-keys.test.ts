@@ -225,7 +225,8 @@ describe('the key audit trail', () => {
     ['recorded_by', 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'],
     // Of the first event: behind another one, an earlier time is a fault of its own.
     ['recorded_at', '2020-01-01T00:00:00.000Z', 1],
-    ['action', 'revoked'],
+    ['kind', 'read'],
+    ['credential_sha256', 'ab'.repeat(32)],
     ['name', 'other'],
     ['prefix', 'abcdefabcdef'],
     ['scopes', ['read']],

@@ -3,7 +3,7 @@ import { Frontier, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { digests, sha256 } from '../../src/digests.ts';
-import { forgetEvidence } from '../../src/ledger/evidence-states.ts';
+import { evidenceStates } from '../../src/ledger/evidence-states.ts';
 import { adopt } from '../../src/ledger/head-memory.ts';
 import type { TestServer } from './test-server.ts';
 
@@ -93,7 +93,7 @@ async function moveHead(
       [tenantId, tree.size, frontier, lastMoment, seal],
     );
     adopt(tx, 'evidence', { size: tree.size, frontier });
-    forgetEvidence(tx);
+    evidenceStates.forget(tx);
   });
 }
 

@@ -43,7 +43,7 @@ describe('an ingestion key', () => {
       ['minted', `user:${admin.id}`, ['audit']],
     ]);
     for (const { document, event_hash } of items)
-      expect(createHash('sha256').update(`countersign/key-event/v1\n${document}`).digest('hex')).toBe(event_hash);
+      expect(createHash('sha256').update(`countersign/key-event/v2\n${document}`).digest('hex')).toBe(event_hash);
     expect(JSON.stringify([items, await list()])).not.toContain(rotated.key.split('.')[1]);
   });
 

@@ -3,7 +3,6 @@ import type { Key } from '@countersign/core/portal/key-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { expiryClock } from '../expiry-clock.ts';
 import { instantText } from '../instant-text.ts';
-import { EVENT_HASH } from '../tree.ts';
 import { instantKey, lookUp } from './fragments.ts';
 
 /** Where a page of keys ends. */
@@ -50,7 +49,7 @@ export const findListedKey = async (tx: Transaction, prefix: string): Promise<Pl
 
 const EVENTS = sql<{ seq: number; event_hash: string; document: string }>(
   'portal_list_key_events',
-  `SELECT seq, encode(${EVENT_HASH}, 'hex') AS event_hash, document FROM countersign.key_events
+  `SELECT seq, encode(event_hash, 'hex') AS event_hash, document FROM countersign.key_events
     WHERE tenant_id = $1 AND seq < coalesce($2::bigint, 9223372036854775807) AND ($3::uuid IS NULL OR key_id = $3) ORDER BY seq DESC LIMIT $4`,
 );
 

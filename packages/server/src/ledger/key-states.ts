@@ -1,0 +1,44 @@
+import { hash } from 'node:crypto';
+import { KEY_EVENT_DOMAIN, type KeyEvent, readKeyEvent } from '@countersign/core/domain/key-event';
+import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
+import type { Pool } from 'pg';
+import { requireSeals } from '../database/seals.ts';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { digests } from '../digests.ts';
+import type { KeyRecord } from '../storage/ingestion-keys.ts';
+import { readKeyEvents } from '../storage/key-events.ts';
+import { LogFold } from './log-fold.ts';
+
+/** What the key audit trail adds up to: the keys that are believed. */
+export const keyStates = new LogFold<KeyEvent, KeyState>({
+  log: 'keys',
+  domain: KEY_EVENT_DOMAIN,
+  read: readKeyEvents,
+  parse: (value, place) => readKeyEvent(value, place, digests),
+  create: () => new KeyState(),
+  weight: ({ keyCount }) => keyCount,
+  weightMax: 200_000,
+});
+
+/** What an event commits to of a key's secret. @param secretSha256 the hash that is stored. */
+export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256', secretSha256, 'hex');
+
+/**
+ * The key that a row is of, as the key audit trail has it; undefined, and reported, where the row is not what the trail says. A promise only where
+ * the trail has events that this process has not read.
+ */
+export function believedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
+  const state = keyStates.covering(requireSeals(pool), record.tenantId, record.trailSize);
+  if (state !== undefined) return compared(pool, record, state);
+  return inTenantTransaction(pool, record.tenantId, (tx) => keyStates.read(tx, (read) => compared(pool, record, read)));
+}
+
+function compared(pool: Pool, record: KeyRecord, state: KeyState): KnownKey | undefined {
+  const known = state.key(record.prefix);
+  if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOf(record.secretSha256))
+    return known;
+  // A row that was read before the key was rotated differs from a later state, and nobody has changed it.
+  if (state.size === record.trailSize)
+    requireSeals(pool).broken.report({ table: 'ingestion_keys', tenantId: record.tenantId, key: { prefix: record.prefix } });
+  return undefined;
+}

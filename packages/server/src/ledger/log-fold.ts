@@ -1,0 +1,176 @@
+import { hash } from 'node:crypto';
+import { conflict } from '@countersign/core/domain/event-conflict';
+import { Frontier } from '@countersign/core/domain/merkle-tree';
+import { sameBytes } from '@countersign/core/domain/signed-note';
+import type { Seals } from '../database/seals.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { sha256 } from '../digests.ts';
+import type { LockedHead, LogName, ReadHead, StoredHead } from '../storage/log-heads.ts';
+import { noteBelief } from './head-memory.ts';
+import { LogRewrittenError } from './log-tree.ts';
+import { readSealedHead } from './sealed-heads.ts';
+
+/** How often a head is read anew while other transactions append. */
+const READS_MAX = 50;
+
+/** What the events of a log add up to. `apply` throws EventConflictError for an event that does not follow. */
+interface FoldedState<Event> {
+  readonly size: number;
+  apply(event: Event): void;
+}
+
+/** How the events of one log are read and added up. */
+export interface FoldedLog<Event, State extends FoldedState<Event>> {
+  log: LogName;
+  /** What stands before the canonical text of an event under its hash. */
+  domain: string;
+  /** The events with the next numbers behind `after`, up to `last`, in order; at least one where there is one. */
+  read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
+  parse(value: unknown, place: { seq: number; tenantId: string }): { event: Event } | { fault: string };
+  create(): State;
+  /** What a state takes of the memory that all states share. */
+  weight(state: State): number;
+  /** Beyond this weight the workspaces that were used longest ago are dropped, and read again when they are needed. */
+  weightMax: number;
+}
+
+/** A workspace's state with the tree over the events that it was made from. */
+interface Fold<State> {
+  state: State;
+  tree: Frontier;
+  /** How many events have been held against a sealed head. */
+  heldSize: number;
+}
+
+/**
+ * Keeps what the events of a log add up to, for each workspace. At every use the tree over the events is compared with the sealed head, so that a
+ * state is never one that the server has not written.
+ */
+export class LogFold<Event, State extends FoldedState<Event>> {
+  readonly #log: FoldedLog<Event, State>;
+  readonly #folds = new WeakMap<Seals, Map<string, Fold<State>>>();
+
+  constructor(log: FoldedLog<Event, State>) {
+    this.#log = log;
+  }
+
+  /**
+   * Looks at the state of a workspace, without a lock. Throws LogRewrittenError where the log is not as the server has left it.
+   * @param look is given the state, to which events are applied later on, and the database's clock (UTC with microseconds), which is behind
+   *   every moment in the log unless a clock was wrong.
+   * @param read the log's head, where it has been read already.
+   */
+  async read<T>(tx: Transaction, look: (state: State, readAt: string) => T, read?: ReadHead): Promise<T> {
+    let head = read ?? (await readSealedHead(tx, this.#log.log));
+    for (let reads = 1; reads <= READS_MAX; reads += 1) {
+      const known = this.#known(tx);
+      const fold = known?.state.size === head.seq ? known : await this.#bringUpTo(tx, head);
+      if (fold.state.size === head.seq) return look(this.#held(tx, fold, head), head.readAt);
+      // Another transaction has applied later events meanwhile: their moments may lie ahead of the clock that was read.
+      const again = await readSealedHead(tx, this.#log.log);
+      if (again.seq <= head.seq) this.forget(tx); // an accepted restore: the log is shorter than it was
+      head = again;
+    }
+    throw new Error(`the log ${this.#log.log} of tenant ${tx.tenantId} has grown during ${READS_MAX} reads`);
+  }
+
+  /** The state behind a locked head, to which nobody else can append. Throws LogRewrittenError likewise. */
+  async behind(tx: Transaction, head: LockedHead): Promise<State> {
+    return this.#held(tx, await this.#bringUpTo(tx, head), head);
+  }
+
+  /** The state as it is in memory, if it covers at least so many events, all of them held against a sealed head. */
+  covering(seals: Seals, tenantId: string, size: number): State | undefined {
+    const fold = this.#folds.get(seals)?.get(tenantId);
+    if (fold === undefined || fold.state.size < size || fold.heldSize !== fold.state.size) return undefined;
+    return fold.state;
+  }
+
+  /** Applies events that this process has appended and committed, if the state is known up to them. */
+  applyCommitted(tx: Transaction, before: LockedHead, events: readonly Event[], leafData: readonly Uint8Array[]): void {
+    const fold = this.#known(tx);
+    if (fold === undefined || fold.state.size !== before.seq) return;
+    events.forEach((event, index) => {
+      fold.state.apply(event);
+      fold.tree.append(leafData[index]!);
+    });
+    if (fold.heldSize === before.seq) fold.heldSize = fold.state.size;
+  }
+
+  /** Drops the state of the workspace; it is read again when it is needed. */
+  forget(tx: Transaction): void {
+    this.#folds.get(tx.seals)?.delete(tx.tenantId);
+  }
+
+  #known(tx: Transaction): Fold<State> | undefined {
+    return this.#folds.get(tx.seals)?.get(tx.tenantId);
+  }
+
+  /** Reads the events that the state does not have yet. Others may do the same at the same time: each event is applied once. */
+  async #bringUpTo(tx: Transaction, head: Pick<StoredHead, 'seq'>): Promise<Fold<State>> {
+    const fold = this.#use(tx);
+    while (fold.state.size < head.seq) {
+      const page = await this.#log.read(tx, fold.state.size, head.seq);
+      const next = page.findIndex(({ seq }) => seq === fold.state.size + 1);
+      if (next === -1 && fold.state.size < (page.at(-1)?.seq ?? head.seq))
+        throw this.#rewritten(tx, `event ${fold.state.size + 1} is gone`);
+      for (const row of next === -1 ? [] : page.slice(next)) this.#add(tx, fold, row);
+    }
+    return fold;
+  }
+
+  /** The fold of the workspace, marked as the one that was used last. */
+  #use(tx: Transaction): Fold<State> {
+    const folds = this.#folds.get(tx.seals) ?? new Map<string, Fold<State>>();
+    this.#folds.set(tx.seals, folds);
+    const known = folds.get(tx.tenantId);
+    if (known === undefined) this.#dropOldest(folds);
+    const fold = known ?? { state: this.#log.create(), tree: new Frontier(sha256), heldSize: 0 };
+    folds.delete(tx.tenantId);
+    folds.set(tx.tenantId, fold);
+    return fold;
+  }
+
+  #dropOldest(folds: Map<string, Fold<State>>): void {
+    let weight = 0;
+    for (const { state } of folds.values()) weight += this.#log.weight(state) + 1;
+    for (const [tenantId, { state }] of folds) {
+      if (weight <= this.#log.weightMax) return;
+      folds.delete(tenantId);
+      weight -= this.#log.weight(state) + 1;
+    }
+  }
+
+  #add(tx: Transaction, fold: Fold<State>, { seq, document }: { seq: number; document: string }): void {
+    const read = this.#log.parse(parsed(document), { seq: fold.state.size + 1, tenantId: tx.tenantId });
+    if ('fault' in read) throw this.#rewritten(tx, `event ${seq}: ${read.fault}`);
+    const conflicting = conflict(fold.state, read.event);
+    if (conflicting !== undefined) throw this.#rewritten(tx, `event ${seq}: ${conflicting}`);
+    fold.tree.append(hash('sha256', this.#log.domain + document, 'buffer'));
+  }
+
+  /** Returns the state if the events it was made from are those that the sealed head covers. */
+  #held(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
+    const { state, tree } = fold;
+    if (state.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) {
+      fold.heldSize = state.size;
+      return state;
+    }
+    throw this.#rewritten(tx, `the ${state.size} events are not those that the head of ${head.seq} rows covers`);
+  }
+
+  /** The state is dropped: what was read into it cannot be taken back. */
+  #rewritten(tx: Transaction, fault: string): LogRewrittenError {
+    this.forget(tx);
+    noteBelief(tx, this.#log.log, false);
+    return new LogRewrittenError(`the log ${this.#log.log} of tenant ${tx.tenantId}: ${fault}`);
+  }
+}
+
+function parsed(document: string): unknown {
+  try {
+    return JSON.parse(document);
+  } catch {
+    return undefined;
+  }
+}

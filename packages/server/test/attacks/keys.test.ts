@@ -1,0 +1,133 @@
+import { hash } from 'node:crypto';
+import { formatIngestionKey } from '@countersign/core/domain/ingestion-key';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { revokeKey, rotateKey } from '../../src/workspace/ingestion-keys.ts';
+import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+
+let server: TestServer;
+let fresh: TestServer;
+let workspace = '';
+let tenantId = '';
+let key = '';
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  fresh = await testServer({ checkpointSeconds: undefined, database: server.database });
+  for (const table of ['ingestion_keys', 'key_events'])
+    await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
+});
+beforeEach(async () => {
+  workspace = `w-${Math.random()}`;
+  tenantId = await server.workspace(workspace);
+  key = await server.key(tenantId, ['audit']);
+});
+
+const SECRET = 'A'.repeat(43);
+const prefixOf = (text: string) => text.slice('aa_live_'.length, 'aa_live_'.length + 12);
+const hashOf = (secret: string) => hash('sha256', secret, 'buffer');
+const use = (text: string, on = server, path: keyof typeof paths = 'audit') =>
+  on.post(paths[path], text, path === 'audit' ? { actor: 'ci', action: 'deployed' } : { name: 'nightly', agent_name: 'bot' });
+const statuses = async (text: string, path: keyof typeof paths = 'audit') => [
+  (await use(text, server, path)).status,
+  (await use(text, fresh, path)).status,
+];
+const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
+const verify = async () => {
+  const { status, out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', 'keys');
+  return [status, out];
+};
+const insertGhost = (prefix: string) =>
+  sql(
+    `INSERT INTO countersign.ingestion_keys (tenant_id, id, kind, prefix, name, scopes, secret_sha256) VALUES ($1, gen_random_uuid(), 'live', $2, 'ci', '{audit}', $3)`,
+    [tenantId, prefix, hashOf(SECRET)],
+  );
+
+describe('a key is believed only as the key audit trail has it', () => {
+  test('a key that somebody has inserted authenticates nobody, and is named', async () => {
+    await insertGhost('abcdefabcdef');
+    expect(await statuses(formatIngestionKey({ kind: 'live', prefix: 'abcdefabcdef', secret: SECRET }))).toEqual([401, 401]);
+    expect(await verify()).toEqual([
+      1,
+      expect.stringMatching(/the row abcdefabcdef differs from the trail: the trail has no such key/),
+    ]);
+    const { warnings } = (await (await fetch(`${server.url}/readyz`)).json()) as { warnings: string[] };
+    expect(warnings.join(' ')).toContain('ingestion_keys');
+    await sql(`DELETE FROM countersign.ingestion_keys WHERE prefix = 'abcdefabcdef'`);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^whole/)]);
+  });
+
+  test('another secret in the row of a key: the new one is not believed, and the old one is when it is put back', async () => {
+    const [row] = await server.database.sql<{ secret_sha256: Buffer }>(
+      'SELECT secret_sha256 FROM countersign.ingestion_keys WHERE prefix = $1',
+      [prefixOf(key)],
+    );
+    await sql('UPDATE countersign.ingestion_keys SET secret_sha256 = $2 WHERE prefix = $1', [prefixOf(key), hashOf(SECRET)]);
+    expect(await statuses(formatIngestionKey({ kind: 'live', prefix: prefixOf(key), secret: SECRET }))).toEqual([401, 401]);
+    expect(await verify()).toEqual([1, expect.stringContaining('the hash of its secret is another one')]);
+    await sql('UPDATE countersign.ingestion_keys SET secret_sha256 = $2 WHERE prefix = $1', [prefixOf(key), row!.secret_sha256]);
+    expect(await statuses(key)).toEqual([200, 200]);
+  });
+
+  test.each([
+    ['scopes', `scopes = '{evaluations}'`, /its scopes are evaluations, the trail says audit/],
+    ['the end of its life', `expires_at = now() + interval '1 year'`, /it expires at .*, the trail says null/],
+  ])('%s in the row have no effect', async (_, set, why) => {
+    await sql(`UPDATE countersign.ingestion_keys SET ${set} WHERE prefix = $1`, [prefixOf(key)]);
+    expect(await statuses(key)).toEqual([200, 200]);
+    expect(await statuses(key, 'evaluations')).toEqual([401, 401]);
+    expect(await verify()).toEqual([1, expect.stringMatching(why)]);
+  });
+
+  test('an older row of a revoked key, put back, authenticates nobody and cannot be rotated', async () => {
+    await sql('CREATE TABLE older AS SELECT * FROM countersign.ingestion_keys WHERE prefix = $1', [prefixOf(key)]);
+    expect(await statuses(key)).toEqual([200, 200]);
+    await revokeKey(server.open.pool, tenantId, prefixOf(key), 'operator');
+    expect(await statuses(key)).toEqual([401, 401]);
+    await sql('DELETE FROM countersign.ingestion_keys WHERE prefix = $1', [prefixOf(key)]);
+    await sql('INSERT INTO countersign.ingestion_keys SELECT * FROM older');
+    await sql('DROP TABLE older');
+    expect(await statuses(key)).toEqual([401, 401]);
+    await expect(rotateKey(server.open.pool, tenantId, prefixOf(key), 'operator')).rejects.toThrow(/was revoked/);
+    expect(await verify()).toEqual([1, expect.stringContaining('the trail says that it is revoked')]);
+  });
+
+  test('a secret that was rotated away, put back, authenticates nobody', async () => {
+    const [row] = await server.database.sql<{ secret_sha256: Buffer }>(
+      'SELECT secret_sha256 FROM countersign.ingestion_keys WHERE prefix = $1',
+      [prefixOf(key)],
+    );
+    const rotated = await rotateKey(server.open.pool, tenantId, prefixOf(key), 'operator');
+    expect([await statuses(rotated), await statuses(key)]).toEqual([
+      [200, 200],
+      [401, 401],
+    ]);
+    await sql('UPDATE countersign.ingestion_keys SET secret_sha256 = $2 WHERE prefix = $1', [prefixOf(key), row!.secret_sha256]);
+    expect([await statuses(rotated), await statuses(key)]).toEqual([
+      [401, 401],
+      [401, 401],
+    ]);
+  });
+
+  test("a key moved to another workspace's rows authenticates nobody there", async () => {
+    const other = await server.workspace();
+    await sql('UPDATE countersign.ingestion_keys SET tenant_id = $2 WHERE prefix = $1', [prefixOf(key), other]);
+    expect(await statuses(key)).toEqual([401, 401]);
+  });
+
+  test('an event put into the trail, and its head moved, stops the keys of the workspace and no others', async () => {
+    const another = await server.key(await server.workspace(), ['audit']);
+    await insertGhost('fedcbafedcba');
+    await sql(
+      `INSERT INTO countersign.key_events (tenant_id, seq, id, recorded_at, recorded_by, action, key_id, event_hash, document)
+       SELECT tenant_id, seq + 1, gen_random_uuid(), recorded_at, recorded_by, action, key_id, event_hash, replace(document, $2, 'fedcbafedcba') FROM countersign.key_events WHERE tenant_id = $1`,
+      [tenantId, prefixOf(key)],
+    );
+    await sql(`UPDATE countersign.log_heads SET seq = seq + 1, tree_size = tree_size + 1 WHERE tenant_id = $1 AND log = 'keys'`, [
+      tenantId,
+    ]);
+    for (const text of [key, formatIngestionKey({ kind: 'live', prefix: 'fedcbafedcba', secret: SECRET })])
+      expect(await use(text)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
+    expect(await statuses(another)).toEqual([200, 200]);
+  });
+});
