@@ -10,11 +10,11 @@ export interface Shot {
 export const ID = '@@@@@@@@@@@@';
 
 /** A POST ready to be sent again and again. */
-export function shot(path: string, key: string, body: string): Shot {
+export function shot(path: string, key: string, body: string | Buffer, mediaType = 'application/json'): Shot {
   const head =
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n` +
-    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
-  const request = Buffer.from(head + body);
+    `Content-Type: ${mediaType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  const request = Buffer.concat([Buffer.from(head), Buffer.from(body)]);
   const idAt: number[] = [];
   for (let at = request.indexOf(ID); at >= 0; at = request.indexOf(ID, at + ID.length)) idAt.push(at);
   return { request, idAt };

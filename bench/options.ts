@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 /** Parts of the table, in its order. */
 export const PARTS = [
   'traces',
+  'otlp',
   'telemetry',
   'audit',
   'promotion',

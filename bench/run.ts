@@ -10,6 +10,7 @@ import { client } from './rows/client.ts';
 import { gate } from './rows/gate.ts';
 import { latency } from './rows/latency.ts';
 import { memory } from './rows/memory.ts';
+import { otlp } from './rows/otlp.ts';
 import { proof } from './rows/proof.ts';
 import { stored } from './rows/stored.ts';
 import { telemetry } from './rows/telemetry.ts';
@@ -27,6 +28,7 @@ type Measurement = (options: Options, world: World) => Promise<Row[]>;
 /** Each part has a world of its own: none finds the tables that another has filled, and memory is that of its own load. */
 const parts: Record<Part, Measurement> = {
   traces: (pace, world) => traces(world, pace),
+  otlp: (pace, world) => otlp(world, pace),
   telemetry: (pace, world) => telemetry(world, pace),
   audit: (pace, world) => audit(world, pace),
   promotion: (pace, world) => promotion(world, pace),

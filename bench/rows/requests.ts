@@ -2,12 +2,14 @@ import { operations } from '@countersign/core/contract/operations';
 import { auditBody, checkBodies, EVENTS, telemetryBody, traceBody } from '../bodies.ts';
 import { LIMIT_PATHS } from '../limit-paths.ts';
 import { fire, type Shot, shot } from '../load.ts';
+import { otlpBody } from '../otlp-body.ts';
 import type { Measure } from '../rounds.ts';
 import type { World } from '../world.ts';
 
 /** The requests of the table, for one world. */
 export const shotsOf = ({ key }: World) => ({
   traces: [shot(operations.ingestTrace.path, key, traceBody())],
+  otlp: [shot('/v1/traces', key, otlpBody(), 'application/x-protobuf')],
   tracesReadOnly: [shot(LIMIT_PATHS.traceReadOnly, key, traceBody())],
   telemetry: [shot(operations.ingestTelemetry.path, key, telemetryBody())],
   audit: [shot(operations.appendAuditEntry.path, key, auditBody())],

@@ -130,10 +130,8 @@ export function spanError(record: SpanRecord): string | undefined {
 const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
 function metadataOf(record: SpanRecord, taken: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {
-  const metadata: Record<string, unknown> = {};
-  for (const [name, value] of record.attributes) {
-    if (!taken.has(name)) Object.defineProperty(metadata, name, { value, enumerable: true, configurable: true, writable: true });
-  }
+  // fromEntries defines members, also one that is named __proto__.
+  const metadata: Record<string, unknown> = Object.fromEntries([...record.attributes].filter(([name]) => !taken.has(name)));
   const { kind, scope, events, links } = record;
   if (kind > 1) metadata['otel.span.kind'] = SPAN_KINDS[kind] ?? kind;
   if (scope !== '') metadata['otel.scope.name'] = scope;

@@ -3,7 +3,7 @@ import type { Finding } from '@countersign/core/otlp/findings';
 import { type MappedLog, mapLogs } from '@countersign/core/otlp/map-logs';
 import type { LogRecord } from '@countersign/core/otlp/records';
 import type { ExportRequest, LogOfExport, PreparedExport, ReadExport } from './export.ts';
-import { exportFacts, exportKey, REDACTED } from './export-facts.ts';
+import { exportFacts, REDACTED } from './export-facts.ts';
 
 /** About what a log record takes in memory beside its document. */
 const RECORD_BYTES = 300;
@@ -16,10 +16,11 @@ export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRec
   const mapped = mapLogs(read.records);
   const rejected = read.records.length - mapped.length;
   const logs = mapped.map(logOfExport);
+  const facts = exportFacts(request, read);
   return {
-    ...exportFacts(request, read),
+    ...facts,
     bytes: request.document.length + logs.reduce((sum, { document }) => sum + document.length + RECORD_BYTES, 0),
-    foldKeys: [exportKey(request, read)],
+    foldKeys: [facts.idempotency.key],
     traces: [],
     logs,
     shortfall: { rejected, reasons: [...(rejected > 0 ? [NOT_KEPT] : []), ...(read.isRedacted ? [REDACTED] : [])] },

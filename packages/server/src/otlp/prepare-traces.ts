@@ -5,7 +5,7 @@ import type { Principal } from '../ingest/endpoint.ts';
 import { SPAN_BYTES, traceFacts, traceFoldKey } from '../ingest/traces.ts';
 import { OUTCOME_RANK } from '../storage/traces.ts';
 import type { ExportRequest, PreparedExport, ReadExport, TraceOfExport } from './export.ts';
-import { exportFacts, exportKey, REDACTED } from './export-facts.ts';
+import { exportFacts, REDACTED } from './export-facts.ts';
 import { logsOfFindings } from './prepare-logs.ts';
 
 /** What the writer needs of an export of spans. Throws where none of its spans has an id. */
@@ -19,11 +19,12 @@ export function prepareTraceExport(request: ExportRequest, read: ReadExport<Span
     ...(rejected > 0 ? [`${rejected} spans have no valid trace_id and span_id and were not stored.`] : []),
     ...(read.isRedacted ? [REDACTED] : []),
   ];
+  const facts = exportFacts(request, read);
   const documentBytes = traces.reduce((sum, { json, spanCount }) => sum + json.length + spanCount * SPAN_BYTES, 0);
   return {
-    ...exportFacts(request, read),
+    ...facts,
     bytes: request.document.length + documentBytes,
-    foldKeys: [exportKey(request, read), ...traces.map(({ traceId }) => traceFoldKey(traceId))],
+    foldKeys: [facts.idempotency.key, ...traces.map(({ traceId }) => traceFoldKey(traceId))],
     traces,
     logs: mapped.flatMap(({ trace, findings }) => logsOfFindings(trace.trace_id, findings)),
     shortfall: { rejected, reasons },

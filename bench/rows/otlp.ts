@@ -1,0 +1,18 @@
+import { alternate, type Pace, type Row } from '../rounds.ts';
+import type { World } from '../world.ts';
+import { requests, shotsOf, works } from './requests.ts';
+
+/** Exports of 10 GenAI spans in protobuf against the same run sent to POST /api/public/traces. */
+export const otlp = async (world: World, pace: Pace): Promise<Row[]> => [
+  await alternate(
+    {
+      work: 'OpenTelemetry exports',
+      limit: 'the same runs as native traces',
+      unit: 'traces/s',
+      goal: { atLeast: 0.5, moonshot: 0.7 },
+    },
+    pace,
+    requests(world, shotsOf(world).otlp),
+    works(world).traces,
+  ),
+];
