@@ -380,7 +380,9 @@ test('`ledger verify --log all` verifies the four logs, and names the one that i
   const verify = (...more: string[]) =>
     runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', 'all', ...more);
   const whole = await verify();
-  expect([whole.status, whole.out.split('\n').map((line) => line.replace(/:.*/, ''))]).toEqual([
+  // The triggers that this file has disabled are named as warnings.
+  const logs = whole.out.split('\n').filter((line) => !line.startsWith('warning'));
+  expect([whole.status, logs.map((line) => line.replace(/:.*/, ''))]).toEqual([
     0,
     ['audit', 'decisions', 'evidence', 'keys', ''],
   ]);
@@ -388,7 +390,10 @@ test('`ledger verify --log all` verifies the four logs, and names the one that i
   const broken = await verify('--json');
   expect([broken.status, JSON.parse(broken.out)]).toEqual([
     1,
-    { result: 'broken', logs: expect.objectContaining({ audit: expect.objectContaining({ result: 'ok' }) }) },
+    expect.objectContaining({
+      result: 'broken',
+      logs: expect.objectContaining({ audit: expect.objectContaining({ result: 'ok' }) }),
+    }),
   ]);
   expect(JSON.parse(broken.out).logs.evidence.not_met).toMatchObject({ source: 'the table agents' });
   expect((await verify('--head', 'audit;size=1')).status).toBe(2);
