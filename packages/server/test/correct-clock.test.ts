@@ -57,7 +57,11 @@ async function ahead(): Promise<{ tenantId: string; key: string }> {
   const now = new Date(Date.now() + JUMP_MS).toISOString();
   await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
     const { audit } = await lockLogs(tx, ['audit']);
-    const entry = entryOf({ recorded_by: `key:${key.slice('aa_live_'.length).split('.')[0]}`, actor: 'ci', action: 'first' });
+    const entry = entryOf({
+      recorded_by: `key:${key.slice('aa_live_'.length).split('.')[0]}`,
+      actor: 'ci',
+      action: 'policy.violation',
+    });
     await appendEntries(tx, { ...audit, now }, [entry]).sent;
   });
   return { tenantId, key };

@@ -117,7 +117,7 @@ describe('appending behind a remembered head', () => {
   test('a head that was moved and rolled back is not remembered: the log goes on', async () => {
     const rolledBack = inTenantTransaction(server.open.pool, tenantId, async (tx) => {
       const { audit } = await lockLogs(tx, ['audit']);
-      await appendEntries(tx, audit, [entryOf({ recorded_by: 'operator', actor: 'operator', action: 'test.ran' })]).sent;
+      await appendEntries(tx, audit, [entryOf({ recorded_by: 'operator', actor: 'operator', action: 'workspace.renamed' })]).sent;
       await lockLogs(tx, ['audit']);
       throw new Error('rolled back');
     });

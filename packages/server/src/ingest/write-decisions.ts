@@ -1,4 +1,4 @@
-import type { PromotionDecision } from '@countersign/core/contract/promotion-check';
+import type { DecisionEvent, PromotionDecision } from '@countersign/core/contract/promotion-check';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { witnessedHead } from '@countersign/core/domain/checkpoint';
 import { type Signature, signDecision } from '@countersign/core/domain/decision-signature';
@@ -202,7 +202,8 @@ const ledgerEntry = ({ check, evidence, signed }: Decided): NewEntry =>
   entryOf({
     recorded_by: 'system:promotion-gate',
     actor: 'promotion-gate',
-    action: signed.event,
+    // Only blocked decisions have an entry.
+    action: signed.event as Exclude<DecisionEvent, 'promotion.allowed'>,
     subject: agentLabelOf(evidence),
     rationale: signed.message,
     agent_id: signed.agent_id,

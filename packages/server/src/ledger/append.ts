@@ -6,20 +6,30 @@ import { insertAuditEntries } from '../storage/ledger.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { advance } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
+import type { ServiceAction, ServiceMetadata } from './service-actions.ts';
 
 /** An entry before it has its id, time and place. */
 export type NewEntry = Omit<UnlinkedEntry, 'tenant_id' | 'id' | 'recorded_at'>;
 
-/** An entry with only what is said; the rest is null. */
-export const entryOf = (said: Pick<NewEntry, 'recorded_by' | 'actor' | 'action'> & Partial<NewEntry>): NewEntry => ({
+/** What the service says of an act of its own: the action, its metadata, and any other member. */
+export type ServiceEntry<A extends ServiceAction> = Partial<Omit<NewEntry, 'action' | 'metadata'>> & {
+  action: A;
+  metadata?: ServiceMetadata<A>;
+};
+
+/** An entry of the service with only what is said; the rest is null. */
+export const entryOf = <A extends ServiceAction>({
+  metadata = null,
+  ...said
+}: ServiceEntry<A> & Pick<NewEntry, 'recorded_by' | 'actor'>): NewEntry => ({
   subject: null,
   rationale: null,
   framework: null,
   trace_id: null,
   agent_id: null,
   retention_until: null,
-  metadata: null,
   ...said,
+  metadata: metadata as NewEntry['metadata'],
 });
 
 /**

@@ -9,7 +9,7 @@ import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
 /** What the ledger says of a link by which a person sets a new password. */
-const entry = (personId: string) => ({ action: 'member.password_reset', subject: personName(personId) });
+const entry = (personId: string) => ({ action: 'member.password_reset' as const, subject: personName(personId) });
 
 /**
  * Makes a link by which a member sets a new password; undefined when there is no such member. A password opens every workspace that the

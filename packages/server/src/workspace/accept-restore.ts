@@ -6,6 +6,7 @@ import { appendEntries, entryOf } from '../ledger/append.ts';
 import { adopt, continuityFault, type KeptHead, keptHeads } from '../ledger/head-memory.ts';
 import { openFrontier } from '../ledger/log-tree.ts';
 import { sealFault } from '../ledger/sealed-heads.ts';
+import type { ServiceAction } from '../ledger/service-actions.ts';
 import { LOG_NAMES, type LogName, readHead, type StoredHead } from '../storage/log-heads.ts';
 import { Refusal } from './refusal.ts';
 
@@ -20,7 +21,7 @@ interface NamedHead {
 export type RestoredLogs = Partial<Record<LogName, { abandoned: NamedHead; restored: NamedHead }>>;
 
 /** The action of the entry that accepts a restore. */
-export const RESTORE_ACCEPTED = 'ledger.restore_accepted';
+export const RESTORE_ACCEPTED = 'ledger.restore_accepted' satisfies ServiceAction;
 
 /**
  * Accepts that an older state of a workspace's logs was restored: one entry of the audit ledger names each log with the head that is given

@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
-import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
+import { appendEntries, entryOf, type ServiceEntry } from '../ledger/append.ts';
+import type { ServiceAction } from '../ledger/service-actions.ts';
 import { type Agent, findAgents } from '../storage/agents.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { type Actor, type ActorName, actorName, requireRoleStill } from './actor.ts';
@@ -16,7 +17,7 @@ export interface Act {
   /** Who acts, as rows name them. */
   by: ActorName;
   /** Appends the act's one ledger entry, by whoever acts. */
-  record(said: Pick<NewEntry, 'action'> & Partial<NewEntry>): Promise<unknown>;
+  record<A extends ServiceAction>(said: ServiceEntry<A>): Promise<unknown>;
 }
 
 /**
@@ -41,7 +42,7 @@ export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) 
 /** An act behind the locked head of the audit ledger. */
 export function actBehind(tx: Transaction, by: ActorName, head: LockedHead): Act {
   let isRecorded = false;
-  const record: Act['record'] = (said) => {
+  const record: Act['record'] = <A extends ServiceAction>(said: ServiceEntry<A>) => {
     if (isRecorded) throw new Error('an act has one entry: a second one would be linked to the same row');
     isRecorded = true;
     return appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]).sent;

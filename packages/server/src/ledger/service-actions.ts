@@ -1,0 +1,37 @@
+/**
+ * The actions of the audit entries that the service writes itself, each with the members of its metadata (docs/formats.md, "Entries of the
+ * service"). An entry of another action does not compile.
+ */
+export const SERVICE_ACTIONS = {
+  'agent.high_risk': [],
+  'agent.low_risk': [],
+  'agent.archived': [],
+  'agent.restored': [],
+  'approval.approved': ['evaluation_id'],
+  'approval.rejected': ['evaluation_id'],
+  'approval.withdrawn': ['evaluation_id'],
+  'incident.created': ['incident_id', 'recertification_required', 'severity'],
+  'recertification.closed': ['evaluation_id', 'incident_ids'],
+  'policy.violation': ['policy', 'severity', 'violation_id'],
+  'decision_key.rotated': ['key_id', 'signing'],
+  'decision_key.retired': ['key_id', 'signing'],
+  'decision_key.shown': ['key_id'],
+  'workspace.renamed': ['after', 'before'],
+  'member.invited': ['role'],
+  'member.invitation_withdrawn': ['role'],
+  'member.joined': ['by', 'invitation_id', 'role'],
+  'member.role_changed': ['from', 'to'],
+  'member.removed': ['role'],
+  'member.password_reset': [],
+  'clock.corrected': ['logs', 'reopened_approvals'],
+  'ledger.restore_accepted': ['logs'],
+  'promotion.blocked': ['asked_by', 'decision_id', 'response_sha256'],
+  'evaluation.failed': ['asked_by', 'decision_id', 'response_sha256'],
+  'approval.required': ['asked_by', 'decision_id', 'response_sha256'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** One of those actions. */
+export type ServiceAction = keyof typeof SERVICE_ACTIONS;
+
+/** What the metadata of an entry may hold; null where its action has none. */
+export type ServiceMetadata<A extends ServiceAction> = { [Member in (typeof SERVICE_ACTIONS)[A][number]]?: unknown } | null;
