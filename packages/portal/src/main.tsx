@@ -7,11 +7,11 @@ import './theme/mantine.css';
 import './theme/fonts.css';
 import './theme/tokens.css';
 import './theme/base.css';
-import { whoIsShown } from './api/call.ts';
-import { queryClient, whenSignedOut } from './api/query-client.ts';
+import { setDisplayedPersonReader } from './api/call.ts';
+import { queryClient, setSignedOutHandler } from './api/query-client.ts';
 import { sessionQuery } from './api/session.ts';
-import { whenAnotherTabSigns } from './api/signed-in-tabs.ts';
-import { holdsTyped } from './forms/typed-forms.ts';
+import { onSessionChange } from './api/session-channel.ts';
+import { hasUnsavedInput } from './forms/unsaved-input.ts';
 import { router } from './router.tsx';
 import { preloadPages } from './shell/lazy-page.tsx';
 import { colorSchemeManager, theme } from './theme/theme.ts';
@@ -19,8 +19,8 @@ import { toast } from './toasts/toasts.tsx';
 
 // A call says that nobody is signed in: to the sign-in, and back here afterwards. A form that is left keeps nothing of what was
 // typed, so while one holds something it is said and no more: whoever signs in again in another tab goes on here.
-whenSignedOut((problem) => {
-  if (holdsTyped()) return toast.problem(problem.message);
+setSignedOutHandler((problem) => {
+  if (hasUnsavedInput()) return toast.problem(problem.message);
   const { pathname, href } = router.state.location;
   if (pathname === '/sign-in' || pathname === '/link') return;
   void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { to: href }, replace: true });
@@ -33,8 +33,8 @@ const stopWaiting = router.subscribe('onRendered', () => {
   whenIdle(() => void preloadPages());
 });
 
-whoIsShown(() => queryClient.getQueryData(sessionQuery.queryKey)?.person.id);
-whenAnotherTabSigns(() => void queryClient.invalidateQueries());
+setDisplayedPersonReader(() => queryClient.getQueryData(sessionQuery.queryKey)?.person.id);
+onSessionChange(() => void queryClient.invalidateQueries());
 
 const place = document.getElementById('root');
 if (place === null) throw new Error('index.html has no root');

@@ -1,10 +1,10 @@
 import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router';
-import { Arriving } from './shell/arriving.tsx';
-import { ComingPage } from './shell/coming-page.tsx';
-import { PageFault } from './shell/error-boundary.tsx';
 import { HintLayer } from './shell/hint-layer.tsx';
 import { lazyPage } from './shell/lazy-page.tsx';
+import { LoadingScreen } from './shell/loading-screen.tsx';
 import { LostConnection } from './shell/lost-connection.tsx';
+import { PageError } from './shell/page-error.tsx';
+import { PageSkeleton } from './shell/page-skeleton.tsx';
 import { PersonFrame, WorkspaceFrame } from './shell/workspace-frame.tsx';
 import { Toasts } from './toasts/toasts.tsx';
 
@@ -22,7 +22,7 @@ const root = createRootRoute({
     </>
   ),
   notFoundComponent: lazyPage(() => import('./pages/not-found-page.tsx'), 'NotFoundPage'),
-  errorComponent: PageFault,
+  errorComponent: PageError,
 });
 
 const home = createRoute({
@@ -45,7 +45,7 @@ const personal = createRoute({ getParentRoute: () => root, id: 'personal', compo
 const account = createRoute({
   getParentRoute: () => personal,
   path: '/account',
-  pendingComponent: ComingPage,
+  pendingComponent: PageSkeleton,
   component: lazyPage(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 });
 
@@ -53,7 +53,7 @@ const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspace
 
 /** A page of a workspace; its code is loaded when somebody goes there, or ahead of that. */
 const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
-  createRoute({ getParentRoute: () => workspace, path, validateSearch: texts, component, pendingComponent: ComingPage });
+  createRoute({ getParentRoute: () => workspace, path, validateSearch: texts, component, pendingComponent: PageSkeleton });
 
 const pages = [
   page(
@@ -139,7 +139,7 @@ const pages = [
 ] as const;
 
 /** A page whose code takes longer is seen to be on its way; until then the one before stays. */
-const ON_ITS_WAY_MS = 150;
+const PENDING_AFTER_MS = 150;
 
 /** Every address of the portal. Search parameters are plain texts: an id of digits alone stays a text. */
 export const router = createRouter({
@@ -149,9 +149,9 @@ export const router = createRouter({
     const text = new URLSearchParams(search as Record<string, string>).toString();
     return text === '' ? '' : `?${text}`;
   },
-  defaultErrorComponent: PageFault,
-  defaultPendingComponent: Arriving,
-  defaultPendingMs: ON_ITS_WAY_MS,
+  defaultErrorComponent: PageError,
+  defaultPendingComponent: LoadingScreen,
+  defaultPendingMs: PENDING_AFTER_MS,
   scrollRestoration: true,
 });
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { person } from '../../server/test/bed/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
+import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -100,7 +100,7 @@ test('axe-core finds nothing serious on any page, light or dark; no page is wide
   timeout: 240_000,
 }, async () => {
   const { browser } = await person(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
-  const { page, faults } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });
+  const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });
   const found: string[] = [];
   for (const [name, path] of Object.entries(pages)) {
     await page.setViewportSize(WIDE);
@@ -121,7 +121,7 @@ test('axe-core finds nothing serious on any page, light or dark; no page is wide
     found.push(...light.map((each) => `${name}, light: ${each}`), ...dark.map((each) => `${name}, dark: ${each}`));
   }
   expect(found).toEqual([]);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 describe.each(['light', 'dark'] as const)('axe-core finds nothing serious in %s', (colorScheme) => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { person } from '../../server/test/bed/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
+import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
 const ask = async ({ send }: Workspace) => {
   const { allowed, reason } = await send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -21,7 +21,7 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
   await highRiskAgent(workspace, 'support-bot');
   expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
-  const { page, faults } = await workspace.visit('approver');
+  const { page, pageErrors } = await workspace.visit('approver');
   await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
   await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'support-bot' }).click();
@@ -74,5 +74,5 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
     'approval.approved',
     'approval.rejected',
   ]);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

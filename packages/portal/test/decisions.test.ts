@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { readTrustFile } from '@countersign/core/domain/trust-file';
 import { expect, test } from 'vitest';
 import { sha256 } from '../../server/src/digests.ts';
-import { newWorkspace, paths } from './bed.ts';
+import { newWorkspace, paths } from './harness.ts';
 
 test('a decision is verified in the browser: hash, attestation, and its HMAC once an admin has loaded the key; a doctored copy is refused', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   const decision = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
-  const { page, faults } = await workspace.visit('admin', 'decisions');
+  const { page, pageErrors } = await workspace.visit('admin', 'decisions');
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText('Verified: as it was signed').waitFor();
   await page.getByText('Hash of the content: good').waitFor();
@@ -34,7 +34,7 @@ test('a decision is verified in the browser: hash, attestation, and its HMAC onc
   await page.getByRole('button', { name: 'Check the copy' }).click();
   await page.getByText('Hash of the copy: wrong').waitFor();
   await page.getByText('Attested as this decision: wrong').waitFor();
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('a decision that was doctored in the database is refused', async () => {
@@ -56,13 +56,13 @@ test('a decision that was doctored in the database is refused', async () => {
 test('a decision about an agent that is not known shows the name that was asked for, in lists and on its page', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.promotionCheck, { agent_name: 'suport-bot' });
-  const { page, faults } = await workspace.visit('viewer', 'decisions');
+  const { page, pageErrors } = await workspace.visit('viewer', 'decisions');
   const row = page.getByRole('table', { name: 'Decisions' }).locator('tbody tr', { hasText: 'suport-bot' });
   await row.getByText('unknown agent').waitFor();
   await row.getByRole('link', { name: 'suport-bot' }).click();
   await page.getByRole('heading', { name: 'Blocked: suport-bot' }).waitFor();
   await page.getByText('suport-bot: not known here').waitFor();
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('evidence that was altered in the database is refused', async () => {
@@ -80,7 +80,7 @@ test('evidence that was altered in the database is refused', async () => {
 
 test('the trust file of the workspace is downloaded from the page Signing', async () => {
   const workspace = await newWorkspace();
-  const { page, faults } = await workspace.visit('viewer', 'signing');
+  const { page, pageErrors } = await workspace.visit('viewer', 'signing');
   const saving = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download' }).click();
   const saved = await saving;
@@ -88,5 +88,5 @@ test('the trust file of the workspace is downloaded from the page Signing', asyn
   const file = JSON.parse(readFileSync(await saved.path(), 'utf8'));
   expect(file).toMatchObject({ version: 1, workspace: { id: workspace.id }, keys: [{ kty: 'OKP', crv: 'Ed25519' }] });
   expect(readTrustFile(JSON.stringify(file), sha256)).toMatchObject({ workspace: { id: workspace.id } });
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

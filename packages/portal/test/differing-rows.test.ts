@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './bed.ts';
+import { newWorkspace, paths } from './harness.ts';
 
 test('the overview names a row that was changed in the database, what the log says and what to do, until it is put back', async () => {
   const workspace = await newWorkspace();
@@ -9,7 +9,7 @@ test('the overview names a row that was changed in the database, what the log sa
     await server.database.sql('UPDATE countersign.agents SET risk_level = $2 WHERE tenant_id = $1', [workspace.id, level]);
     await server.compareTables();
   };
-  const { page, faults } = await workspace.visit('viewer');
+  const { page, pageErrors } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   const notice = page.getByRole('alert').filter({ hasText: 'The database was changed outside Countersign' });
   expect(await notice.count()).toBe(0);
@@ -22,5 +22,5 @@ test('the overview names a row that was changed in the database, what the log sa
   await page.reload();
   await page.getByText('could not be promoted').or(page.getByText('could be promoted')).first().waitFor();
   expect(await notice.count()).toBe(0);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { evaluatedAt } from '../../server/test/bed/backdate.ts';
-import { newWorkspace, paths } from './bed.ts';
+import { newWorkspace, paths } from './harness.ts';
 
 /** Reloads with a canvas that keeps the texts that were drawn on it and the colours of lines. */
 async function reloadWatched(page: Page): Promise<{ texts: () => Promise<string[]>; lines: () => Promise<string[]> }> {
@@ -39,7 +39,7 @@ test('the chart of pass rates draws a line for each suite, up to five, and its l
   for (const rate of [91, 92])
     for (const suite of ['regression', 'safety']) await evaluate(suite, suite === 'safety' ? 20 : rate);
   await workspace.send(paths.evaluations, { name: 'by hand', agent_name: 'bot', status: 'passing', pass_rate: 88 });
-  const { page, browser, faults } = await workspace.visit('viewer');
+  const { page, browser, pageErrors } = await workspace.visit('viewer');
   const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${agent}`);
   const drawn = await reloadWatched(page);
@@ -54,7 +54,7 @@ test('the chart of pass rates draws a line for each suite, up to five, and its l
   await expect
     .poll(entries)
     .toEqual(['privacy 85 %', 'refunds 85 %', 'latency 85 %', 'tone 85 %', 'by hand 88 %', '2 other suites']);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('the chart names only days of evaluations that reported a pass rate, in the time zone of the reader', async () => {
@@ -96,7 +96,7 @@ test('the page of an evaluation shows what its sender said of cases, time, suite
     trace_ids: ['run-0001'],
     artifact,
   });
-  const { page, faults } = await workspace.visit('viewer', `evaluations/${id}`);
+  const { page, pageErrors } = await workspace.visit('viewer', `evaluations/${id}`);
   await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor();
   const fact = (name: string) => page.locator('dl > div', { has: page.getByText(name, { exact: true }) }).locator('dd');
   const shown = {
@@ -113,5 +113,5 @@ test('the page of an evaluation shows what its sender said of cases, time, suite
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(artifact);
   await page.getByRole('link', { name: 'run-0001' }).click();
   await page.waitForURL(/runs\?text=run-0001/);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
 import { person } from '../../server/test/bed/portal-browser.ts';
 import { testServer } from '../../server/test/bed/test-server.ts';
-import './bed.ts';
+import './harness.ts';
 import { openWindow } from './window.ts';
 
 const shells: ChildProcessWithoutNullStreams[] = [];
@@ -32,7 +32,7 @@ test('the first steps: one key for all of them, lines that work as pasted, each 
   const server = await testServer();
   const id = await server.workspace('acme');
   const someone = await person(server, { [id]: 'admin' });
-  const { page, faults } = await openWindow({ baseURL: server.url, cookie: someone.browser.cookie });
+  const { page, pageErrors } = await openWindow({ baseURL: server.url, cookie: someone.browser.cookie });
   const paste = openShell();
   const done = (title: string) => page.locator('li[data-done]').getByRole('heading', { name: title });
 
@@ -73,5 +73,5 @@ test('the first steps: one key for all of them, lines that work as pasted, each 
   await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
   await page.getByText('No agents are listed').waitFor();
   expect(await standings.count()).toBe(0);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths, type Workspace } from './bed.ts';
+import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
 /** What would run if a page took it for markup, what turns all that follows around if nothing holds it, and what has no place to break. */
@@ -116,7 +116,7 @@ const LOOK = `(() => {
 })()`;
 
 test('texts from elsewhere are shown as texts on every page: nothing of them runs, leads away, turns around what stands beside it or moves it out of sight', async () => {
-  const { page, faults } = await workspace.visit('admin');
+  const { page, pageErrors } = await workspace.visit('admin');
   const dialogs: string[] = [];
   page.on('dialog', (dialog) => {
     dialogs.push(dialog.message());
@@ -133,7 +133,7 @@ test('texts from elsewhere are shown as texts on every page: nothing of them run
   }
   expect(seen).toEqual({});
   expect(await page.title()).not.toBe('');
-  expect({ dialogs, faults }).toEqual({ dialogs: [], faults: [] });
+  expect({ dialogs, pageErrors }).toEqual({ dialogs: [], pageErrors: [] });
 });
 
 test.each([

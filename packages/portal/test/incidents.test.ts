@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './bed.ts';
+import { newWorkspace, paths } from './harness.ts';
 
 test('an incident blocks the promotion; its re-certification is refused without a newer passing evaluation, then closed', async () => {
   const workspace = await newWorkspace();
@@ -8,7 +8,7 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await send(paths.evaluations, { name: 'before', agent_name: 'support-bot', status: 'passing', pass_rate: 95 });
   expect(await ask()).toBe('all_conditions_met');
 
-  const { page, faults } = await workspace.visit('admin', 'incidents');
+  const { page, pageErrors } = await workspace.visit('admin', 'incidents');
   await page.getByRole('button', { name: 'Open an incident' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Open the incident' }).click();
@@ -41,7 +41,7 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await page.getByText('The re-certification is closed. It no longer holds the agent back.').waitFor();
   await page.getByRole('main').getByText('Evaluated anew with the case of the incident.').waitFor();
   expect(await ask()).toBe('all_conditions_met');
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('a policy violation is recorded, and stands in its list and in the ledger', async () => {

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { PASSWORD, person } from '../../server/test/bed/portal-browser.ts';
-import { highRiskAgent, newWorkspace, paths } from './bed.ts';
+import { highRiskAgent, newWorkspace, paths } from './harness.ts';
 import { openWindow } from './window.ts';
 
 const STOPS_MAX = 120;
@@ -25,7 +25,7 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve; tim
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { email } = await person(workspace.server, { [workspace.id]: 'approver' });
-  const { page, faults } = await openWindow({ baseURL: workspace.server.url });
+  const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url });
   await page.goto('/');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await tabTo(page, page.getByLabel('E-mail address'));
@@ -60,7 +60,7 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve; tim
   // Times are no tab stops; the exact one is in the text, for screen readers.
   expect(await moment.getAttribute('tabindex')).toBeNull();
   expect(await moment.textContent()).toContain(exact);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('the colour scheme is chosen by keyboard and kept over a reload', async () => {

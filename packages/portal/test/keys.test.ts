@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { newWorkspace } from './bed.ts';
+import { newWorkspace } from './harness.ts';
 
 const run = promisify(execFile);
 
@@ -23,7 +23,7 @@ async function act(page: Page, name: string): Promise<void> {
 
 test('a key is minted and shown once with a line that works; rotated, the old one is refused at once; re-scoped; revoked; all in the trail', async () => {
   const workspace = await newWorkspace();
-  const { page, faults } = await workspace.visit('admin', 'keys');
+  const { page, pageErrors } = await workspace.visit('admin', 'keys');
   await page.getByRole('button', { name: 'Mint a key', exact: true }).click();
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
   await page.getByText(/This must not be empty/).waitFor();
@@ -78,5 +78,5 @@ test('a key is minted and shown once with a line that works; rotated, the old on
     'minted',
   ]);
   expect(acts.slice(0, 4).every((text) => text.includes('ci-deploy') && text.includes('(you)'))).toBe(true);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

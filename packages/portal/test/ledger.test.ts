@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './bed.ts';
+import { newWorkspace, paths } from './harness.ts';
 
 test('the ledger page verifies the whole chain, and shows the first row that was altered in the database', async () => {
   const workspace = await newWorkspace();
   for (let number = 1; number <= 30; number += 1)
     await workspace.send(paths.audit, { actor: 'ci:deploy-prod', action: 'agent.promoted', subject: `bot-${number}` });
-  const { page, faults } = await workspace.visit('viewer', 'ledger');
+  const { page, pageErrors } = await workspace.visit('viewer', 'ledger');
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
   await page.getByText(/The ledger is whole: 30 entries/).waitFor();
   await page.getByText(/The checkpoint over its tree is signed by countersign\//).waitFor();
@@ -23,7 +23,7 @@ test('the ledger page verifies the whole chain, and shows the first row that was
   await page.getByText('16 entries before it are sound.', { exact: false }).waitFor();
   await page.getByRole('link', { name: 'Look at entry 17' }).click();
   await page.getByText('This entry is not as it was recorded').waitFor();
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('a verification can be cancelled', async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
-import { newWorkspace } from './bed.ts';
+import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
 test('somebody is invited by a link, joins, is made an approver, gets a link for a lost password, and is removed', async () => {
   const workspace = await newWorkspace();
-  const { page, faults } = await workspace.visit('admin', 'members');
+  const { page, pageErrors } = await workspace.visit('admin', 'members');
   await page.getByRole('button', { name: 'Invite somebody' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('E-mail address').fill('grace');
@@ -50,7 +50,7 @@ test('somebody is invited by a link, joins, is made an approver, gets a link for
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await page.getByText('Grace Hopper does not belong to the workspace any more.').waitFor();
   await page.getByLabel('Role of Grace Hopper').waitFor({ state: 'detached' });
-  expect([...faults, ...grace.faults, ...again.faults]).toEqual([]);
+  expect([...pageErrors, ...grace.pageErrors, ...again.pageErrors]).toEqual([]);
 });
 
 test('the last admin is not demoted, and it is said why', async () => {
@@ -65,7 +65,7 @@ test('the last admin is not demoted, and it is said why', async () => {
 
 test('a decision key is shown on demand, rotated and retired, each in the ledger', async () => {
   const workspace = await newWorkspace();
-  const { page, faults } = await workspace.visit('admin', 'signing');
+  const { page, pageErrors } = await workspace.visit('admin', 'signing');
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Show' }).click();
   await dialog.getByRole('button', { name: 'Show it' }).click();
@@ -82,5 +82,5 @@ test('a decision key is shown on demand, rotated and retired, each in the ledger
     [workspace.id],
   );
   expect(acts.map(({ action }) => action)).toEqual(['decision_key.shown', 'decision_key.rotated', 'decision_key.retired']);
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

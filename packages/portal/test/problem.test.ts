@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { problemOf } from '../src/api/problem.ts';
+import { readProblem } from '../src/api/problem.ts';
 
 const limited = (seconds?: number) =>
   Response.json(
@@ -13,10 +13,10 @@ test.each([
   [1, 'Too many requests in a short time. Try again in 1 second.'],
   [undefined, 'Too many requests in a short time. Wait a moment and try again.'],
 ])('who is refused for %j seconds is told how long', async (seconds, said) => {
-  expect(await problemOf(limited(seconds))).toMatchObject({ kind: 'limited', message: said });
+  expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message: said });
 });
 
 test('a problem carries the request id by which the server finds it', async () => {
   const answer = Response.json({ error: 'internal_error', issues: [] }, { status: 500, headers: { 'x-request-id': 'req-7' } });
-  expect(await problemOf(answer)).toMatchObject({ kind: 'server', requestId: 'req-7' });
+  expect(await readProblem(answer)).toMatchObject({ kind: 'server', requestId: 'req-7' });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './bed.ts';
+import { newWorkspace, paths } from './harness.ts';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}/;
 
@@ -12,7 +12,7 @@ test('each failed condition links by name to what mends it, on the overview, the
       agent_name: name,
       status: name === 'later' ? 'scheduled' : 'running',
     });
-  const { page, browser, faults } = await workspace.visit('admin');
+  const { page, browser, pageErrors } = await workspace.visit('admin');
   const api = `/workspaces/${workspace.id}`;
   const agent: string = (await browser.call('GET', `${api}/agents?search=grave`)).body.items[0].id;
   await browser.call('PATCH', `${api}/agents/${agent}`, { risk_level: 'high' });
@@ -44,7 +44,7 @@ test('each failed condition links by name to what mends it, on the overview, the
     await conditions.getByRole('link', { name: 'Approval of nightly-safety' }).click();
     await page.getByRole('heading', { name: 'grave: nightly-safety' }).waitFor();
   }
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('the overview says how many agents it leaves out, shows some that could be promoted, and times are no tab stops', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { highRiskAgent, newWorkspace, paths } from './bed.ts';
+import { highRiskAgent, newWorkspace, paths } from './harness.ts';
 
 test('a viewer sees the record and is offered no act; neither the pages of keys nor their API say anything to them', async () => {
   const workspace = await newWorkspace();
@@ -51,7 +51,7 @@ test('an approver decides about evaluations, and is offered nothing that is an a
 test('somebody of another workspace sees that it is not theirs, and nothing of it', async () => {
   const workspace = await newWorkspace();
   const other = await workspace.server.workspace('other');
-  const { page, faults } = await workspace.visit('admin', '');
+  const { page, pageErrors } = await workspace.visit('admin', '');
   for (const path of [`/w/${other}/runs`, '/w/x']) {
     await page.goto(path);
     await page.getByRole('heading', { name: 'Not your workspace', level: 1 }).waitFor();
@@ -61,5 +61,5 @@ test('somebody of another workspace sees that it is not theirs, and nothing of i
   expect(await page.getByRole('navigation', { name: 'Workspaces' }).getByRole('link').allInnerTexts()).toEqual(['← acme']);
   await page.getByRole('link', { name: 'To your workspaces' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './bed.ts';
+import { newWorkspace, paths } from './harness.ts';
 
 /** A machine that is busy takes longer than the second that polls wait. */
 const BUSY = { timeout: 20_000 };
@@ -45,7 +45,7 @@ const longRun = () => ({
 test('a run of 500 steps holds in the page only the rows that can be seen, scrolls to its last one, folds, and is read by keyboard', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.traces, longRun());
-  const { page, faults } = await workspace.visit('viewer', 'runs');
+  const { page, pageErrors } = await workspace.visit('viewer', 'runs');
   await page.getByRole('link', { name: 'long-run' }).click();
   const tree = page.getByRole('tree');
   await tree.getByRole('treeitem').first().waitFor();
@@ -87,7 +87,7 @@ test('a run of 500 steps holds in the page only the rows that can be seen, scrol
   await page.keyboard.press('ArrowDown');
   await page.getByText('the order is not there').first().waitFor();
   await page.getByRole('group', { name: 'tool result' }).waitFor();
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('a run of more than 5,000 steps shows the first ones, says so, and loads more on demand', async () => {
@@ -100,7 +100,7 @@ test('a run of more than 5,000 steps shows the first ones, says so, and loads mo
     }));
     await workspace.send(paths.traces, { trace_id: 'longest-run', spans });
   }
-  const { page, faults } = await workspace.visit('viewer', 'runs');
+  const { page, pageErrors } = await workspace.visit('viewer', 'runs');
   await page.getByRole('link', { name: 'longest-run' }).click();
   await page.getByText('The first 5,000 steps are shown.').waitFor();
   await page.getByText('5,500 in all').waitFor();
@@ -112,7 +112,7 @@ test('a run of more than 5,000 steps shows the first ones, says so, and loads mo
   await tree.focus();
   await page.keyboard.press('End');
   await page.getByRole('treeitem', { name: /step 10-499/, selected: true }).waitFor();
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });
 
 test('filters and pages of the list stand in the address, and Back goes back', async () => {

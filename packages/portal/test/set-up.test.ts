@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { setUpLink } from '../../server/src/people/one-time-links.ts';
 import { Browser, PASSWORD } from '../../server/test/bed/portal-browser.ts';
 import { testServer } from '../../server/test/bed/test-server.ts';
-import './bed.ts';
+import './harness.ts';
 import { openWindow } from './window.ts';
 
 test('the link that a first start prints sets up a workspace and its admin, and signs them in; the link is dead then', async () => {
   const server = await testServer();
   const link = await setUpLink(server.open.pool);
-  const { page, faults } = await openWindow({ baseURL: server.url });
+  const { page, pageErrors } = await openWindow({ baseURL: server.url });
   await page.goto(link?.path ?? '');
 
   await page.getByLabel('Workspace').fill('acme');
@@ -44,7 +44,7 @@ test('the link that a first start prints sets up a workspace and its admin, and 
   await other.page.getByText('as a viewer', { exact: false }).waitFor();
   await other.page.evaluate(`location.href = ${JSON.stringify(link?.path)}`);
   await other.page.getByText(/has been used, has expired/).waitFor();
-  expect([...faults, ...other.faults]).toEqual([]);
+  expect([...pageErrors, ...other.pageErrors]).toEqual([]);
 });
 
 test('the password signs in, a wrong one does not; whoever was sent away comes back to where they were', async () => {

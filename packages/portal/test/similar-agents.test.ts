@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { newWorkspace, paths } from './bed.ts';
+import { newWorkspace, paths } from './harness.ts';
 
 test('the list of agents and the page of an agent name those that it may be confused with, and link to them', async () => {
   const workspace = await newWorkspace();
   for (const agent_name of ['support-bot', 'Support-Bot', 'another'])
     await workspace.send(paths.evaluations, { name: 'nightly', agent_name, status: 'passing', pass_rate: 90 });
-  const { page, faults } = await workspace.visit('viewer', 'agents');
+  const { page, pageErrors } = await workspace.visit('viewer', 'agents');
   const rows = page.getByRole('table', { name: 'Agents' }).locator('tbody tr');
   await rows.filter({ hasText: /similar to Support-Bot/ }).waitFor();
   await rows.filter({ hasText: /similar to support-bot/ }).waitFor();
@@ -21,5 +21,5 @@ test('the list of agents and the page of an agent name those that it may be conf
   await page.getByRole('heading', { name: 'support-bot', level: 1 }).waitFor();
   await page.getByText('similar to').getByRole('link', { name: 'Support-Bot', exact: true }).click();
   await page.getByRole('heading', { name: 'Support-Bot', level: 1 }).waitFor();
-  expect(faults).toEqual([]);
+  expect(pageErrors).toEqual([]);
 });

@@ -2,10 +2,10 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll } from 'vitest';
 import { launchChromium } from './chromium.ts';
 
-/** A person's browser window, and what went wrong in it unseen: faults of scripts, and what the pages' policy refused. */
+/** A person's browser window, and what went wrong in it unseen: pageErrors of scripts, and what the pages' policy refused. */
 export interface Window {
   page: Page;
-  faults: string[];
+  pageErrors: string[];
 }
 
 let browser: Promise<Browser> | undefined;
@@ -33,10 +33,10 @@ export async function openWindow(options: {
   const [name, value] = cookie?.split('=') ?? [];
   if (name !== undefined && value !== undefined) await context.addCookies([{ name, value, url: baseURL }]);
   const page = await context.newPage();
-  const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(`fault: ${error.message}`));
+  const pageErrors: string[] = [];
+  page.on('pageerror', (error) => pageErrors.push(`fault: ${error.message}`));
   page.on('console', (message) => {
-    if (/Content Security Policy|Minified React error/.test(message.text())) faults.push(message.text());
+    if (/Content Security Policy|Minified React error/.test(message.text())) pageErrors.push(message.text());
   });
-  return { page, faults };
+  return { page, pageErrors };
 }

@@ -5,7 +5,7 @@ let lost = false;
 const listeners = new Set<Listener>();
 
 /** Notes that a call was answered, or that none came. */
-export function noteConnection(answered: boolean): void {
+export function recordConnection(answered: boolean): void {
   if (lost === !answered) return;
   lost = !answered;
   for (const listener of listeners) listener();

@@ -49,7 +49,7 @@ export class Problem extends Error {
 }
 
 /** The problem that an answer tells, whatever its body is. */
-export async function problemOf(response: Response): Promise<Problem> {
+export async function readProblem(response: Response): Promise<Problem> {
   const requestId = response.headers.get('x-request-id');
   const waitSeconds = Number(response.headers.get('retry-after'));
   const more = { ...(requestId === null ? {} : { requestId }), ...(waitSeconds > 0 ? { waitSeconds } : {}) };
@@ -62,7 +62,7 @@ export async function problemOf(response: Response): Promise<Problem> {
 }
 
 /** Whatever was thrown, as a problem that can be shown. */
-export const asProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_fault'));
+export const toProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_fault'));
 
 function kindOf(status: number, code: string): Problem['kind'] {
   if (status === 0 || status === 502 || status === 504) return 'lost';
@@ -75,7 +75,7 @@ function kindOf(status: number, code: string): Problem['kind'] {
   return status >= 500 ? 'server' : 'invalid';
 }
 
-const SENTENCES: Record<Problem['kind'], string> = {
+const MESSAGES: Record<Problem['kind'], string> = {
   lost: 'The server does not answer. Nothing you typed is lost; try again when the connection is back.',
   'signed-out': 'You are signed out. Sign in again in another tab, then send this once more: nothing you typed is lost.',
   'wrong-password': 'E-mail address and password do not belong together.',
@@ -100,5 +100,5 @@ function sentence(status: number, code: string, issues: readonly FieldIssue[], w
   if (kindOf(status, code) === 'limited' && waitSeconds !== undefined)
     return `Too many requests in a short time. Try again ${ahead(waitSeconds)}.`;
   const said = issues.map(({ message }) => message).join(' ');
-  return said === '' ? SENTENCES[kindOf(status, code)] : said.charAt(0).toUpperCase() + said.slice(1);
+  return said === '' ? MESSAGES[kindOf(status, code)] : said.charAt(0).toUpperCase() + said.slice(1);
 }

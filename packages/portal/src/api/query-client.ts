@@ -1,10 +1,10 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { toast } from '../toasts/toasts.tsx';
-import { asProblem, type Problem } from './problem.ts';
+import { type Problem, toProblem } from './problem.ts';
 
 /** What happens when a call says that nobody is signed in; set by main.tsx, which knows the router. */
 let onSignedOut: (problem: Problem) => void = () => undefined;
-export const whenSignedOut = (act: (problem: Problem) => void): void => {
+export const setSignedOutHandler = (act: (problem: Problem) => void): void => {
   onSignedOut = act;
 };
 
@@ -14,11 +14,11 @@ export const queryClient = new QueryClient({
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
       // What was refused because somebody else was faster is not as the page shows it, nor may what it offers be.
-      if (asProblem(error).kind === 'conflict') void queryClient.invalidateQueries();
+      if (toProblem(error).kind === 'conflict') void queryClient.invalidateQueries();
       // A form shows its own problems beside its fields, a lost session too: leaving it would lose what was typed.
-      if (mutation.meta?.shownByForm === true) return;
+      if (mutation.meta?.errorShownInForm === true) return;
       leaveIfSignedOut(error);
-      toast.problem(asProblem(error).message);
+      toast.problem(toProblem(error).message);
     },
   }),
   defaultOptions: {
@@ -26,7 +26,7 @@ export const queryClient = new QueryClient({
       // A server on this machine answers without any network: asking is the only way to know.
       networkMode: 'always',
       staleTime: 5_000,
-      retry: (failures, error) => failures < 2 && asProblem(error).passing,
+      retry: (failures, error) => failures < 2 && toProblem(error).passing,
       retryDelay: (failures) => 400 * 2 ** failures,
     },
     mutations: { networkMode: 'always', retry: false },
@@ -34,6 +34,6 @@ export const queryClient = new QueryClient({
 });
 
 function leaveIfSignedOut(error: unknown): void {
-  const problem = asProblem(error);
+  const problem = toProblem(error);
   if (problem.kind === 'signed-out') onSignedOut(problem);
 }

@@ -1,9 +1,9 @@
 import type { Role } from '@countersign/core/portal/route';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { createContext, use } from 'react';
-import { type Answer, call } from './call.ts';
+import { call, type ResponseBody } from './call.ts';
 
-export type Session = Answer<'session.show'>;
+export type Session = ResponseBody<'session.show'>;
 
 /** Who is signed in; the first thing that every page asks. */
 export const sessionQuery = queryOptions({
@@ -21,16 +21,16 @@ export interface Here {
   person: Session['person'];
 }
 
-export const HereContext = createContext<Here | undefined>(undefined);
+export const WorkspaceContext = createContext<Here | undefined>(undefined);
 
 /** The workspace of the page. Only below the workspace's frame. */
-export function useHere(): Here {
-  const here = use(HereContext);
-  if (here === undefined) throw new Error('useHere stands outside of a workspace');
+export function useWorkspace(): Here {
+  const here = use(WorkspaceContext);
+  if (here === undefined) throw new Error('useWorkspace stands outside of a workspace');
   return here;
 }
 
 const ORDER: readonly Role[] = ['viewer', 'approver', 'admin'];
 
 /** Whether the person has a role, or one with more rights. The server decides; this only hides what it would refuse. */
-export const useMay = (role: Role): boolean => ORDER.indexOf(useHere().role) >= ORDER.indexOf(role);
+export const useHasRole = (role: Role): boolean => ORDER.indexOf(useWorkspace().role) >= ORDER.indexOf(role);

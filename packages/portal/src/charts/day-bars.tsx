@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react';
 import uPlot from 'uplot';
-import { shortDay } from '../pieces/times.ts';
+import { formatDay } from '../components/time-format.ts';
 import styles from './day-bars.module.css';
 import { AXIS_FONT, axisRoom, type Palette, Plot } from './plot.tsx';
 
@@ -37,7 +37,7 @@ export function DayBars(props: {
       <h3>{title}</h3>
       <p className={styles.figure}>
         <strong>{read === undefined ? total : show(read.value)}</strong>
-        <span>{read === undefined ? `in ${days.length} days` : shortDay(read.day)}</span>
+        <span>{read === undefined ? `in ${days.length} days` : formatDay(read.day)}</span>
         {bad > 0 && badWord !== undefined && <span className={styles.bad}>{`${show(bad)} ${badWord}`}</span>}
       </p>
       <Plot
@@ -90,7 +90,7 @@ const optionsOf =
           gap: 4,
           grid: { show: false },
           splits: () => [0, Math.floor((days.length - 1) / 2), days.length - 1],
-          values: (_plot, splits) => splits.map((index) => shortDay(days[index]?.day ?? 0)),
+          values: (_plot, splits) => splits.map((index) => formatDay(days[index]?.day ?? 0)),
         },
         {
           ...axis,

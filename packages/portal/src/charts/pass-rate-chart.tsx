@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'react';
 import type uPlot from 'uplot';
-import type { Answer } from '../api/call.ts';
-import { Cut } from '../pieces/cut.tsx';
-import { count, percent } from '../pieces/figures.ts';
-import { exactTime } from '../pieces/times.ts';
+import type { ResponseBody } from '../api/call.ts';
+import { formatCount, formatPercent } from '../components/number-format.ts';
+import { formatExactTime } from '../components/time-format.ts';
+import { TruncatedText } from '../components/truncated-text.tsx';
 import styles from './pass-rate-chart.module.css';
 import { passRatePlot } from './pass-rate-plot.ts';
 import { type RatedPoint, type RateSeriesSet, ratedPoints, seriesName, seriesOf } from './pass-rate-series.ts';
@@ -13,7 +13,7 @@ import { SeriesMark } from './series-mark.tsx';
 const HEIGHT = 220;
 
 /** The pass rates of an agent's evaluations over time, against the threshold: a line for each suite, a mark for each evaluation. */
-export function PassRateChart({ rates }: { rates: Answer<'agents.pass_rates'> }) {
+export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rates'> }) {
   const { points, threshold } = rates;
   const [pointed, setPointed] = useState<number | null>(null);
   const rated = useMemo(() => ratedPoints(points), [points]);
@@ -34,7 +34,7 @@ export function PassRateChart({ rates }: { rates: Answer<'agents.pass_rates'> })
   return (
     <div>
       <p className={styles.reading}>
-        <strong>{percent(read.pass_rate)}</strong>
+        <strong>{formatPercent(read.pass_rate)}</strong>
         <span>
           <bdi>{read.name}</bdi>
           {seriesName(read) !== read.name && (
@@ -43,13 +43,13 @@ export function PassRateChart({ rates }: { rates: Answer<'agents.pass_rates'> })
               (suite <bdi>{seriesName(read)}</bdi>)
             </>
           )}
-          , {read.status}, {exactTime(read.recorded_at)}
+          , {read.status}, {formatExactTime(read.recorded_at)}
         </span>
-        <span className={styles.threshold}>threshold {percent(threshold)}</span>
+        <span className={styles.threshold}>threshold {formatPercent(threshold)}</span>
       </p>
       {suites > 1 && <Legend series={series} />}
       <Plot
-        label={`Pass rate of ${rated.length} evaluations in ${suites === 1 ? 'one suite' : `${suites} suites`} over time, threshold ${threshold} percent; the latest is ${percent(rated.at(-1)?.pass_rate)}`}
+        label={`Pass rate of ${rated.length} evaluations in ${suites === 1 ? 'one suite' : `${suites} suites`} over time, threshold ${threshold} formatPercent; the latest is ${formatPercent(rated.at(-1)?.pass_rate)}`}
         height={HEIGHT}
         data={data}
         options={options}
@@ -74,22 +74,22 @@ const Legend = ({ series: { lines, others } }: { series: RateSeriesSet }) => (
     {lines.map(({ name, points }, index) => (
       <li key={name}>
         <SeriesMark series={index} />
-        <Cut text={name} />
-        <span className={styles.latest}>{percent(points.at(-1)?.pass_rate)}</span>
+        <TruncatedText text={name} />
+        <span className={styles.latest}>{formatPercent(points.at(-1)?.pass_rate)}</span>
       </li>
     ))}
     {others.suites > 0 && (
       <li>
         <SeriesMark series={null} />
         <span>
-          {count(others.suites)} other {others.suites === 1 ? 'suite' : 'suites'}
+          {formatCount(others.suites)} other {others.suites === 1 ? 'suite' : 'suites'}
         </span>
       </li>
     )}
   </ul>
 );
 
-const PointTable = ({ points }: { points: Answer<'agents.pass_rates'>['points'] }) => (
+const PointTable = ({ points }: { points: ResponseBody<'agents.pass_rates'>['points'] }) => (
   <table>
     <thead>
       <tr>
@@ -103,11 +103,11 @@ const PointTable = ({ points }: { points: Answer<'agents.pass_rates'>['points'] 
     <tbody>
       {points.map(({ evaluation_id, recorded_at, name, suite, status, pass_rate }) => (
         <tr key={evaluation_id}>
-          <td>{exactTime(recorded_at)}</td>
+          <td>{formatExactTime(recorded_at)}</td>
           <td>{name}</td>
           <td>{suite ?? '–'}</td>
           <td>{status}</td>
-          <td>{percent(pass_rate)}</td>
+          <td>{formatPercent(pass_rate)}</td>
         </tr>
       ))}
     </tbody>

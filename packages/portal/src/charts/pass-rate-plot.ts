@@ -1,5 +1,5 @@
 import type uPlot from 'uplot';
-import { shortOwnDay, timeOfDay } from '../pieces/times.ts';
+import { formatLocalDay, formatTimeOfDay } from '../components/time-format.ts';
 import { namedMoments, type RatedPoint, type RateSeriesSet } from './pass-rate-series.ts';
 import { AXIS_FONT, type Palette } from './plot.tsx';
 import { OTHER_MARK, SERIES_MARKS } from './series-mark.tsx';
@@ -20,7 +20,7 @@ export const passRatePlot =
       .flatMap(({ points }) => points.map(({ at }) => at))
       .sort((left, right) => left - right);
     const range = rangeOf(moments);
-    const label = range.to - range.from < HOURS_NAMED_MS ? timeOfDay : shortOwnDay;
+    const label = range.to - range.from < HOURS_NAMED_MS ? formatTimeOfDay : formatLocalDay;
     return {
       padding: [10, 14, 0, 0],
       legend: { show: false },

@@ -14,7 +14,7 @@ export function ConfirmDialog(props: {
   children: ReactNode;
 }) {
   const { opened, onClose, title, submit, danger = false, act, children } = props;
-  const acting = useMutation({ mutationFn: act, meta: { shownByForm: true }, onSuccess: onClose });
+  const acting = useMutation({ mutationFn: act, meta: { errorShownInForm: true }, onSuccess: onClose });
   const close = () => {
     acting.reset();
     onClose();

@@ -1,13 +1,13 @@
 import { Button } from '@mantine/core';
 import type { ReactNode, SubmitEvent } from 'react';
-import { Notice } from '../pieces/notice.tsx';
-import { issueElsewhere } from './field-issues.ts';
+import { Notice } from '../components/notice.tsx';
+import { formError } from './field-errors.ts';
 import styles from './form.module.css';
-import { useTyped } from './typed-forms.ts';
+import { useUnsavedInput } from './unsaved-input.ts';
 
 /**
  * A form that keeps what was typed whatever happens: it is sent as it is, and what the server refuses is said at its field
- * (the fields ask issueAt), or above the button where it belongs to no field.
+ * (the fields ask fieldError), or above the button where it belongs to no field.
  */
 export function Form(props: {
   onSubmit: () => void;
@@ -20,15 +20,15 @@ export function Form(props: {
   children: ReactNode;
 }) {
   const { onSubmit, error, fields, pending, submit, danger = false, onCancel, children } = props;
-  const elsewhere = issueElsewhere(error, fields);
-  const noteTyped = useTyped({ pending, error });
+  const elsewhere = formError(error, fields);
+  const markUnsaved = useUnsavedInput({ pending, error });
   const send = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (!pending) onSubmit();
   };
   return (
     // The browser's own checks would speak its language and hide the server's reasons.
-    <form noValidate onSubmit={send} onInput={noteTyped} className={styles.form}>
+    <form noValidate onSubmit={send} onInput={markUnsaved} className={styles.form}>
       {children}
       {elsewhere !== undefined && (
         <Notice kind="problem" role="alert">

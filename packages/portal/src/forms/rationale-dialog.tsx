@@ -1,7 +1,7 @@
 import { Modal, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { issueAt } from './field-issues.ts';
+import { fieldError } from './field-errors.ts';
 import { Form } from './form.tsx';
 
 /**
@@ -22,7 +22,7 @@ export function RationaleDialog(props: {
   const [rationale, setRationale] = useState('');
   const acting = useMutation({
     mutationFn: () => act(rationale),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: () => {
       setRationale('');
       onClose();
@@ -49,7 +49,7 @@ export function RationaleDialog(props: {
           description="It goes into the audit ledger and can never be changed."
           value={rationale}
           onChange={({ currentTarget }) => setRationale(currentTarget.value)}
-          error={issueAt(acting.error, 'rationale')}
+          error={fieldError(acting.error, 'rationale')}
           withAsterisk={required}
           autosize
           minRows={3}

@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { call } from '../api/call.ts';
-import { useHere } from '../api/session.ts';
+import { useWorkspace } from '../api/session.ts';
 import type { Filters } from './use-filters.ts';
 
 const TYPING_MS = 250;
@@ -18,7 +18,7 @@ export function AgentSelect(props: {
   required?: boolean;
 }) {
   const { value, onChange, label, error, small = false, required = false } = props;
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const [typed, setTyped] = useState('');
   const [search] = useDebouncedValue(typed.trim(), TYPING_MS);
   const found = useQuery({

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ProblemNotice } from '../pieces/problem-notice.tsx';
+import { ProblemNotice } from '../components/problem-notice.tsx';
 import styles from './cursor-list.module.css';
 import { type Column, DataTable } from './data-table.tsx';
 import { EmptyState } from './empty-state.tsx';
@@ -62,18 +62,18 @@ export function CursorList<T>(props: {
 
 /** The ways to the pages beside this one. Whoever came by a link has gone through none: from there it leads to the first. */
 function Pager({ label, filters, next }: { label: string; filters: Filters<string>; next: string | null }) {
-  const { cursor, pagesBefore, goTo } = filters;
-  const back = () => goTo(pagesBefore.at(-1) || undefined, pagesBefore.slice(0, -1));
+  const { cursor, previousCursors, goTo } = filters;
+  const back = () => goTo(previousCursors.at(-1) || undefined, previousCursors.slice(0, -1));
   return (
     <nav className={styles.pager} aria-label={`Pages of ${label}`}>
       <Button variant="default" size="xs" disabled={cursor === undefined} onClick={back}>
-        {cursor !== undefined && pagesBefore.length === 0 ? 'First page' : 'Previous page'}
+        {cursor !== undefined && previousCursors.length === 0 ? 'First page' : 'Previous page'}
       </Button>
       <Button
         variant="default"
         size="xs"
         disabled={next === null}
-        onClick={() => goTo(next ?? undefined, [...pagesBefore, cursor ?? ''])}
+        onClick={() => goTo(next ?? undefined, [...previousCursors, cursor ?? ''])}
       >
         Next page
       </Button>

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Snippet } from '../pieces/snippet.tsx';
+import { Snippet } from '../components/snippet.tsx';
 import styles from './empty-state.module.css';
 
 /** What stands where there is nothing yet: what it is, and what to do next. */

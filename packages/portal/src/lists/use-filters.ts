@@ -3,7 +3,7 @@ import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 declare module '@tanstack/react-router' {
   interface HistoryState {
     /** Where the pages of a list began that were gone through to the one of the address. */
-    pagesBefore?: readonly string[];
+    previousCursors?: readonly string[];
   }
 }
 
@@ -21,9 +21,9 @@ export interface Filters<N extends string> {
    * Where the pages began that were gone through to this one, the first one with ''. Kept in the browser's history beside the address:
    * it goes back with Back, and stays over a reload. Empty where a link led here.
    */
-  pagesBefore: readonly string[];
+  previousCursors: readonly string[];
   /** Goes to the page that begins there, at its top. */
-  goTo: (cursor: string | undefined, pagesBefore: readonly string[]) => void;
+  goTo: (cursor: string | undefined, previousCursors: readonly string[]) => void;
 }
 
 const NONE: readonly string[] = [];
@@ -31,12 +31,12 @@ const NONE: readonly string[] = [];
 /** Reads and writes the filters of these names in the address bar. */
 export function useFilters<const N extends string>(names: readonly N[]): Filters<N> {
   const search = useSearch({ strict: false }) as Record<string, string | undefined>;
-  const pagesBefore = useLocation({ select: ({ state }) => state.pagesBefore }) ?? NONE;
+  const previousCursors = useLocation({ select: ({ state }) => state.previousCursors }) ?? NONE;
   const navigate = useNavigate();
   const values: Partial<Record<N, string>> = {};
   for (const name of names) {
     const value = search[name];
-    if (value !== undefined && value !== '' && isMeant(name, value)) values[name] = value;
+    if (value !== undefined && value !== '' && isValidFilter(name, value)) values[name] = value;
   }
   const filter = (next: Record<string, string | undefined>) =>
     void navigate({ to: '.', search: () => withoutEmpty(next) as never, replace: true, resetScroll: false });
@@ -46,14 +46,14 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
     set: (patch) => filter({ ...search, cursor: undefined, ...patch }),
     clear: () => filter({ ...search, cursor: undefined, ...Object.fromEntries(names.map((name) => [name, undefined])) }),
     cursor: search.cursor,
-    pagesBefore,
+    previousCursors,
     goTo: (cursor, before) =>
-      void navigate({ to: '.', search: () => withoutEmpty({ ...search, cursor }) as never, state: { pagesBefore: before } }),
+      void navigate({ to: '.', search: () => withoutEmpty({ ...search, cursor }) as never, state: { previousCursors: before } }),
   };
 }
 
 /** A day or a moment that there is not, from an address that was typed or cut off, filters nothing. */
-function isMeant(name: string, value: string): boolean {
+function isValidFilter(name: string, value: string): boolean {
   if (name === 'from' || name === 'to') return startOfDay(value) !== undefined;
   if (name === 'since' || name === 'before') return !Number.isNaN(Date.parse(value));
   return true;

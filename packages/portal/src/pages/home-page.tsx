@@ -1,21 +1,21 @@
 import { Link, Navigate } from '@tanstack/react-router';
-import { asProblem } from '../api/problem.ts';
+import { toProblem } from '../api/problem.ts';
 import { useSession } from '../api/session.ts';
-import { Notice } from '../pieces/notice.tsx';
-import { ProblemNotice } from '../pieces/problem-notice.tsx';
-import { Arriving } from '../shell/arriving.tsx';
+import { Notice } from '../components/notice.tsx';
+import { ProblemNotice } from '../components/problem-notice.tsx';
 import { lastWorkspace } from '../shell/last-workspace.ts';
-import { EntrancePage } from './sign-in/entrance-page.tsx';
+import { LoadingScreen } from '../shell/loading-screen.tsx';
+import { PublicPage } from './sign-in/public-page.tsx';
 
 /** `/`: on to the workspace that was looked at last, or the only one there is. */
 export function HomePage() {
   const session = useSession();
   if (session.data === undefined) {
-    if (session.isPending || asProblem(session.error).kind === 'signed-out') return <Arriving />;
+    if (session.isPending || toProblem(session.error).kind === 'signed-out') return <LoadingScreen />;
     return (
-      <EntrancePage title="Countersign">
+      <PublicPage title="Countersign">
         <ProblemNotice problem={session.error} retry={() => void session.refetch()} />
-      </EntrancePage>
+      </PublicPage>
     );
   }
   const { memberships } = session.data;
@@ -23,11 +23,11 @@ export function HomePage() {
   const chosen = memberships.find(({ workspace }) => workspace.id === last) ?? memberships[0];
   if (chosen !== undefined) return <Navigate to="/w/$workspace" params={{ workspace: chosen.workspace.id }} replace />;
   return (
-    <EntrancePage title="No workspace yet">
+    <PublicPage title="No workspace yet">
       <Notice kind="quiet">
         <p>You belong to no workspace. Ask an admin of one to invite {session.data.person.email}.</p>
       </Notice>
       <Link to="/account">Your account</Link>
-    </EntrancePage>
+    </PublicPage>
   );
 }

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
-import { EntrancePage } from './sign-in/entrance-page.tsx';
+import { PublicPage } from './sign-in/public-page.tsx';
 
 /** An address that leads nowhere. */
 export function NotFoundPage() {
   return (
-    <EntrancePage title="There is no such page">
+    <PublicPage title="There is no such page">
       <p className="soft">The address may be cut off, or from an older version.</p>
       <Link to="/">To your workspaces</Link>
-    </EntrancePage>
+    </PublicPage>
   );
 }

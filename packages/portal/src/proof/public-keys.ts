@@ -1,6 +1,6 @@
 import type { AttestationKey } from '@countersign/core/domain/attestation';
-import { answered } from '../api/call.ts';
-import { problemOf } from '../api/problem.ts';
+import { fetchFromServer } from '../api/call.ts';
+import { readProblem } from '../api/problem.ts';
 
 /** The instance's public keys, as `/.well-known/jwks.json` publishes them to everybody. */
 export interface PublicKeys {
@@ -11,8 +11,8 @@ export interface PublicKeys {
 
 /** Fetches the published keys; the same document that a third party would fetch. */
 export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys> {
-  const response = await answered('/.well-known/jwks.json', signal === undefined ? {} : { signal });
-  if (!response.ok) throw await problemOf(response);
+  const response = await fetchFromServer('/.well-known/jwks.json', signal === undefined ? {} : { signal });
+  if (!response.ok) throw await readProblem(response);
   const text = await response.text();
   const { keys } = JSON.parse(text) as { keys: { kid: string; x: string }[] };
   return { text, attestation: keys.map(({ kid, x }) => ({ keyid: kid, publicKey: fromBase64Url(x) })) };

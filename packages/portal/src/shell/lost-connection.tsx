@@ -1,7 +1,7 @@
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { answered } from '../api/call.ts';
+import { fetchFromServer } from '../api/call.ts';
 import { connection } from '../api/connection.ts';
 import styles from './lost-connection.module.css';
 
@@ -16,7 +16,7 @@ export function LostConnection() {
   const ask = async () => {
     setAsking(true);
     try {
-      await answered('/readyz', { cache: 'no-store' });
+      await fetchFromServer('/readyz', { cache: 'no-store' });
     } catch {
       return; // still away: the banner stays
     } finally {

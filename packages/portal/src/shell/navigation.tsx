@@ -14,8 +14,8 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useHere, useMay } from '../api/session.ts';
-import { waitingQuery } from '../api/waiting.ts';
+import { pendingCountsQuery } from '../api/overview.ts';
+import { useHasRole, useWorkspace } from '../api/session.ts';
 import styles from './navigation.module.css';
 
 const RECORD = [
@@ -43,7 +43,7 @@ type Entry = (typeof RECORD | typeof GOVERNANCE | typeof ADMINISTRATION)[number]
 
 /** The pages of a workspace, with what waits for somebody. */
 export function Navigation({ onGo }: { onGo: () => void }) {
-  const admin = useMay('admin');
+  const admin = useHasRole('admin');
   return (
     <nav aria-label="Workspace" className={styles.navigation}>
       <Group label="Record" entries={RECORD} onGo={onGo} />
@@ -73,8 +73,8 @@ function Group({ label, entries, onGo }: { label: string; entries: readonly Entr
 }
 
 function NavigationLink({ entry, onGo }: { entry: Entry; onGo: () => void }) {
-  const { workspace } = useHere();
-  const waiting = useQuery(waitingQuery(workspace.id)).data;
+  const { workspace } = useWorkspace();
+  const waiting = useQuery(pendingCountsQuery(workspace.id)).data;
   const count = 'waiting' in entry ? (waiting?.[entry.waiting] ?? 0) : 0;
   return (
     <Link

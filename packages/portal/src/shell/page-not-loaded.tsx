@@ -1,13 +1,13 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import { answered } from '../api/call.ts';
-import { Notice } from '../pieces/notice.tsx';
+import { fetchFromServer } from '../api/call.ts';
+import { Notice } from '../components/notice.tsx';
 import { toast } from '../toasts/toasts.tsx';
 
 /** Whether the server answers now. */
 export async function serverAnswers(): Promise<boolean> {
   try {
-    const { status } = await answered('/readyz', { cache: 'no-store' });
+    const { status } = await fetchFromServer('/readyz', { cache: 'no-store' });
     return status !== 502 && status !== 504;
   } catch {
     return false;

@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { call } from '../api/call.ts';
 import { queryClient } from '../api/query-client.ts';
 import type { Session } from '../api/session.ts';
-import { tellOtherTabs } from '../api/signed-in-tabs.ts';
+import { announceSessionChange } from '../api/session-channel.ts';
 import styles from './person-menu.module.css';
 
 /** Who is signed in: account, and sign out. */
@@ -16,7 +16,7 @@ export function PersonMenu({ person }: { person: Session['person'] }) {
     onSuccess: async () => {
       await navigate({ to: '/sign-in' });
       queryClient.clear();
-      tellOtherTabs();
+      announceSessionChange();
     },
   });
   return (

@@ -1,14 +1,14 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { asProblem } from '../api/problem.ts';
-import { HereContext, useSession } from '../api/session.ts';
-import { PageHeader } from '../pieces/page-header.tsx';
-import { ProblemNotice } from '../pieces/problem-notice.tsx';
-import { Arriving } from './arriving.tsx';
+import { toProblem } from '../api/problem.ts';
+import { useSession, WorkspaceContext } from '../api/session.ts';
+import { PageHeader } from '../components/page-header.tsx';
+import { ProblemNotice } from '../components/problem-notice.tsx';
 import { Frame } from './frame.tsx';
 import { rememberWorkspace } from './last-workspace.ts';
+import { LoadingScreen } from './loading-screen.tsx';
 import { Navigation } from './navigation.tsx';
-import { OwnWorkspaces } from './own-workspaces.tsx';
+import { WorkspaceLinks } from './workspace-links.tsx';
 import { WorkspaceSwitcher } from './workspace-switcher.tsx';
 
 /** The frame of a workspace's pages: who is signed in, the workspace of the address, and its pages. */
@@ -19,33 +19,33 @@ export function WorkspaceFrame() {
   useEffect(() => {
     if (membership !== undefined) rememberWorkspace(id);
   }, [membership, id]);
-  if (session.isPending) return <Arriving />;
+  if (session.isPending) return <LoadingScreen />;
   if (session.data === undefined) {
-    const problem = asProblem(session.error);
+    const problem = toProblem(session.error);
     return problem.kind === 'signed-out' ? (
-      <Arriving />
+      <LoadingScreen />
     ) : (
       <ProblemNotice problem={problem} retry={() => void session.refetch()} />
     );
   }
   if (membership === undefined) {
     return (
-      <Frame person={session.data.person} page={<NotYours />}>
-        {() => <OwnWorkspaces memberships={session.data.memberships} />}
+      <Frame person={session.data.person} page={<NotAMember />}>
+        {() => <WorkspaceLinks memberships={session.data.memberships} />}
       </Frame>
     );
   }
   return (
-    <HereContext value={{ ...membership, person: session.data.person }}>
+    <WorkspaceContext value={{ ...membership, person: session.data.person }}>
       <Frame person={session.data.person} top={<WorkspaceSwitcher />}>
         {(close) => <Navigation onGo={close} />}
       </Frame>
-    </HereContext>
+    </WorkspaceContext>
   );
 }
 
 /** In place of every page of a workspace that is another's: its own pages could not even ask. */
-const NotYours = () => (
+const NotAMember = () => (
   <>
     <PageHeader title="Not your workspace" lead="You do not belong to this workspace, or it does not exist." />
     <Link to="/">To your workspaces</Link>
@@ -56,12 +56,12 @@ const NotYours = () => (
 export function PersonFrame() {
   const session = useSession();
   if (session.data === undefined) {
-    const problem = asProblem(session.error);
+    const problem = toProblem(session.error);
     return session.isPending || problem.kind === 'signed-out' ? (
-      <Arriving />
+      <LoadingScreen />
     ) : (
       <ProblemNotice problem={problem} retry={() => void session.refetch()} />
     );
   }
-  return <Frame person={session.data.person}>{() => <OwnWorkspaces memberships={session.data.memberships} />}</Frame>;
+  return <Frame person={session.data.person}>{() => <WorkspaceLinks memberships={session.data.memberships} />}</Frame>;
 }

@@ -1,12 +1,12 @@
 import { Menu } from '@mantine/core';
 import { IconCheck, IconSelector } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
-import { useHere, useSession } from '../api/session.ts';
+import { useSession, useWorkspace } from '../api/session.ts';
 import styles from './workspace-switcher.module.css';
 
 /** The workspace of the page, and the way to the person's other ones. */
 export function WorkspaceSwitcher() {
-  const { workspace, role } = useHere();
+  const { workspace, role } = useWorkspace();
   const memberships = useSession().data?.memberships ?? [];
   const navigate = useNavigate();
   return (

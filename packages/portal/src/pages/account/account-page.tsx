@@ -2,16 +2,16 @@ import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
-import { asProblem } from '../../api/problem.ts';
+import { toProblem } from '../../api/problem.ts';
 import { sessionQuery, useSession } from '../../api/session.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { TableSkeleton } from '../../lists/table-skeleton.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { When } from '../../pieces/when.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 import styles from './account-page.module.css';
 import { browserName } from './browser-name.ts';
@@ -41,7 +41,7 @@ function Rename({ name: held }: { name: string }) {
   const [name, setName] = useState(held);
   const act = useMutation({
     mutationFn: () => call('account.rename', { body: { name: name.trim() } }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: (session) => {
       queries.setQueryData(sessionQuery.queryKey, session);
       toast.done('Your name is changed.');
@@ -54,7 +54,7 @@ function Rename({ name: held }: { name: string }) {
         autoComplete="name"
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
-        error={issueAt(act.error, 'name')}
+        error={fieldError(act.error, 'name')}
       />
     </Form>
   );
@@ -66,7 +66,7 @@ function ChangePassword() {
   const [next, setNext] = useState('');
   const act = useMutation({
     mutationFn: () => call('account.change_password', { body: { current_password: current, new_password: next } }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: async () => {
       setCurrent('');
       setNext('');
@@ -74,7 +74,7 @@ function ChangePassword() {
       await queries.invalidateQueries({ queryKey: ['sessions'] });
     },
   });
-  const wrong = act.isError && asProblem(act.error).kind === 'wrong-password';
+  const wrong = act.isError && toProblem(act.error).kind === 'wrong-password';
   return (
     <Form
       onSubmit={() => act.mutate()}
@@ -88,8 +88,8 @@ function ChangePassword() {
         autoComplete="current-password"
         value={current}
         onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
-        error={wrong ? 'This is not your password.' : issueAt(act.error, 'current_password')}
-        aria-invalid={(wrong ? 'This is not your password.' : issueAt(act.error, 'current_password')) !== undefined}
+        error={wrong ? 'This is not your password.' : fieldError(act.error, 'current_password')}
+        aria-invalid={(wrong ? 'This is not your password.' : fieldError(act.error, 'current_password')) !== undefined}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the current password' }}
       />
       <PasswordInput
@@ -98,8 +98,8 @@ function ChangePassword() {
         autoComplete="new-password"
         value={next}
         onChange={({ currentTarget }) => setNext(currentTarget.value)}
-        error={issueAt(act.error, 'new_password')}
-        aria-invalid={issueAt(act.error, 'new_password') !== undefined}
+        error={fieldError(act.error, 'new_password')}
+        aria-invalid={fieldError(act.error, 'new_password') !== undefined}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the new password' }}
       />
     </Form>
@@ -138,9 +138,9 @@ function Sessions() {
                 </span>
               ),
             },
-            { title: 'Signed in', cell: ({ created_at }) => <When at={created_at} /> },
-            { title: 'Last used', cell: ({ last_used_at }) => <When at={last_used_at} /> },
-            { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
+            { title: 'Signed in', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+            { title: 'Last used', cell: ({ last_used_at }) => <RelativeTime at={last_used_at} /> },
+            { title: 'Ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
             {
               title: 'Act',
               cell: ({ id, current }) =>

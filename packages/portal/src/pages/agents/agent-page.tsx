@@ -1,20 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
 import { PassRateChart } from '../../charts/pass-rate-chart.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Identifier } from '../../components/identifier.tsx';
+import { formatCount } from '../../components/number-format.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SimilarAgents } from '../../components/similar-agents.tsx';
+import { ExampleBadge, RiskBadge } from '../../components/status-badges.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Badge } from '../../pieces/badge.tsx';
-import { Facts } from '../../pieces/facts.tsx';
-import { count } from '../../pieces/figures.ts';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { SimilarAgents } from '../../pieces/similar-agents.tsx';
-import { ExampleMark, Risk } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
 import styles from './agent-page.module.css';
 import { AgentRecord } from './agent-record.tsx';
 import { ArchiveButton } from './archive-button.tsx';
@@ -24,7 +24,7 @@ import { RiskButton } from './risk-button.tsx';
 /** One agent: would it be promoted now, how its evaluations went, and all that is recorded of it. */
 export function AgentPage() {
   const { agent: id } = useParams({ strict: false }) as { agent: string };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const agent = useQuery({
     queryKey: ['agent', workspace.id, id],
     queryFn: ({ signal }) => call('agents.read', { params: { workspace: workspace.id, agent: id }, signal }),
@@ -54,15 +54,15 @@ export function AgentPage() {
         crumb={crumb}
         lead={
           <span className="row">
-            <ExampleMark agent={data.name} />
-            <Risk level={data.risk_level} />
+            <ExampleBadge agent={data.name} />
+            <RiskBadge level={data.risk_level} />
             {data.archived_at !== null && (
               <Badge tone="quiet" dot={false}>
                 archived
               </Badge>
             )}
             <span>
-              last seen <When at={data.last_seen_at} />
+              last seen <RelativeTime at={data.last_seen_at} />
             </span>
             <SimilarAgents workspace={workspace.id} agents={data.similar_to} />
           </span>
@@ -79,13 +79,13 @@ export function AgentPage() {
         <div className="stack">
           <PassRates agent={id} name={data.name} />
           <Panel>
-            <Facts
+            <PropertyList
               facts={[
-                ['Evaluations', count(data.evaluations)],
-                ['Approvals waiting', count(data.approvals_pending)],
-                ['Incidents', count(data.incidents)],
-                ['Open re-certifications', count(data.open_recertifications)],
-                ['Registered', <When key="at" at={data.created_at} />],
+                ['Evaluations', formatCount(data.evaluations)],
+                ['Approvals waiting', formatCount(data.approvals_pending)],
+                ['Incidents', formatCount(data.incidents)],
+                ['Open re-certifications', formatCount(data.open_recertifications)],
+                ['Registered', <RelativeTime key="at" at={data.created_at} />],
                 ['Id', <Identifier key="id" value={data.id} what="the agent's id" short={8} />],
               ]}
             />
@@ -98,7 +98,7 @@ export function AgentPage() {
 }
 
 function PassRates({ agent, name }: { agent: string; name: string }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const rates = useQuery({
     queryKey: ['pass-rates', workspace.id, agent],
     queryFn: ({ signal }) => call('agents.pass_rates', { params: { workspace: workspace.id, agent }, signal }),
@@ -116,7 +116,7 @@ function PassRates({ agent, name }: { agent: string; name: string }) {
   );
 }
 
-function Rates({ rates, name }: { rates: Answer<'agents.pass_rates'>; name: string }) {
+function Rates({ rates, name }: { rates: ResponseBody<'agents.pass_rates'>; name: string }) {
   if (rates.points.length > 0) return <PassRateChart rates={rates} />;
   return (
     <EmptyState title="Never evaluated">

@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { type Column, DataTable } from '../../lists/data-table.tsx';
 import { TableSkeleton } from '../../lists/table-skeleton.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { approvalColumns } from '../approvals/approval-columns.tsx';
 import { decisionColumns } from '../decisions/decision-columns.tsx';
 import { evaluationColumns } from '../evaluations/evaluation-columns.tsx';
@@ -20,7 +20,7 @@ type Ask = { params: { workspace: string }; query: { agent_id: string; limit: st
 
 /** What is recorded of an agent, the latest of each kind; the lists have all of it. */
 export function AgentRecord({ agent }: { agent: string }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const [tab, setTab] = useState<string | null>('evaluations');
   const asked = (signal: AbortSignal): Ask => ({
     params: { workspace: workspace.id },
@@ -117,7 +117,7 @@ function Latest<T>(props: {
   keyOf: (item: T) => string;
 }) {
   const { kind, agent, to, load, columns, keyOf } = props;
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const list = useQuery({ queryKey: [kind, workspace.id, 'of-agent', agent], queryFn: ({ signal }) => load(signal) });
   if (list.isError) return <ProblemNotice problem={list.error} retry={() => void list.refetch()} />;
   if (list.data === undefined) return <TableSkeleton columns={columns.length} />;

@@ -1,25 +1,25 @@
 import { Link } from '@tanstack/react-router';
-import { call, type Item } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ListItem } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
+import { formatPercent } from '../../components/number-format.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { PromotionStatus } from '../../components/promotion-status.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SimilarAgents } from '../../components/similar-agents.tsx';
+import { EvaluationStatusBadge, ExampleBadge, RiskBadge } from '../../components/status-badges.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
-import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
-import { StandingCell } from '../../pieces/failure-list.tsx';
-import { percent } from '../../pieces/figures.ts';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { SimilarAgents } from '../../pieces/similar-agents.tsx';
-import { EvaluationState, ExampleMark, Risk } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
 
-type Agent = Item<'agents.list'>;
+type Agent = ListItem<'agents.list'>;
 
 /** Every agent that has reported or was evaluated. */
 export function AgentsPage() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const filters = useFilters(['search', 'risk_level', 'archived']);
   return (
     <>
@@ -89,7 +89,7 @@ const columnsOf = (workspace: string): Column<Agent>[] => [
         <Link className={rowLink} to="/w/$workspace/agents/$agent" params={{ workspace, agent: id }}>
           {name}
         </Link>
-        <ExampleMark agent={name} />
+        <ExampleBadge agent={name} />
         <SimilarAgents workspace={workspace} agents={similar_to} />
       </span>
     ),
@@ -97,14 +97,14 @@ const columnsOf = (workspace: string): Column<Agent>[] => [
   {
     title: 'Promotable now',
     line: true,
-    cell: (agent) => <StandingCell agent={agent} />,
+    cell: (agent) => <PromotionStatus agent={agent} />,
   },
-  { title: 'Risk', cell: ({ risk_level }) => <Risk level={risk_level} /> },
+  { title: 'Risk', cell: ({ risk_level }) => <RiskBadge level={risk_level} /> },
   {
     title: 'Latest evaluation',
     cell: ({ latest_evaluation: latest }) =>
-      latest === null ? <span className="faint">none</span> : <EvaluationState status={latest.status} />,
+      latest === null ? <span className="faint">none</span> : <EvaluationStatusBadge status={latest.status} />,
   },
-  { title: 'Pass rate', numeric: true, cell: ({ latest_evaluation: latest }) => percent(latest?.pass_rate) },
-  { title: 'Last seen', cell: ({ last_seen_at }) => <When at={last_seen_at} /> },
+  { title: 'Pass rate', numeric: true, cell: ({ latest_evaluation: latest }) => formatPercent(latest?.pass_rate) },
+  { title: 'Last seen', cell: ({ last_seen_at }) => <RelativeTime at={last_seen_at} /> },
 ];

@@ -1,19 +1,19 @@
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere, useMay } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
 /** Archives or restores an agent, with a reason for the ledger. For admins alone. */
-export function ArchiveButton({ agent }: { agent: Answer<'agents.read'> }) {
-  const { workspace } = useHere();
+export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
   // The dialog keeps what it asks for, also when somebody else archives the agent meanwhile.
   const [archived, setArchived] = useState(false);
-  if (!useMay('admin')) return null;
+  if (!useHasRole('admin')) return null;
   const ask = () => {
     setArchived(agent.archived_at === null);
     setAsking(true);

@@ -2,22 +2,22 @@ import { NumberInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { asProblem } from '../../api/problem.ts';
-import { useHere } from '../../api/session.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { toProblem } from '../../api/problem.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { ConditionList, withEvaluationName } from '../../components/condition-list.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { fieldError } from '../../forms/field-errors.ts';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { ConditionList, withName } from '../../pieces/condition-list.tsx';
-import { Notice } from '../../pieces/notice.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import styles from './agent-page.module.css';
 
 const TYPING_MS = 350;
 
 /** "Would it be promoted now?": asked as a promotion check would be, with nothing recorded. */
-export function PromotionPreview({ agent }: { agent: Answer<'agents.read'> }) {
-  const { workspace } = useHere();
+export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'> }) {
+  const { workspace } = useWorkspace();
   const [asked, setAsked] = useState<{ min_pass_rate: number | string; max_age_hours: number | string }>({
     min_pass_rate: 80,
     max_age_hours: 72,
@@ -32,7 +32,7 @@ export function PromotionPreview({ agent }: { agent: Answer<'agents.read'> }) {
       call('agents.promotion_preview', { params: { workspace: workspace.id, agent: agent.id }, query, signal }),
     placeholderData: keepPreviousData,
   });
-  const refused = preview.isError && asProblem(preview.error).kind === 'invalid';
+  const refused = preview.isError && toProblem(preview.error).kind === 'invalid';
   return (
     <Panel title="Would it be promoted now?" note="Asked by the rules of a real check; nothing is recorded.">
       <div className={styles.question}>
@@ -40,7 +40,7 @@ export function PromotionPreview({ agent }: { agent: Answer<'agents.read'> }) {
           label="Pass rate required, %"
           value={asked.min_pass_rate}
           onChange={(value) => setAsked({ ...asked, min_pass_rate: value })}
-          error={issueAt(preview.error, 'min_pass_rate')}
+          error={fieldError(preview.error, 'min_pass_rate')}
           decimalScale={6}
           size="xs"
         />
@@ -48,14 +48,14 @@ export function PromotionPreview({ agent }: { agent: Answer<'agents.read'> }) {
           label="Evaluation at most, hours old"
           value={asked.max_age_hours}
           onChange={(value) => setAsked({ ...asked, max_age_hours: value })}
-          error={issueAt(preview.error, 'max_age_hours')}
+          error={fieldError(preview.error, 'max_age_hours')}
           allowDecimal={false}
           size="xs"
         />
       </div>
       {refused ? (
         <Notice kind="problem" role="alert">
-          <p>{asProblem(preview.error).message}</p>
+          <p>{toProblem(preview.error).message}</p>
         </Notice>
       ) : preview.isError ? (
         <ProblemNotice problem={preview.error} retry={() => void preview.refetch()} />
@@ -67,7 +67,7 @@ export function PromotionPreview({ agent }: { agent: Answer<'agents.read'> }) {
             kind={preview.data.promotable ? 'good' : 'problem'}
             title={preview.data.promotable ? 'Yes, it would be promoted' : 'No, it would be blocked'}
           >
-            <p>{withName(preview.data.message, preview.data.evaluation)}</p>
+            <p>{withEvaluationName(preview.data.message, preview.data.evaluation)}</p>
           </Notice>
           <ConditionList checks={preview.data.checks} agent={agent.id} evaluation={preview.data.evaluation} />
         </div>

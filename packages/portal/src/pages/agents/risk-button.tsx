@@ -1,20 +1,20 @@
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere, useMay } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
 /** Sets the risk level of an agent, with a reason for the ledger. For admins alone. */
-export function RiskButton({ agent }: { agent: Answer<'agents.read'> }) {
-  const { workspace } = useHere();
+export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
   const other = agent.risk_level === 'high' ? 'low' : 'high';
   // What was asked for stays what is asked for, also when somebody else sets it meanwhile.
   const [level, setLevel] = useState<typeof other>(other);
-  if (!useMay('admin')) return null;
+  if (!useHasRole('admin')) return null;
   const ask = () => {
     setLevel(other);
     setAsking(true);

@@ -1,30 +1,30 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { ConditionList } from '../../components/condition-list.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { formatPercent } from '../../components/number-format.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { ApprovalStatusBadge, EvaluationStatusBadge, RiskBadge } from '../../components/status-badges.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { ConditionList } from '../../pieces/condition-list.tsx';
-import { Facts } from '../../pieces/facts.tsx';
-import { percent } from '../../pieces/figures.ts';
-import { Notice } from '../../pieces/notice.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { ApprovalState, EvaluationState, Risk } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
-import { DetailsFacts } from '../evaluations/details-facts.tsx';
-import { RunsBehind } from '../evaluations/runs-behind.tsx';
-import { ApprovalActs } from './approval-acts.tsx';
+import { RelatedRuns } from '../evaluations/related-runs.tsx';
+import { ReportedDetails } from '../evaluations/reported-details.tsx';
+import { ApprovalActions } from './approval-actions.tsx';
 import styles from './approval-page.module.css';
 import { Changes } from './changes.tsx';
 
-type Detail = Answer<'approvals.read'>;
+type Detail = ResponseBody<'approvals.read'>;
 
 /** What is being approved: the evaluation, who submitted it, what changed, the runs behind it; and the decision about it. */
 export function ApprovalPage() {
   const { evaluation: id } = useParams({ strict: false }) as { evaluation: string };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const read = useQuery({
     queryKey: ['approval', workspace.id, id],
     queryFn: ({ signal }) => call('approvals.read', { params: { workspace: workspace.id, evaluation: id }, signal }),
@@ -50,13 +50,13 @@ export function ApprovalPage() {
         crumb={crumb}
         lead={
           <span className="row">
-            <ApprovalState status={data.approval?.status ?? null} /> <Risk level={data.risk_level} />
+            <ApprovalStatusBadge status={data.approval?.status ?? null} /> <RiskBadge level={data.risk_level} />
             <span>
-              submitted by <Who by={data.evaluation.recorded_by} />, <When at={data.evaluation.recorded_at} />
+              submitted by <Actor by={data.evaluation.recorded_by} />, <RelativeTime at={data.evaluation.recorded_at} />
             </span>
           </span>
         }
-        actions={<ApprovalActs detail={data} />}
+        actions={<ApprovalActions detail={data} />}
       />
       <div className="stack">
         {!data.is_latest && (
@@ -83,14 +83,14 @@ export function ApprovalPage() {
           </Panel>
         </div>
         <Changes detail={data} />
-        <RunsBehind runs={data.runs} agent={data.agent.id} />
+        <RelatedRuns runs={data.runs} agent={data.agent.id} />
       </div>
     </>
   );
 }
 
 function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent } }: { detail: Detail }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const params = { workspace: workspace.id };
   return (
     <Panel
@@ -102,10 +102,10 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
       }
     >
       <div className="stack">
-        <Facts
+        <PropertyList
           facts={[
-            ['Pass rate', <strong key="rate">{percent(evaluation.pass_rate)}</strong>],
-            ['Status', <EvaluationState key="status" status={evaluation.status} />],
+            ['Pass rate', <strong key="rate">{formatPercent(evaluation.pass_rate)}</strong>],
+            ['Status', <EvaluationStatusBadge key="status" status={evaluation.status} />],
             [
               'Agent',
               <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: agent.id }}>
@@ -113,9 +113,9 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
               </Link>,
             ],
             ['Category', evaluation.category ?? '–'],
-            ['Approval asked by', approval === null ? undefined : <Who key="asked" by={approval.requested_by} />],
-            ['Decided by', approval?.decided_by == null ? undefined : <Who key="by" by={approval.decided_by} />],
-            ['Decided', approval?.decided_at == null ? undefined : <When key="at" at={approval.decided_at} />],
+            ['Approval asked by', approval === null ? undefined : <Actor key="asked" by={approval.requested_by} />],
+            ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
+            ['Decided', approval?.decided_at == null ? undefined : <RelativeTime key="at" at={approval.decided_at} />],
             [
               'Used by',
               approval?.used_by == null ? undefined : (
@@ -126,9 +126,9 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
             ],
           ]}
         />
-        <DetailsFacts details={details} />
-        {notes !== null && <Facts wide facts={[['Notes of its sender', notes]]} />}
-        {approval?.rationale != null && <Facts wide facts={[['Rationale', approval.rationale]]} />}
+        <ReportedDetails details={details} />
+        {notes !== null && <PropertyList wide facts={[['Notes of its sender', notes]]} />}
+        {approval?.rationale != null && <PropertyList wide facts={[['Rationale', approval.rationale]]} />}
       </div>
     </Panel>
   );

@@ -1,14 +1,14 @@
 import { SegmentedControl } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState } from '../../lists/empty-state.tsx';
 import { FilterBar } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
 import { approvalColumns } from './approval-columns.tsx';
 
 const STATES = [
@@ -19,7 +19,7 @@ const STATES = [
 
 /** The queue of evaluations that wait for a person, and those that were decided. */
 export function ApprovalsPage() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);
   const state = useFilters(['status']);
   const status = state.values.status ?? 'pending';
@@ -61,7 +61,7 @@ export function ApprovalsPage() {
 }
 
 function NoApprovals({ status }: { status: string }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   if (status !== 'pending') {
     return (
       <EmptyState title={`None ${status} yet`}>

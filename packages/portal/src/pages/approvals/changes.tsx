@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
-import type { Answer } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import type { ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 
-type Detail = Answer<'approvals.read'>;
+type Detail = ResponseBody<'approvals.read'>;
 
 const WORDS: Record<Detail['changes'][number]['what'], string> = {
   name: 'Name of the evaluation',
@@ -21,12 +21,12 @@ const WORDS: Record<Detail['changes'][number]['what'], string> = {
 
 function Fact({ what, value }: { what: Detail['changes'][number]['what']; value: string | null }) {
   if (value === null) return <span className="faint">–</span>;
-  return what === 'recorded_by' ? <Who by={value} /> : <span className="break">{value}</span>;
+  return what === 'recorded_by' ? <Actor by={value} /> : <span className="break">{value}</span>;
 }
 
 /** What is another than at the last evaluation of the agent that was approved. */
 export function Changes({ detail: { changes, last_approved: last } }: { detail: Detail }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   if (last === null) {
     return (
       <Panel title="What changed">
@@ -42,7 +42,7 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
           <Link to="/w/$workspace/evaluations/$evaluation" params={{ workspace: workspace.id, evaluation: last.evaluation.id }}>
             {last.evaluation.name}
           </Link>
-          , recorded <When at={last.evaluation.recorded_at} />, approved by <Who by={last.approval.decided_by} />
+          , recorded <RelativeTime at={last.evaluation.recorded_at} />, approved by <Actor by={last.approval.decided_by} />
         </>
       }
       flush={changes.length > 0}

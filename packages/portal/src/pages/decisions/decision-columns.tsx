@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router';
-import type { Item } from '../../api/call.ts';
+import type { ListItem } from '../../api/call.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { REASON_LABELS, VerdictBadge } from '../../components/status-badges.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
-import { Badge } from '../../pieces/badge.tsx';
-import { REASON_WORDS, Verdict } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 
 /** Decisions as every list shows them. */
-export const decisionColumns = (workspace: string): Column<Item<'decisions.list'>>[] => [
+export const decisionColumns = (workspace: string): Column<ListItem<'decisions.list'>>[] => [
   {
     title: 'Agent',
     wide: true,
@@ -24,9 +24,9 @@ export const decisionColumns = (workspace: string): Column<Item<'decisions.list'
       </span>
     ),
   },
-  { title: 'Decision', cell: ({ allowed }) => <Verdict allowed={allowed} /> },
-  { title: 'Reason', cell: ({ reason }) => <span className="soft nowrap">{REASON_WORDS[reason]}</span> },
-  { title: 'Asked by', cell: ({ asked_by }) => <Who by={asked_by} />, wideOnly: true },
+  { title: 'Decision', cell: ({ allowed }) => <VerdictBadge allowed={allowed} /> },
+  { title: 'Reason', cell: ({ reason }) => <span className="soft nowrap">{REASON_LABELS[reason]}</span> },
+  { title: 'Asked by', cell: ({ asked_by }) => <Actor by={asked_by} />, wideOnly: true },
   { title: 'No.', numeric: true, cell: ({ seq }) => seq, wideOnly: true },
-  { title: 'Decided', cell: ({ decided_at }) => <When at={decided_at} /> },
+  { title: 'Decided', cell: ({ decided_at }) => <RelativeTime at={decided_at} /> },
 ];

@@ -2,32 +2,32 @@ import { Button } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type Answer, addressOf, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody, urlOf } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { ConditionList, withEvaluationName } from '../../components/condition-list.tsx';
+import type { CheckedEvaluation } from '../../components/failed-conditions.ts';
+import { Identifier } from '../../components/identifier.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { formatPercent } from '../../components/number-format.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Snippet } from '../../components/snippet.tsx';
+import { EvaluationStatusBadge, VerdictBadge } from '../../components/status-badges.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { ConditionList, withName } from '../../pieces/condition-list.tsx';
-import { Facts } from '../../pieces/facts.tsx';
-import type { CheckedEvaluation } from '../../pieces/failed-conditions.ts';
-import { percent } from '../../pieces/figures.ts';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { Notice } from '../../pieces/notice.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { Snippet } from '../../pieces/snippet.tsx';
-import { EvaluationState, Verdict } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 import styles from './decision-page.module.css';
 import { DecisionProof } from './decision-proof.tsx';
-import { EvidenceFacts } from './evidence-facts.tsx';
+import { EvidencePanel } from './evidence-panel.tsx';
 
-type Decision = Answer<'decisions.read'>;
+type Decision = ResponseBody<'decisions.read'>;
 
 /** One decision: what was decided and why, condition by condition, and whether it is still as it was signed. */
 export function DecisionPage() {
   const { decision: id } = useParams({ strict: false }) as { decision: string };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const read = useQuery({
     queryKey: ['decision', workspace.id, id],
     queryFn: ({ signal }) => call('decisions.read', { params: { workspace: workspace.id, decision: id }, signal }),
@@ -56,19 +56,17 @@ export function DecisionPage() {
         crumb={crumb}
         lead={
           <span className="row">
-            <Verdict allowed={data.allowed} />
+            <VerdictBadge allowed={data.allowed} />
             <span>
-              decision no. {data.seq}, <When at={data.decided_at} />, asked by <Who by={data.asked_by} />
+              decision no. {data.seq}, <RelativeTime at={data.decided_at} />, asked by <Actor by={data.asked_by} />
             </span>
           </span>
         }
         actions={
           <>
-            <Download address={addressOf('decisions.document', { params })} label="Signed JSON" />
-            {data.evidence !== null && <Download address={addressOf('decisions.evidence', { params })} label="Evidence" />}
-            {data.attestation !== null && (
-              <Download address={addressOf('decisions.attestation', { params })} label="Attestation" />
-            )}
+            <Download address={urlOf('decisions.document', { params })} label="Signed JSON" />
+            {data.evidence !== null && <Download address={urlOf('decisions.evidence', { params })} label="Evidence" />}
+            {data.attestation !== null && <Download address={urlOf('decisions.attestation', { params })} label="Attestation" />}
           </>
         }
       />
@@ -77,13 +75,13 @@ export function DecisionPage() {
           <Panel title="Conditions">
             <div className="stack">
               <Notice kind={data.allowed ? 'good' : 'problem'}>
-                <p>{withName(data.decision.message, evaluation)}</p>
+                <p>{withEvaluationName(data.decision.message, evaluation)}</p>
               </Notice>
               <ConditionList checks={data.decision.checks} agent={data.agent?.id ?? null} evaluation={evaluation} />
             </div>
           </Panel>
           <Evidence decision={data} />
-          {data.evidence !== null && <EvidenceFacts text={data.evidence} />}
+          {data.evidence !== null && <EvidencePanel text={data.evidence} />}
         </div>
         <DecisionProof decision={data} />
       </div>
@@ -107,11 +105,11 @@ function age(hours: number): string {
 }
 
 function Evidence({ decision: { decision, agent, asked_for } }: { decision: Decision }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const { evaluation } = decision;
   return (
     <Panel title="What it rested on">
-      <Facts
+      <PropertyList
         facts={[
           [
             'Agent',
@@ -139,9 +137,9 @@ function Evidence({ decision: { decision, agent, asked_for } }: { decision: Deci
           ],
           [
             'Its status',
-            'status' in evaluation ? <EvaluationState key="status" status={evaluation.status as 'passing'} /> : undefined,
+            'status' in evaluation ? <EvaluationStatusBadge key="status" status={evaluation.status as 'passing'} /> : undefined,
           ],
-          ['Pass rate', `${percent(decision.actual_threshold)} of ${percent(decision.required_threshold)} required`],
+          ['Pass rate', `${formatPercent(decision.actual_threshold)} of ${formatPercent(decision.required_threshold)} required`],
           ['Age of the evaluation', decision.evaluation_age === null ? '–' : age(decision.evaluation_age)],
           ['Event', <code key="event">{decision.event}</code>],
           ['Rule', <code key="rule">{decision.policy}</code>],

@@ -2,20 +2,20 @@ import { Button } from '@mantine/core';
 import { IconCircleCheckFilled, IconCircleDashed, IconCircleXFilled } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere, useMay } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useHasRole, useWorkspace } from '../../api/session.ts';
+import { Notice } from '../../components/notice.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Notice } from '../../pieces/notice.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { checkDecision, decisionKeyBytes, type Finding } from '../../proof/check-decision.ts';
 import { fetchPublicKeys } from '../../proof/public-keys.ts';
-import { CheckAnother } from './check-another.tsx';
+import { CheckCopy } from './check-copy.tsx';
 import styles from './decision-page.module.css';
 
 /** Checks the decision here, in the browser: its hash, its attestation, and its HMAC once an admin has loaded the decision key. */
-export function DecisionProof({ decision }: { decision: Answer<'decisions.read'> }) {
+export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.read'> }) {
   const keys = useQuery({ queryKey: ['public-keys'], queryFn: ({ signal }) => fetchPublicKeys(signal), staleTime: 300_000 });
   const [decisionKey, setDecisionKey] = useState<Uint8Array>();
   if (keys.data === undefined) {
@@ -58,7 +58,7 @@ export function DecisionProof({ decision }: { decision: Answer<'decisions.read'>
           </ul>
         </div>
       </Panel>
-      <CheckAnother keys={keys.data} decisionKey={decisionKey} attestation={decision.attestation} evidence={decision.evidence} />
+      <CheckCopy keys={keys.data} decisionKey={decisionKey} attestation={decision.attestation} evidence={decision.evidence} />
     </div>
   );
 }
@@ -82,12 +82,12 @@ export function FindingItem({ title, finding, open }: { title: string; finding: 
 }
 
 function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => void }) {
-  const { workspace } = useHere();
-  const admin = useMay('admin');
+  const { workspace } = useWorkspace();
+  const admin = useHasRole('admin');
   const [asking, setAsking] = useState(false);
   const load = useMutation({
     mutationFn: () => call('decision_keys.show', { params: { workspace: workspace.id, key: keyId } }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
   });
   if (!admin) return <p>Needs the decision key, which only an admin of the workspace can load.</p>;
   const act = async () => {

@@ -1,19 +1,19 @@
 import { call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { REASON_LABELS } from '../../components/status-badges.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
-import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { REASON_WORDS } from '../../pieces/states.tsx';
 import { decisionColumns } from './decision-columns.tsx';
 
 /** Every promotion decision, the latest first. */
 export function DecisionsPage() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id', 'allowed', 'reason', 'evaluation_id', 'from', 'to']);
   const { from, to, ...others } = filters.values;
   return (
@@ -36,7 +36,7 @@ export function DecisionsPage() {
           name="reason"
           label="Reason"
           all="Any reason"
-          options={Object.entries(REASON_WORDS).map(([value, label]) => ({ value, label }))}
+          options={Object.entries(REASON_LABELS).map(([value, label]) => ({ value, label }))}
         />
         <FilterDays filters={filters} />
       </FilterBar>

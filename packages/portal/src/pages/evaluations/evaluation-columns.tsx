@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router';
-import type { Item } from '../../api/call.ts';
+import type { ListItem } from '../../api/call.ts';
+import { Actor } from '../../components/actor.tsx';
+import { formatPercent } from '../../components/number-format.ts';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { ApprovalStatusBadge, EvaluationStatusBadge } from '../../components/status-badges.tsx';
+import { TruncatedText } from '../../components/truncated-text.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
-import { Cut } from '../../pieces/cut.tsx';
-import { percent } from '../../pieces/figures.ts';
-import { ApprovalState, EvaluationState } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 
-type Evaluation = Item<'evaluations.list'>;
+type Evaluation = ListItem<'evaluations.list'>;
 
 /** Evaluations as every list shows them. */
 export const evaluationColumns = (
@@ -31,13 +31,14 @@ export const evaluationColumns = (
     ? [
         {
           title: 'Agent',
-          cell: ({ agent }: Evaluation) => (agent === null ? <span className="faint">none</span> : <Cut text={agent.name} />),
+          cell: ({ agent }: Evaluation) =>
+            agent === null ? <span className="faint">none</span> : <TruncatedText text={agent.name} />,
         },
       ]
     : []),
-  { title: 'Status', cell: ({ status }) => <EvaluationState status={status} /> },
-  { title: 'Pass rate', numeric: true, cell: ({ pass_rate }) => percent(pass_rate) },
-  { title: 'Approval', cell: ({ approval }) => <ApprovalState status={approval} /> },
-  { title: 'Recorded by', cell: ({ recorded_by }) => <Who by={recorded_by} />, wideOnly: true },
-  { title: 'Recorded', cell: ({ recorded_at }) => <When at={recorded_at} /> },
+  { title: 'Status', cell: ({ status }) => <EvaluationStatusBadge status={status} /> },
+  { title: 'Pass rate', numeric: true, cell: ({ pass_rate }) => formatPercent(pass_rate) },
+  { title: 'Approval', cell: ({ approval }) => <ApprovalStatusBadge status={approval} /> },
+  { title: 'Recorded by', cell: ({ recorded_by }) => <Actor by={recorded_by} />, wideOnly: true },
+  { title: 'Recorded', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },
 ];

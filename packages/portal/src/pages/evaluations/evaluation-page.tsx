@@ -1,29 +1,29 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Identifier } from '../../components/identifier.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { formatPercent } from '../../components/number-format.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Snippet } from '../../components/snippet.tsx';
+import { ApprovalStatusBadge, EvaluationStatusBadge } from '../../components/status-badges.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Facts } from '../../pieces/facts.tsx';
-import { percent } from '../../pieces/figures.ts';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { Notice } from '../../pieces/notice.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { Snippet } from '../../pieces/snippet.tsx';
-import { ApprovalState, EvaluationState } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
-import { DetailsFacts } from './details-facts.tsx';
-import { RunsBehind } from './runs-behind.tsx';
+import { RelatedRuns } from './related-runs.tsx';
+import { ReportedDetails } from './reported-details.tsx';
 
-type Evaluation = Answer<'evaluations.read'>;
+type Evaluation = ResponseBody<'evaluations.read'>;
 
 /** One evaluation: how it went, what may stand behind it, and its approval. */
 export function EvaluationPage() {
   const { evaluation: id } = useParams({ strict: false }) as { evaluation: string };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const read = useQuery({
     queryKey: ['evaluation', workspace.id, id],
     queryFn: ({ signal }) => call('evaluations.read', { params: { workspace: workspace.id, evaluation: id }, signal }),
@@ -49,9 +49,9 @@ export function EvaluationPage() {
         crumb={crumb}
         lead={
           <span className="row">
-            <EvaluationState status={data.status} />
+            <EvaluationStatusBadge status={data.status} />
             <span>
-              recorded <When at={data.recorded_at} /> by <Who by={data.recorded_by} />
+              recorded <RelativeTime at={data.recorded_at} /> by <Actor by={data.recorded_by} />
             </span>
           </span>
         }
@@ -73,9 +73,9 @@ export function EvaluationPage() {
           </Notice>
         )}
         <Panel title="Outcome">
-          <OutcomeFacts evaluation={data} />
+          <OutcomeProperties evaluation={data} />
         </Panel>
-        {data.runs !== null && data.agent !== null && <RunsBehind runs={data.runs} agent={data.agent.id} />}
+        {data.runs !== null && data.agent !== null && <RelatedRuns runs={data.runs} agent={data.agent.id} />}
         <Panel title="As it came" note="The body that recorded it.">
           <Snippet text={data.document} what="the evaluation as it came" />
         </Panel>
@@ -84,14 +84,14 @@ export function EvaluationPage() {
   );
 }
 
-function OutcomeFacts({ evaluation }: { evaluation: Evaluation }) {
-  const { workspace } = useHere();
+function OutcomeProperties({ evaluation }: { evaluation: Evaluation }) {
+  const { workspace } = useWorkspace();
   const { agent, approval_record: approval } = evaluation;
   return (
     <div className="stack">
-      <Facts
+      <PropertyList
         facts={[
-          ['Pass rate', <strong key="rate">{percent(evaluation.pass_rate)}</strong>],
+          ['Pass rate', <strong key="rate">{formatPercent(evaluation.pass_rate)}</strong>],
           [
             'Agent',
             agent === null ? (
@@ -112,15 +112,15 @@ function OutcomeFacts({ evaluation }: { evaluation: Evaluation }) {
               <Identifier key="harness" value={evaluation.harness_id} what="the harness's id" short={8} />
             ),
           ],
-          ['Approval', <ApprovalState key="approval" status={approval?.status ?? null} />],
-          ['Decided by', approval?.decided_by == null ? undefined : <Who key="by" by={approval.decided_by} />],
-          ['Decided', approval?.decided_at == null ? undefined : <When key="at" at={approval.decided_at} />],
+          ['Approval', <ApprovalStatusBadge key="approval" status={approval?.status ?? null} />],
+          ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
+          ['Decided', approval?.decided_at == null ? undefined : <RelativeTime key="at" at={approval.decided_at} />],
           ['Id', <Identifier key="id" value={evaluation.id} what="the evaluation's id" short={8} />],
         ]}
       />
-      <DetailsFacts details={evaluation.details} />
-      {approval?.rationale != null && <Facts wide facts={[['Rationale', approval.rationale]]} />}
-      {evaluation.notes !== null && <Facts wide facts={[['Notes', evaluation.notes]]} />}
+      <ReportedDetails details={evaluation.details} />
+      {approval?.rationale != null && <PropertyList wide facts={[['Rationale', approval.rationale]]} />}
+      {evaluation.notes !== null && <PropertyList wide facts={[['Notes', evaluation.notes]]} />}
     </div>
   );
 }

@@ -1,18 +1,18 @@
 import { call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
-import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
 import { evaluationColumns } from './evaluation-columns.tsx';
 
 /** Every evaluation, the newest first. */
 export function EvaluationsPage() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id', 'status', 'harness_id', 'from', 'to']);
   const { from, to, ...others } = filters.values;
   return (

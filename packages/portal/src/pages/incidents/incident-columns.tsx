@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
-import type { Item } from '../../api/call.ts';
+import type { ListItem } from '../../api/call.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SeverityBadge } from '../../components/status-badges.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
-import { Badge } from '../../pieces/badge.tsx';
-import { SeverityState } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 
-type Incident = Item<'incidents.list'>;
+type Incident = ListItem<'incidents.list'>;
 
 /** Incidents as every list shows them. */
 export const incidentColumns = (workspace: string): Column<Incident>[] => [
@@ -22,14 +22,14 @@ export const incidentColumns = (workspace: string): Column<Incident>[] => [
       </>
     ),
   },
-  { title: 'Severity', cell: ({ severity }) => <SeverityState severity={severity} /> },
-  { title: 'Re-certification', cell: ({ recertification }) => <Recertification state={recertification} /> },
-  { title: 'Opened by', cell: ({ opened_by }) => <Who by={opened_by} />, wideOnly: true },
-  { title: 'Opened', cell: ({ opened_at }) => <When at={opened_at} /> },
+  { title: 'Severity', cell: ({ severity }) => <SeverityBadge severity={severity} /> },
+  { title: 'Re-certification', cell: ({ recertification }) => <RecertificationBadge state={recertification} /> },
+  { title: 'Opened by', cell: ({ opened_by }) => <Actor by={opened_by} />, wideOnly: true },
+  { title: 'Opened', cell: ({ opened_at }) => <RelativeTime at={opened_at} /> },
 ];
 
 /** Whether re-certification was demanded, and how that stands. */
-export function Recertification({ state }: { state: Incident['recertification'] }) {
+export function RecertificationBadge({ state }: { state: Incident['recertification'] }) {
   if (state === 'none') return <span className="faint">not demanded</span>;
   return <Badge tone={state === 'open' ? 'warn' : 'good'}>{state}</Badge>;
 }

@@ -2,29 +2,29 @@ import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere, useMay } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useHasRole, useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Identifier } from '../../components/identifier.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { formatPercent } from '../../components/number-format.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { EvaluationStatusBadge, SeverityBadge } from '../../components/status-badges.tsx';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Facts } from '../../pieces/facts.tsx';
-import { percent } from '../../pieces/figures.ts';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { Notice } from '../../pieces/notice.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { EvaluationState, SeverityState } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 import { toast } from '../../toasts/toasts.tsx';
-import { Recertification } from './incident-columns.tsx';
+import { RecertificationBadge } from './incident-columns.tsx';
 
-type Incident = Answer<'incidents.read'>;
+type Incident = ResponseBody<'incidents.read'>;
 
 /** One incident, and the way to close its re-certification. */
 export function IncidentPage() {
   const { incident: id } = useParams({ strict: false }) as { incident: string };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const read = useQuery({
     queryKey: ['incident', workspace.id, id],
     queryFn: ({ signal }) => call('incidents.read', { params: { workspace: workspace.id, incident: id }, signal }),
@@ -50,9 +50,9 @@ export function IncidentPage() {
         crumb={crumb}
         lead={
           <span className="row">
-            <SeverityState severity={data.severity} />
+            <SeverityBadge severity={data.severity} />
             <span>
-              opened <When at={data.opened_at} /> by <Who by={data.opened_by} />
+              opened <RelativeTime at={data.opened_at} /> by <Actor by={data.opened_by} />
             </span>
           </span>
         }
@@ -64,7 +64,7 @@ export function IncidentPage() {
             <p className="break" style={{ whiteSpace: 'pre-wrap' }}>
               {data.description}
             </p>
-            <IncidentFacts incident={data} />
+            <IncidentProperties incident={data} />
           </div>
         </Panel>
       </div>
@@ -72,12 +72,12 @@ export function IncidentPage() {
   );
 }
 
-function IncidentFacts({ incident }: { incident: Incident }) {
-  const { workspace } = useHere();
+function IncidentProperties({ incident }: { incident: Incident }) {
+  const { workspace } = useWorkspace();
   const params = { workspace: workspace.id };
   return (
     <>
-      <Facts
+      <PropertyList
         facts={[
           [
             'Agent',
@@ -85,9 +85,9 @@ function IncidentFacts({ incident }: { incident: Incident }) {
               {incident.agent.name}
             </Link>,
           ],
-          ['Re-certification', <Recertification key="state" state={incident.recertification} />],
-          ['Closed', incident.closed_at === null ? undefined : <When key="at" at={incident.closed_at} />],
-          ['Closed by', incident.closed_by === null ? undefined : <Who key="by" by={incident.closed_by} />],
+          ['Re-certification', <RecertificationBadge key="state" state={incident.recertification} />],
+          ['Closed', incident.closed_at === null ? undefined : <RelativeTime key="at" at={incident.closed_at} />],
+          ['Closed by', incident.closed_by === null ? undefined : <Actor key="by" by={incident.closed_by} />],
           [
             'Closed on',
             incident.closing_evaluation_id === null ? undefined : (
@@ -103,7 +103,9 @@ function IncidentFacts({ incident }: { incident: Incident }) {
           ['Id', <Identifier key="id" value={incident.id} what="the incident's id" short={8} />],
         ]}
       />
-      {incident.closing_rationale !== null && <Facts wide facts={[['Rationale of the closing', incident.closing_rationale]]} />}
+      {incident.closing_rationale !== null && (
+        <PropertyList wide facts={[['Rationale of the closing', incident.closing_rationale]]} />
+      )}
     </>
   );
 }
@@ -112,9 +114,9 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 /** The open re-certification: what it takes to close it, and the button that does. */
 function Closing({ incident }: { incident: Incident }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const approver = useMay('approver');
+  const approver = useHasRole('approver');
   const [asking, setAsking] = useState(false);
   const { closing, agent } = incident;
   const others = (closing?.incident_ids.length ?? 1) - 1;
@@ -142,9 +144,9 @@ function Closing({ incident }: { incident: Incident }) {
               >
                 {closing.evaluation.name}
               </Link>
-              <EvaluationState status={closing.evaluation.status} />
-              <span>{percent(closing.evaluation.pass_rate)}</span>
-              <When at={closing.evaluation.recorded_at} />
+              <EvaluationStatusBadge status={closing.evaluation.status} />
+              <span>{formatPercent(closing.evaluation.pass_rate)}</span>
+              <RelativeTime at={closing.evaluation.recorded_at} />
             </span>
           )}
           {approver && (

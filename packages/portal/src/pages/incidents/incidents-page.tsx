@@ -1,14 +1,14 @@
 import { Button, Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
-import { useHere, useMay } from '../../api/session.ts';
+import { useHasRole, useWorkspace } from '../../api/session.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterSelect } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
 import { incidentColumns } from './incident-columns.tsx';
 import { OpenIncident } from './open-incident.tsx';
 import { RecordViolation } from './record-violation.tsx';
@@ -16,7 +16,7 @@ import { Violations } from './violations.tsx';
 
 /** What went wrong with agents: incidents, and violations of policies. */
 export function IncidentsPage() {
-  const admin = useMay('admin');
+  const admin = useHasRole('admin');
   const [opening, setOpening] = useState(false);
   const [recording, setRecording] = useState(false);
   const tab = useFilters(['tab']);
@@ -56,7 +56,7 @@ export function IncidentsPage() {
 }
 
 function IncidentList() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id', 'severity', 'recertification']);
   return (
     <>

@@ -2,9 +2,9 @@ import { Modal, NativeSelect, Switch, Textarea } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type Body, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { call, type RequestBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { AgentSelect } from '../../lists/agent-select.tsx';
 import { toast } from '../../toasts/toasts.tsx';
@@ -13,17 +13,22 @@ const NOTHING = { agent: null as string | null, severity: 'high', description: '
 
 /** Opens an incident against an agent. */
 export function OpenIncident({ opened, onClose }: { opened: boolean; onClose: () => void }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [typed, setTyped] = useState(NOTHING);
   const act = useMutation({
     mutationFn: () => {
       const { agent, severity, description, recertify } = typed;
-      const body = { ...(agent === null ? {} : { agent_id: agent }), severity, description, recertify } as Body<'incidents.open'>;
+      const body = {
+        ...(agent === null ? {} : { agent_id: agent }),
+        severity,
+        description,
+        recertify,
+      } as RequestBody<'incidents.open'>;
       return call('incidents.open', { params: { workspace: workspace.id }, body });
     },
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: async ({ id }) => {
       setTyped(NOTHING);
       onClose();
@@ -46,7 +51,7 @@ export function OpenIncident({ opened, onClose }: { opened: boolean; onClose: ()
           label="Agent"
           value={typed.agent}
           onChange={(agent) => setTyped({ ...typed, agent })}
-          error={issueAt(act.error, 'agent_id')}
+          error={fieldError(act.error, 'agent_id')}
           required
         />
         <NativeSelect
@@ -54,7 +59,7 @@ export function OpenIncident({ opened, onClose }: { opened: boolean; onClose: ()
           data={['low', 'medium', 'high', 'critical']}
           value={typed.severity}
           onChange={({ currentTarget }) => setTyped({ ...typed, severity: currentTarget.value })}
-          error={issueAt(act.error, 'severity')}
+          error={fieldError(act.error, 'severity')}
         />
         <Textarea
           label="What happened"
@@ -64,7 +69,7 @@ export function OpenIncident({ opened, onClose }: { opened: boolean; onClose: ()
           maxRows={10}
           value={typed.description}
           onChange={({ currentTarget }) => setTyped({ ...typed, description: currentTarget.value })}
-          error={issueAt(act.error, 'description')}
+          error={fieldError(act.error, 'description')}
           withAsterisk
         />
         <Switch

@@ -1,9 +1,9 @@
 import { Modal, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Body, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { call, type RequestBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { AgentSelect } from '../../lists/agent-select.tsx';
 import { toast } from '../../toasts/toasts.tsx';
@@ -13,7 +13,7 @@ const FIELDS = ['agent_id', 'policy', 'severity', 'description', 'trace_id'];
 
 /** Records that an agent violated a policy. It blocks nothing by itself: an incident does. */
 export function RecordViolation({ opened, onClose }: { opened: boolean; onClose: () => void }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [typed, setTyped] = useState(NOTHING);
   const set = (member: 'policy' | 'severity' | 'description' | 'trace') => (event: { currentTarget: { value: string } }) =>
@@ -27,10 +27,10 @@ export function RecordViolation({ opened, onClose }: { opened: boolean; onClose:
         severity,
         description,
         ...(trace.trim() === '' ? {} : { trace_id: trace.trim() }),
-      } as Body<'violations.record'>;
+      } as RequestBody<'violations.record'>;
       return call('violations.record', { params: { workspace: workspace.id }, body });
     },
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: async () => {
       setTyped(NOTHING);
       onClose();
@@ -52,7 +52,7 @@ export function RecordViolation({ opened, onClose }: { opened: boolean; onClose:
           label="Agent"
           value={typed.agent}
           onChange={(agent) => setTyped({ ...typed, agent })}
-          error={issueAt(act.error, 'agent_id')}
+          error={fieldError(act.error, 'agent_id')}
           required
         />
         <TextInput
@@ -60,7 +60,7 @@ export function RecordViolation({ opened, onClose }: { opened: boolean; onClose:
           placeholder="no-refunds-without-receipt"
           value={typed.policy}
           onChange={set('policy')}
-          error={issueAt(act.error, 'policy')}
+          error={fieldError(act.error, 'policy')}
           withAsterisk
         />
         <NativeSelect
@@ -68,7 +68,7 @@ export function RecordViolation({ opened, onClose }: { opened: boolean; onClose:
           data={['low', 'medium', 'high', 'critical']}
           value={typed.severity}
           onChange={set('severity')}
-          error={issueAt(act.error, 'severity')}
+          error={fieldError(act.error, 'severity')}
         />
         <Textarea
           label="What happened"
@@ -78,14 +78,14 @@ export function RecordViolation({ opened, onClose }: { opened: boolean; onClose:
           maxRows={10}
           value={typed.description}
           onChange={set('description')}
-          error={issueAt(act.error, 'description')}
+          error={fieldError(act.error, 'description')}
           withAsterisk
         />
         <TextInput
           label="Run (trace id), if it is known"
           value={typed.trace}
           onChange={set('trace')}
-          error={issueAt(act.error, 'trace_id')}
+          error={fieldError(act.error, 'trace_id')}
         />
       </Form>
     </Modal>

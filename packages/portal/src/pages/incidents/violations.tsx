@@ -1,24 +1,24 @@
 import { Link } from '@tanstack/react-router';
-import { call, type Item } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ListItem } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SeverityBadge } from '../../components/status-badges.tsx';
+import { TruncatedText } from '../../components/truncated-text.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { FilterBar } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
-import { Cut } from '../../pieces/cut.tsx';
-import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
-import { Panel } from '../../pieces/panel.tsx';
-import { SeverityState } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 
-type Violation = Item<'violations.list'>;
+type Violation = ListItem<'violations.list'>;
 
 /** The violations that stand in the ledger. */
 export function Violations() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);
   return (
     <>
@@ -73,13 +73,16 @@ const columnsOf = (workspace: string): Column<Violation>[] => [
       </>
     ),
   },
-  { title: 'Agent', cell: ({ agent }) => (agent === null ? <span className="faint">–</span> : <Cut text={agent.name} />) },
-  { title: 'Severity', cell: ({ severity }) => <SeverityState severity={severity} /> },
+  {
+    title: 'Agent',
+    cell: ({ agent }) => (agent === null ? <span className="faint">–</span> : <TruncatedText text={agent.name} />),
+  },
+  { title: 'Severity', cell: ({ severity }) => <SeverityBadge severity={severity} /> },
   {
     title: 'Run',
-    cell: ({ trace_id }) => (trace_id === null ? <span className="faint">–</span> : <Cut text={trace_id} />),
+    cell: ({ trace_id }) => (trace_id === null ? <span className="faint">–</span> : <TruncatedText text={trace_id} />),
     wideOnly: true,
   },
-  { title: 'Recorded by', cell: ({ recorded_by }) => <Who by={recorded_by} />, wideOnly: true },
-  { title: 'Recorded', cell: ({ recorded_at }) => <When at={recorded_at} /> },
+  { title: 'Recorded by', cell: ({ recorded_by }) => <Actor by={recorded_by} />, wideOnly: true },
+  { title: 'Recorded', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },
 ];

@@ -1,9 +1,9 @@
 import { Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Body, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { call, type RequestBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 import type { Key } from './key-list.tsx';
@@ -11,16 +11,16 @@ import { ScopeChoice } from './scope-choice.tsx';
 
 /** Gives an ingestion key other scopes, from its next request on. */
 export function ChangeScopes({ opened, onClose, item }: { opened: boolean; onClose: () => void; item: Key }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [scopes, setScopes] = useState<string[]>([...item.scopes]);
   const act = useMutation({
     mutationFn: () =>
       call('keys.change_scopes', {
         params: { workspace: workspace.id, prefix: item.prefix },
-        body: { scopes } as Body<'keys.change_scopes'>,
+        body: { scopes } as RequestBody<'keys.change_scopes'>,
       }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: async () => {
       toast.done('The scopes are changed, from its next request on.');
       onClose();
@@ -37,7 +37,7 @@ export function ChangeScopes({ opened, onClose, item }: { opened: boolean; onClo
         submit="Change the scopes"
         onCancel={onClose}
       >
-        <ScopeChoice value={scopes} onChange={setScopes} error={issueAt(act.error, 'scopes')} />
+        <ScopeChoice value={scopes} onChange={setScopes} error={fieldError(act.error, 'scopes')} />
       </Form>
     </Modal>
   );

@@ -2,23 +2,23 @@ import { ActionIcon, Button, Menu } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, call, type Item } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ListItem, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import type { Column } from '../../lists/data-table.tsx';
 import { EmptyState } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterSelect } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
-import { Badge } from '../../pieces/badge.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { When } from '../../pieces/when.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 import { ChangeScopes } from './change-scopes.tsx';
 import styles from './key-list.module.css';
-import type { ShownKey } from './key-shown-once.tsx';
+import type { NewKey } from './new-key-dialog.tsx';
 
-export type Key = Item<'keys.list'>;
+export type Key = ListItem<'keys.list'>;
 type Asked = { act: 'rotate' | 'revoke' | 'scopes'; key: Key };
 
 /** All keys of the workspace, revoked ones too, and what can be done with each. */
@@ -26,10 +26,10 @@ export function KeyList({
   onShow,
   onMint,
 }: {
-  onShow: (answer: Answer<'keys.rotate'>, key: Omit<ShownKey, 'key'>) => void;
+  onShow: (answer: ResponseBody<'keys.rotate'>, key: Omit<NewKey, 'key'>) => void;
   onMint: () => void;
 }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const filters = useFilters(['kind']);
   const [asked, setAsked] = useState<Asked>();
@@ -134,9 +134,9 @@ const columnsOf = (ask: (act: Asked['act'], key: Key) => void): Column<Key>[] =>
     ),
   },
   { title: 'State', cell: ({ state }) => <Badge tone={STATES[state]}>{state}</Badge> },
-  { title: 'Last used', cell: ({ last_used_at }) => <When at={last_used_at} /> },
-  { title: 'Expires', cell: ({ expires_at }) => <When at={expires_at} /> },
-  { title: 'Minted', cell: ({ created_at }) => <When at={created_at} /> },
+  { title: 'Last used', cell: ({ last_used_at }) => <RelativeTime at={last_used_at} /> },
+  { title: 'Expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
+  { title: 'Minted', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
   {
     title: 'Act',
     cell: (key) =>

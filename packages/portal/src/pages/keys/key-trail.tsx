@@ -1,20 +1,20 @@
-import { call, type Item } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ListItem } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Badge, type Tone } from '../../components/badge.tsx';
+import { Identifier } from '../../components/identifier.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import type { Column } from '../../lists/data-table.tsx';
 import { EmptyState } from '../../lists/empty-state.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
-import { Badge, type Tone } from '../../pieces/badge.tsx';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 
-type Event = Item<'key_events.list'>;
+type Event = ListItem<'key_events.list'>;
 
 /** What was done with keys, by whom: a log of its own, hashed and in a tree like the ledger. */
 export function KeyTrail() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const filters = useFilters([]);
   return (
     <Panel flush>
@@ -49,12 +49,12 @@ const COLUMNS: Column<Event>[] = [
   },
   { title: 'What', cell: ({ action }) => <Badge tone={TONES[action]}>{action.replace('_', ' ')}</Badge> },
   { title: 'Scopes from then on', line: true, cell: ({ scopes }) => <span className="soft">{scopes.join(', ')}</span> },
-  { title: 'By', cell: ({ recorded_by }) => <Who by={recorded_by} /> },
+  { title: 'By', cell: ({ recorded_by }) => <Actor by={recorded_by} /> },
   { title: 'No.', numeric: true, cell: ({ seq }) => seq, wideOnly: true },
   {
     title: 'Hash',
     cell: ({ event_hash }) => <Identifier value={event_hash} what="the event's hash" short={8} />,
     wideOnly: true,
   },
-  { title: 'When', cell: ({ recorded_at }) => <When at={recorded_at} /> },
+  { title: 'When', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },
 ];

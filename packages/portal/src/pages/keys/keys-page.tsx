@@ -1,20 +1,20 @@
 import { Button, Tabs } from '@mantine/core';
 import { useState } from 'react';
-import type { Answer } from '../../api/call.ts';
-import { useMay } from '../../api/session.ts';
+import type { ResponseBody } from '../../api/call.ts';
+import { useHasRole } from '../../api/session.ts';
+import { Notice } from '../../components/notice.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
-import { Notice } from '../../pieces/notice.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
 import { KeyList } from './key-list.tsx';
-import { KeyShownOnce, type ShownKey } from './key-shown-once.tsx';
 import { KeyTrail } from './key-trail.tsx';
 import { MintKey } from './mint-key.tsx';
+import { type NewKey, NewKeyDialog } from './new-key-dialog.tsx';
 
 /** The keys that programs send and read with; for admins alone. */
 export function KeysPage() {
-  const admin = useMay('admin');
+  const admin = useHasRole('admin');
   const [minting, setMinting] = useState(false);
-  const [shown, setShown] = useState<ShownKey>();
+  const [shown, setShown] = useState<NewKey>();
   const tab = useFilters(['tab']);
   if (!admin) {
     return (
@@ -26,7 +26,7 @@ export function KeysPage() {
       </>
     );
   }
-  const show = (answer: Answer<'keys.mint'>, key: Omit<ShownKey, 'key'>) => setShown({ ...key, key: answer.key });
+  const show = (answer: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => setShown({ ...key, key: answer.key });
   return (
     <>
       <PageHeader
@@ -51,7 +51,7 @@ export function KeysPage() {
         </Tabs.Panel>
       </Tabs>
       <MintKey opened={minting} onClose={() => setMinting(false)} onShow={show} />
-      <KeyShownOnce shown={shown} onClose={() => setShown(undefined)} />
+      <NewKeyDialog shown={shown} onClose={() => setShown(undefined)} />
     </>
   );
 }

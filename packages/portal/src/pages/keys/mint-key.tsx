@@ -1,11 +1,11 @@
 import { Modal, SegmentedControl, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, type Body, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { call, type RequestBody, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
-import type { ShownKey } from './key-shown-once.tsx';
+import type { NewKey } from './new-key-dialog.tsx';
 import { ScopeChoice } from './scope-choice.tsx';
 
 const NOTHING = { kind: 'live' as 'live' | 'read', name: '', scopes: ['telemetry'] as string[], expires: '' };
@@ -14,12 +14,12 @@ const NOTHING = { kind: 'live' as 'live' | 'read', name: '', scopes: ['telemetry
 export function MintKey(props: {
   opened: boolean;
   onClose: () => void;
-  onShow: (answer: Answer<'keys.mint'>, key: Omit<ShownKey, 'key'>) => void;
+  onShow: (answer: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => void;
   preset?: { name: string; scopes: string[] };
 }) {
   const { opened, onClose, onShow, preset } = props;
   const start = { ...NOTHING, ...preset };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [typed, setTyped] = useState(start);
   const { kind, name, scopes, expires } = typed;
@@ -30,13 +30,13 @@ export function MintKey(props: {
         name,
         ...(kind === 'live' ? { scopes } : {}),
         ...(expires === '' ? {} : { expires_at: new Date(expires).toISOString() }),
-      } as Body<'keys.mint'>;
+      } as RequestBody<'keys.mint'>;
       return call('keys.mint', { params: { workspace: workspace.id }, body });
     },
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: async (answer) => {
       onClose();
-      onShow(answer, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as ShownKey['scopes'], rotated: false });
+      onShow(answer, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as NewKey['scopes'], rotated: false });
       setTyped(start);
       await queries.invalidateQueries();
     },
@@ -71,7 +71,7 @@ export function MintKey(props: {
           placeholder="ci-deploy-prod"
           value={name}
           onChange={({ currentTarget }) => setTyped({ ...typed, name: currentTarget.value })}
-          error={issueAt(act.error, 'name')}
+          error={fieldError(act.error, 'name')}
           withAsterisk
           data-autofocus
         />
@@ -79,7 +79,7 @@ export function MintKey(props: {
           <ScopeChoice
             value={scopes}
             onChange={(next) => setTyped({ ...typed, scopes: next })}
-            error={issueAt(act.error, 'scopes')}
+            error={fieldError(act.error, 'scopes')}
           />
         )}
         <TextInput
@@ -88,7 +88,7 @@ export function MintKey(props: {
           type="datetime-local"
           value={expires}
           onChange={({ currentTarget }) => setTyped({ ...typed, expires: currentTarget.value })}
-          error={issueAt(act.error, 'expires_at')}
+          error={fieldError(act.error, 'expires_at')}
         />
       </Form>
     </Modal>

@@ -1,26 +1,26 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type Answer, addressOf, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody, urlOf } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Identifier } from '../../components/identifier.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { Snippet } from '../../components/snippet.tsx';
+import { formatExactTime } from '../../components/time-format.ts';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Facts } from '../../pieces/facts.tsx';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { Snippet } from '../../pieces/snippet.tsx';
-import { exactTime } from '../../pieces/times.ts';
-import { Who } from '../../pieces/who.tsx';
 import { EntryProof } from './entry-proof.tsx';
 import { ActorName, Download } from './ledger-page.tsx';
 
-type Entry = Answer<'ledger.read'>;
+type Entry = ResponseBody<'ledger.read'>;
 
 /** One entry of the ledger, with its place in the chain. */
 export function EntryPage() {
   const { seq } = useParams({ strict: false }) as { seq: string };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const params = { workspace: workspace.id, seq };
   const entry = useQuery({
     queryKey: ['entry', workspace.id, seq],
@@ -49,19 +49,19 @@ export function EntryPage() {
       <PageHeader
         title={`Entry ${data.seq}: ${data.action}`}
         crumb={crumb}
-        lead={`Recorded ${exactTime(data.recorded_at)}`}
+        lead={`Recorded ${formatExactTime(data.recorded_at)}`}
         actions={
           <>
-            <Neighbour seq={data.previous?.seq} label="Entry before" />
-            <Neighbour seq={data.next?.seq} label="Entry behind" />
-            <Download address={addressOf('logs.inclusion', { params: { ...params, log: 'audit' } })} label="Inclusion proof" />
+            <AdjacentEntryLink seq={data.previous?.seq} label="Entry before" />
+            <AdjacentEntryLink seq={data.next?.seq} label="Entry behind" />
+            <Download address={urlOf('logs.inclusion', { params: { ...params, log: 'audit' } })} label="Inclusion proof" />
           </>
         }
       />
       <div className="stack">
         <EntryProof entry={data} />
         <Panel title="What was recorded">
-          <EntryFacts entry={data} />
+          <EntryProperties entry={data} />
         </Panel>
         <Panel
           title="The text that was hashed"
@@ -74,8 +74,8 @@ export function EntryPage() {
   );
 }
 
-function Neighbour({ seq, label }: { seq: number | undefined; label: string }) {
-  const { workspace } = useHere();
+function AdjacentEntryLink({ seq, label }: { seq: number | undefined; label: string }) {
+  const { workspace } = useWorkspace();
   if (seq === undefined) return null;
   return (
     <Button
@@ -88,16 +88,16 @@ function Neighbour({ seq, label }: { seq: number | undefined; label: string }) {
   );
 }
 
-function EntryFacts({ entry }: { entry: Entry }) {
-  const { workspace } = useHere();
+function EntryProperties({ entry }: { entry: Entry }) {
+  const { workspace } = useWorkspace();
   const { agent } = entry;
   return (
-    <Facts
+    <PropertyList
       wide
       facts={[
         ['Action', <code key="action">{entry.action}</code>],
         ['Actor, as sent', <ActorName key="actor" actor={entry.actor} />],
-        ['Really written by', <Who key="by" by={entry.recorded_by} />],
+        ['Really written by', <Actor key="by" by={entry.recorded_by} />],
         ['Subject', entry.subject ?? '–'],
         ['Rationale', entry.rationale ?? '–'],
         [

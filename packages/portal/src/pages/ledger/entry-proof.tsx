@@ -1,12 +1,12 @@
 import { rowHashOf } from '@countersign/core/domain/audit-chain';
-import type { Answer } from '../../api/call.ts';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { Notice } from '../../pieces/notice.tsx';
-import { Panel } from '../../pieces/panel.tsx';
+import type { ResponseBody } from '../../api/call.ts';
+import { Identifier } from '../../components/identifier.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { digests } from '../../proof/browser-digests.ts';
 import styles from './entry-proof.module.css';
 
-type Entry = Answer<'ledger.read'>;
+type Entry = ResponseBody<'ledger.read'>;
 
 /** The entry's place in the chain, recomputed here: its own hash, and the links to its neighbours. */
 export function EntryProof({ entry }: { entry: Entry }) {

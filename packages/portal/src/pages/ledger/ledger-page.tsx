@@ -2,29 +2,29 @@ import { Button } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { addressOf, call, type Item } from '../../api/call.ts';
+import { call, type ListItem, urlOf } from '../../api/call.ts';
 import { membersQuery } from '../../api/people.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
+import { Identifier } from '../../components/identifier.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { TruncatedText } from '../../components/truncated-text.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
-import { Cut } from '../../pieces/cut.tsx';
-import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
-import { VerifyChain } from './verify-chain.tsx';
+import { VerifyLedger } from './verify-ledger.tsx';
 
-type Entry = Item<'ledger.list'>;
+type Entry = ListItem<'ledger.list'>;
 
 /** The audit ledger: what was decided about agents and by whom, each entry chained to the one before. */
 export function LedgerPage() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const params = { workspace: workspace.id };
   const filters = useFilters(['action', 'actor', 'agent_id', 'trace_id', 'from', 'to']);
   const { from, to, ...others } = filters.values;
@@ -42,13 +42,13 @@ export function LedgerPage() {
         lead="What was decided about agents, and by whom. Each entry carries the hash of the one before; nothing in it can be changed unseen."
         actions={
           <>
-            <Download address={addressOf('ledger.export', { params })} label="NDJSON" />
-            <Download address={addressOf('logs.checkpoint', { params: { ...params, log: 'audit' } })} label="Checkpoint" />
+            <Download address={urlOf('ledger.export', { params })} label="NDJSON" />
+            <Download address={urlOf('logs.checkpoint', { params: { ...params, log: 'audit' } })} label="Checkpoint" />
           </>
         }
       />
       <div className="stack">
-        <VerifyChain />
+        <VerifyLedger />
         <div>
           <FilterBar filters={filters}>
             <FilterSelect filters={filters} name="action" label="Action" all="Any action" options={actions.data?.actions ?? []} />
@@ -107,7 +107,7 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
     title: 'Entry',
     cell: ({ seq, action }) => (
       <Link className={`${rowLink} nowrap`} to="/w/$workspace/ledger/$seq" params={{ workspace, seq: String(seq) }}>
-        <span className="faint num">{seq}</span> <Cut text={action} long />
+        <span className="faint num">{seq}</span> <TruncatedText text={action} long />
       </Link>
     ),
   },
@@ -132,19 +132,19 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
         {/* Who really wrote is said where the actor is another one than that: a claim of the sender. */}
         {recorded_by !== actor && recorded_by !== `system:${actor}` && (
           <div className="faint nowrap">
-            by <Who by={recorded_by} />
+            by <Actor by={recorded_by} />
           </div>
         )}
       </>
     ),
   },
   { title: 'Hash', cell: ({ row_hash }) => <Identifier value={row_hash} what="the entry's hash" short={8} />, wideOnly: true },
-  { title: 'Recorded', cell: ({ recorded_at }) => <When at={recorded_at} /> },
+  { title: 'Recorded', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },
 ];
 
 /** What the sender called somebody; a person of this workspace by name. `short`: cut where there is little room. */
 export const ActorName = ({ actor, short = false }: { actor: string; short?: boolean }) => {
-  if (actor.startsWith('user:')) return <Who by={actor} />;
+  if (actor.startsWith('user:')) return <Actor by={actor} />;
   if (!short || actor.length <= ACTOR_LENGTH_MAX) return <span className={short ? 'nowrap' : 'break'}>{actor}</span>;
   return (
     <span className="nowrap" data-hint={actor}>

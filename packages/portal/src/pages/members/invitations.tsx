@@ -1,17 +1,17 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
 /** The invitations that nobody has accepted yet. */
 export function Invitations() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const invitations = useQuery({
     queryKey: ['invitations', workspace.id],
@@ -39,8 +39,8 @@ export function Invitations() {
         columns={[
           { title: 'E-mail address', wide: true, cell: ({ email }) => <strong className="break">{email}</strong> },
           { title: 'Role', cell: ({ role }) => role },
-          { title: 'Invited by', cell: ({ invited_by }) => <Who by={invited_by} /> },
-          { title: 'Link ends', cell: ({ expires_at }) => <When at={expires_at} /> },
+          { title: 'Invited by', cell: ({ invited_by }) => <Actor by={invited_by} /> },
+          { title: 'Link ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
           {
             title: 'Act',
             cell: ({ id }) => (

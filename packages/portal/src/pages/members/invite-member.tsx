@@ -1,19 +1,19 @@
 import { Modal, NativeSelect, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, type Body, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { call, type RequestBody, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 
 /** Invites somebody by a one-time link, which the admin passes on. */
 export function InviteMember(props: {
   opened: boolean;
   onClose: () => void;
-  onShow: (link: Answer<'invitations.create'>, what: string) => void;
+  onShow: (link: ResponseBody<'invitations.create'>, what: string) => void;
 }) {
   const { opened, onClose, onShow } = props;
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState('viewer');
@@ -21,9 +21,9 @@ export function InviteMember(props: {
     mutationFn: () =>
       call('invitations.create', {
         params: { workspace: workspace.id },
-        body: { email: email.trim(), role } as Body<'invitations.create'>,
+        body: { email: email.trim(), role } as RequestBody<'invitations.create'>,
       }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: async (link) => {
       onClose();
       onShow(link, `Invitation for ${email.trim()}`);
@@ -47,7 +47,7 @@ export function InviteMember(props: {
           autoComplete="off"
           value={email}
           onChange={({ currentTarget }) => setEmail(currentTarget.value)}
-          error={issueAt(act.error, 'email')}
+          error={fieldError(act.error, 'email')}
           withAsterisk
           data-autofocus
         />
@@ -60,7 +60,7 @@ export function InviteMember(props: {
             { value: 'approver', label: 'Approver: also decides about evaluations' },
             { value: 'admin', label: 'Admin: everything' },
           ]}
-          error={issueAt(act.error, 'role')}
+          error={fieldError(act.error, 'role')}
         />
         <p className="soft">No e-mail is sent. You get a link to pass on, which works once.</p>
       </Form>

@@ -3,8 +3,8 @@ import { IconDots } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
 import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 import type { Member } from './members-page.tsx';
@@ -15,9 +15,9 @@ export function MemberMenu({
   onShow,
 }: {
   member: Member;
-  onShow: (link: Answer<'members.reset_password'>, what: string) => void;
+  onShow: (link: ResponseBody<'members.reset_password'>, what: string) => void;
 }) {
-  const { workspace, person } = useHere();
+  const { workspace, person } = useWorkspace();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [asking, setAsking] = useState<'reset' | 'remove'>();

@@ -1,31 +1,31 @@
 import { Button, NativeSelect } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, type Body, call, type Item } from '../../api/call.ts';
+import { call, type ListItem, type RequestBody, type ResponseBody } from '../../api/call.ts';
 import { membersQuery } from '../../api/people.ts';
-import { useHere, useMay } from '../../api/session.ts';
+import { useHasRole, useWorkspace } from '../../api/session.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { type Column, DataTable } from '../../lists/data-table.tsx';
 import { TableSkeleton } from '../../lists/table-skeleton.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { When } from '../../pieces/when.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 import { Invitations } from './invitations.tsx';
 import { InviteMember } from './invite-member.tsx';
-import { LinkShownOnce, type ShownOnce } from './link-shown-once.tsx';
 import { MemberMenu } from './member-menu.tsx';
+import { type OneTimeLink, OneTimeLinkDialog } from './one-time-link-dialog.tsx';
 
-export type Member = Item<'members.list'>;
+export type Member = ListItem<'members.list'>;
 
 /** Who belongs to the workspace, in which role. */
 export function MembersPage() {
-  const { workspace } = useHere();
-  const admin = useMay('admin');
+  const { workspace } = useWorkspace();
+  const admin = useHasRole('admin');
   const [inviting, setInviting] = useState(false);
-  const [shown, setShown] = useState<ShownOnce>();
+  const [shown, setShown] = useState<OneTimeLink>();
   const members = useQuery(membersQuery(workspace.id));
-  const show = (link: Answer<'invitations.create'>, what: string) => setShown({ ...link, what });
+  const show = (link: ResponseBody<'invitations.create'>, what: string) => setShown({ ...link, what });
   return (
     <>
       <PageHeader
@@ -51,12 +51,12 @@ export function MembersPage() {
         {admin && <Invitations />}
       </div>
       <InviteMember opened={inviting} onClose={() => setInviting(false)} onShow={show} />
-      <LinkShownOnce shown={shown} onClose={() => setShown(undefined)} />
+      <OneTimeLinkDialog shown={shown} onClose={() => setShown(undefined)} />
     </>
   );
 }
 
-const columnsOf = (admin: boolean, show: (link: Answer<'invitations.create'>, what: string) => void): Column<Member>[] => [
+const columnsOf = (admin: boolean, show: (link: ResponseBody<'invitations.create'>, what: string) => void): Column<Member>[] => [
   {
     title: 'Name',
     wide: true,
@@ -69,16 +69,16 @@ const columnsOf = (admin: boolean, show: (link: Answer<'invitations.create'>, wh
     ),
   },
   { title: 'Role', line: admin, cell: (member) => (admin ? <RoleChoice member={member} /> : member.role) },
-  { title: 'Joined', cell: ({ joined_at }) => <When at={joined_at} /> },
+  { title: 'Joined', cell: ({ joined_at }) => <RelativeTime at={joined_at} /> },
   ...(admin ? [{ title: 'Act', cell: (member: Member) => <MemberMenu member={member} onShow={show} /> }] : []),
 ];
 
 /** A member's role; changed as soon as another one is chosen. The server keeps the last admin. */
 function RoleChoice({ member }: { member: Member }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const act = useMutation({
-    mutationFn: (role: Body<'members.change_role'>['role']) =>
+    mutationFn: (role: RequestBody<'members.change_role'>['role']) =>
       call('members.change_role', { params: { workspace: workspace.id, person: member.person_id }, body: { role } }),
     onSuccess: async (_done, role) => {
       toast.done(`${member.name} is now ${role === 'viewer' ? 'a viewer' : `an ${role}`}.`);

@@ -1,5 +1,5 @@
 import type { DifferingRow } from '@countersign/core/portal/workspace-routes';
-import { Notice } from '../../pieces/notice.tsx';
+import { Notice } from '../../components/notice.tsx';
 
 const TABLES: Readonly<Record<string, string>> = {
   agents: 'Agent',

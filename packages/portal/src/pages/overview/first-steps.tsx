@@ -2,22 +2,22 @@ import { Button } from '@mantine/core';
 import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import type { Answer } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import type { ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
+import { Panel } from '../../components/panel.tsx';
 import { FirstCall } from '../../lists/empty-state.tsx';
-import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
-import { Panel } from '../../pieces/panel.tsx';
-import { KeyShownOnce, type ShownKey } from '../keys/key-shown-once.tsx';
 import { MintKey } from '../keys/mint-key.tsx';
+import { type NewKey, NewKeyDialog } from '../keys/new-key-dialog.tsx';
 import styles from './first-steps.module.css';
 
 /** The workspace's first hour: what to do next. Shown until somebody opens the page after the first decision. */
-export function FirstSteps({ overview: { has, decisions } }: { overview: Answer<'overview.read'> }) {
-  const { workspace, role } = useHere();
-  const [startedWithout] = useState(!has.decisions);
+export function FirstSteps({ overview: { has, decisions } }: { overview: ResponseBody<'overview.read'> }) {
+  const { workspace, role } = useWorkspace();
+  const [isOnboarding] = useState(!has.decisions);
   const [minting, setMinting] = useState(false);
-  const [shown, setShown] = useState<ShownKey>();
-  if (!startedWithout) return null;
+  const [shown, setShown] = useState<NewKey>();
+  if (!isOnboarding) return null;
   const steps: { title: string; done: boolean; how: ReactNode }[] = [
     {
       title: 'Mint an ingestion key',
@@ -72,7 +72,7 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Answer<
         onShow={({ key }, facts) => setShown({ ...facts, key })}
         preset={FIRST_KEY}
       />
-      <KeyShownOnce shown={shown} onClose={() => setShown(undefined)} />
+      <NewKeyDialog shown={shown} onClose={() => setShown(undefined)} />
       {next === -1 && decision !== undefined && (
         <p className={styles.end} role="status">
           All steps are done.{' '}

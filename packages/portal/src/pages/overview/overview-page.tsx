@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { Answer } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
-import { overviewQuery } from '../../api/waiting.ts';
+import type { ResponseBody } from '../../api/call.ts';
+import { overviewQuery } from '../../api/overview.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { AgentStandings } from './agent-standings.tsx';
 import { DifferingRows } from './differing-rows.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import { LastDecisions } from './last-decisions.tsx';
+import { LatestDecisions } from './latest-decisions.tsx';
 import styles from './overview-page.module.css';
+import { PendingList } from './pending-list.tsx';
+import { PromotionTable } from './promotion-table.tsx';
 import { UsageCharts } from './usage-charts.tsx';
-import { WaitingList } from './waiting-list.tsx';
 
 const AGENTS_SHOWN = 8;
 /** So many agents that could be promoted are shown, however many could not. */
@@ -24,7 +24,7 @@ const FIRST_STEPS_MS = 3_000;
 
 /** How the workspace stands: who could be promoted, what waits, what ran, what was decided. */
 export function OverviewPage() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const overview = useQuery({
     ...overviewQuery(workspace.id),
     // The first steps are ticked while somebody watches. A hidden page does not ask.
@@ -62,7 +62,7 @@ export function OverviewPage() {
               }
               flush
             >
-              <AgentStandings agents={chosen} />
+              <PromotionTable agents={chosen} />
               {data.agents_total > chosen.length && (
                 <p className={styles.more}>
                   <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
@@ -71,25 +71,25 @@ export function OverviewPage() {
                 </p>
               )}
             </Panel>
-            <WaitingList overview={data} />
+            <PendingList overview={data} />
           </div>
         )}
         {data.has.runs && <UsageCharts />}
-        {data.has.decisions && <LastDecisions decisions={data.decisions} />}
+        {data.has.decisions && <LatestDecisions decisions={data.decisions} />}
       </div>
     </>
   );
 }
 
 /** Agents that could not be promoted and agents that could, in the order they have; neither kind leaves the other out. */
-function choose(agents: Answer<'overview.read'>['agents']) {
+function choose(agents: ResponseBody<'overview.read'>['agents']) {
   const promotable = agents.filter(({ standing }) => standing.promotable).length;
   const blockedShown = AGENTS_SHOWN - Math.min(promotable, PROMOTABLE_SHOWN_MIN);
   const blocked = agents.filter(({ standing }) => !standing.promotable).slice(0, blockedShown);
   return [...blocked, ...agents.filter(({ standing }) => standing.promotable).slice(0, AGENTS_SHOWN - blocked.length)];
 }
 
-function Lead({ overview }: { overview: Answer<'overview.read'> }) {
+function Lead({ overview }: { overview: ResponseBody<'overview.read'> }) {
   const { agents_total: all, promotable, blocked, has } = overview;
   if (all === 0 && (has.runs || has.evaluations))
     return 'No agents are listed. Archived agents are on the Agents page, by its filter.';

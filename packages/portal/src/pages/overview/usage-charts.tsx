@@ -1,20 +1,20 @@
 import { SegmentedControl } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
 import { DayBars } from '../../charts/day-bars.tsx';
+import { formatDollars, formatShortCount, formatShortDollars } from '../../components/number-format.ts';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { dollars, shortCount, shortDollars } from '../../pieces/figures.ts';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import styles from './usage-charts.module.css';
 
-type Day = Answer<'overview.usage'>['days'][number];
+type Day = ResponseBody<'overview.usage'>['days'][number];
 
 /** Runs, tokens and cost by day. */
 export function UsageCharts() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const [days, setDays] = useState('14');
   const usage = useQuery({
     queryKey: ['usage', workspace.id, days],
@@ -48,9 +48,9 @@ function Charts({ days }: { days: readonly Day[] }) {
   const sum = (figures: readonly { value: number }[]) => figures.reduce((all, { value }) => all + value, 0);
   return (
     <div className={styles.charts}>
-      <DayBars title="Runs" days={runs} total={shortCount(sum(runs))} show={shortCount} badWord="not successful" />
-      <DayBars title="Tokens" days={tokens} total={shortCount(sum(tokens))} show={shortCount} />
-      <DayBars title="Cost" days={cost} total={dollars(sum(cost))} show={dollars} showShort={shortDollars} />
+      <DayBars title="Runs" days={runs} total={formatShortCount(sum(runs))} show={formatShortCount} badWord="not successful" />
+      <DayBars title="Tokens" days={tokens} total={formatShortCount(sum(tokens))} show={formatShortCount} />
+      <DayBars title="Cost" days={cost} total={formatDollars(sum(cost))} show={formatDollars} showShort={formatShortDollars} />
     </div>
   );
 }

@@ -1,24 +1,24 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { addressOf, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, urlOf } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { formatCount } from '../../components/number-format.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { OutcomeBadge } from '../../components/status-badges.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { count } from '../../pieces/figures.ts';
-import { Notice } from '../../pieces/notice.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { Outcome } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 import { PayloadView } from './payload-view.tsx';
-import { TraceFacts } from './trace-facts.tsx';
+import { RunSummary } from './run-summary.tsx';
 import styles from './trace-page.module.css';
 
 /** One telemetry event: the summary of a run, without steps. */
 export function EventPage() {
   const { submission, ordinal } = useParams({ strict: false }) as { submission: string; ordinal: string };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const params = { workspace: workspace.id, submission, ordinal };
   const event = useQuery({
     queryKey: ['event', workspace.id, submission, ordinal],
@@ -50,9 +50,9 @@ export function EventPage() {
         crumb={crumb}
         lead={
           <span className="row">
-            <Outcome outcome={data.outcome} />
+            <OutcomeBadge outcome={data.outcome} />
             <span>
-              telemetry event, received <When at={data.received_at} /> from <Who by={data.recorded_by} />
+              telemetry event, received <RelativeTime at={data.received_at} /> from <Actor by={data.recorded_by} />
             </span>
           </span>
         }
@@ -74,19 +74,19 @@ export function EventPage() {
             </p>
           </Notice>
         )}
-        <TraceFacts
+        <RunSummary
           trace={data}
           more={[
             ['Status', data.status ?? '–'],
             ['Model', data.model ?? '–'],
             ['Provider', data.provider ?? '–'],
-            ['Tool calls', count(data.tool_count)],
+            ['Tool calls', formatCount(data.tool_count)],
           ]}
         />
         <Panel
           title="What it said"
           actions={
-            <a href={addressOf('runs.event_submission', { params: { workspace: workspace.id, submission } })} download>
+            <a href={urlOf('runs.event_submission', { params: { workspace: workspace.id, submission } })} download>
               The submission, as it came
             </a>
           }

@@ -1,10 +1,10 @@
-import type { Answer } from '../../api/call.ts';
+import type { ResponseBody } from '../../api/call.ts';
+import { Actor } from '../../components/actor.tsx';
+import { Panel } from '../../components/panel.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { Who } from '../../pieces/who.tsx';
 
 /** Scores of single answers of a run. They are shown apart from evaluations: a score of one answer is no pass rate. */
-export function Findings({ findings }: { findings: Answer<'runs.trace'>['findings'] }) {
+export function Findings({ findings }: { findings: ResponseBody<'runs.trace'>['findings'] }) {
   if (findings.length === 0) return null;
   return (
     <Panel title="Findings" note="Scores of single answers. They are not evaluations and decide nothing." flush>
@@ -17,7 +17,7 @@ export function Findings({ findings }: { findings: Answer<'runs.trace'>['finding
           { title: 'Score', numeric: true, cell: ({ score }) => score ?? '–' },
           { title: 'Label', cell: ({ label }) => label ?? '–' },
           { title: 'Explanation', wide: true, cell: ({ explanation }) => explanation ?? '–' },
-          { title: 'Sent by', cell: ({ recorded_by }) => <Who by={recorded_by} /> },
+          { title: 'Sent by', cell: ({ recorded_by }) => <Actor by={recorded_by} /> },
         ]}
       />
     </Panel>

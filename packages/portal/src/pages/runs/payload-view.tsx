@@ -1,9 +1,9 @@
-import type { Answer } from '../../api/call.ts';
-import { Snippet } from '../../pieces/snippet.tsx';
+import type { ResponseBody } from '../../api/call.ts';
+import { Snippet } from '../../components/snippet.tsx';
 import { Conversation } from './conversation.tsx';
 import styles from './payload-view.module.css';
 
-type Payload = Answer<'runs.span'>['payload'];
+type Payload = ResponseBody<'runs.span'>['payload'];
 
 /** What was said and answered at length: the conversation, the tool call, whatever else was sent. */
 export function PayloadView({ payload }: { payload: Payload }) {

@@ -1,13 +1,13 @@
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import type { Item } from '../../api/call.ts';
+import type { ListItem } from '../../api/call.ts';
+import { formatCount, formatDollars, formatDuration } from '../../components/number-format.ts';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { OutcomeBadge } from '../../components/status-badges.tsx';
+import { TruncatedText } from '../../components/truncated-text.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
-import { Cut } from '../../pieces/cut.tsx';
-import { count, dollars, duration } from '../../pieces/figures.ts';
-import { Outcome } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
 
-type Run = Item<'runs.list'>;
+type Run = ListItem<'runs.list'>;
 
 /** Runs as every list shows them: traces and telemetry events alike. */
 export const runColumns = (workspace: string, { withAgent = true }: { withAgent?: boolean } = {}): Column<Run>[] => [
@@ -17,7 +17,11 @@ export const runColumns = (workspace: string, { withAgent = true }: { withAgent?
         {
           title: 'Agent',
           cell: ({ agent, provisional_agent_name }: Run) =>
-            agent === null ? <span className="faint">{provisional_agent_name ?? 'none'}</span> : <Cut text={agent.name} />,
+            agent === null ? (
+              <span className="faint">{provisional_agent_name ?? 'none'}</span>
+            ) : (
+              <TruncatedText text={agent.name} />
+            ),
         },
       ]
     : []),
@@ -25,7 +29,7 @@ export const runColumns = (workspace: string, { withAgent = true }: { withAgent?
     title: 'Outcome',
     cell: ({ outcome, has_error }) => (
       <span className="row nowrap">
-        <Outcome outcome={outcome} />
+        <OutcomeBadge outcome={outcome} />
         {has_error && (
           <span data-hint="It reported an error">
             <IconAlertTriangle size={15} color="var(--bad)" aria-label="with an error" />
@@ -37,12 +41,12 @@ export const runColumns = (workspace: string, { withAgent = true }: { withAgent?
   {
     title: 'Steps',
     numeric: true,
-    cell: ({ source, span_count }) => (source === 'trace' ? count(span_count) : <span className="faint">event</span>),
+    cell: ({ source, span_count }) => (source === 'trace' ? formatCount(span_count) : <span className="faint">event</span>),
   },
-  { title: 'Tokens', numeric: true, cell: ({ total_tokens }) => count(total_tokens) },
-  { title: 'Cost', numeric: true, cell: ({ cost_usd }) => dollars(cost_usd) },
-  { title: 'Duration', numeric: true, cell: ({ latency_ms }) => duration(latency_ms) },
-  { title: 'Received', cell: ({ received_at }) => <When at={received_at} /> },
+  { title: 'Tokens', numeric: true, cell: ({ total_tokens }) => formatCount(total_tokens) },
+  { title: 'Cost', numeric: true, cell: ({ cost_usd }) => formatDollars(cost_usd) },
+  { title: 'Duration', numeric: true, cell: ({ latency_ms }) => formatDuration(latency_ms) },
+  { title: 'Received', cell: ({ received_at }) => <RelativeTime at={received_at} /> },
 ];
 
 function RunLink({ run, workspace }: { run: Run; workspace: string }) {

@@ -1,20 +1,20 @@
 import { call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Snippet } from '../../components/snippet.tsx';
+import { formatExactTime } from '../../components/time-format.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
-import { EXAMPLE_AGENT } from '../../pieces/example-agent.ts';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { Snippet } from '../../pieces/snippet.tsx';
-import { exactTime } from '../../pieces/times.ts';
 import { runColumns } from './run-columns.tsx';
 
 /** Every run that was reported, as a trace or as a telemetry event. */
 export function RunsPage() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   // `since` and `before` are exact moments, which other pages link with; `from` and `to` are days that a person chooses.
   const filters = useFilters(['text', 'source', 'agent_id', 'outcome', 'session_id', 'from', 'to', 'since', 'before']);
   const { from, to, since, before, ...others } = filters.values;
@@ -25,8 +25,8 @@ export function RunsPage() {
         lead={
           since !== undefined || before !== undefined ? (
             <>
-              Runs received {since !== undefined && <>from {exactTime(since)} </>}
-              {before !== undefined && <>until {exactTime(before)}</>}.
+              Runs received {since !== undefined && <>from {formatExactTime(since)} </>}
+              {before !== undefined && <>until {formatExactTime(before)}</>}.
             </>
           ) : (
             'What agents did: traces with their steps, and telemetry events, the newest first.'

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { formatCount, formatDollars, formatDuration } from '../../components/number-format.ts';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { formatExactTime } from '../../components/time-format.ts';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Badge } from '../../pieces/badge.tsx';
-import { Facts } from '../../pieces/facts.tsx';
-import { count, dollars, duration } from '../../pieces/figures.ts';
-import { Notice } from '../../pieces/notice.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { exactTime } from '../../pieces/times.ts';
 import { PayloadView } from './payload-view.tsx';
 import { SpanKind } from './span-kind.tsx';
 import type { Span } from './span-tree.ts';
@@ -16,7 +16,7 @@ import styles from './trace-page.module.css';
 
 /** What the chosen step was and said: figures, error, conversation, arguments and results. */
 export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const payload = useQuery({
     queryKey: ['span', workspace.id, trace, span.span_id],
     queryFn: ({ signal }) =>
@@ -36,19 +36,19 @@ export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
             <pre className={styles.error}>{span.error}</pre>
           </Notice>
         )}
-        <Facts
+        <PropertyList
           facts={[
-            ['Duration', duration(span.latency_ms)],
+            ['Duration', formatDuration(span.latency_ms)],
             [
               'Tokens in / out',
               span.prompt_tokens === null && span.completion_tokens === null
-                ? count(span.total_tokens)
-                : `${count(span.prompt_tokens)} / ${count(span.completion_tokens)}`,
+                ? formatCount(span.total_tokens)
+                : `${formatCount(span.prompt_tokens)} / ${formatCount(span.completion_tokens)}`,
             ],
-            ['Cost', dollars(span.cost_usd)],
+            ['Cost', formatDollars(span.cost_usd)],
             ['Model', span.model === null ? undefined : span.model],
             ['Provider', span.provider === null ? undefined : span.provider],
-            ['Began', span.started_at === null ? undefined : exactTime(span.started_at)],
+            ['Began', span.started_at === null ? undefined : formatExactTime(span.started_at)],
             ['Id', <code key="id">{span.span_id}</code>],
           ]}
         />

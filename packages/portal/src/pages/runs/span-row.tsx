@@ -1,6 +1,6 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import type { CSSProperties } from 'react';
-import { duration } from '../../pieces/figures.ts';
+import { formatDuration } from '../../components/number-format.ts';
 import { SpanKind } from './span-kind.tsx';
 import { type Span, type SpanNode, type TimeFrame, timesOf } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
@@ -72,7 +72,7 @@ export function SpanRow(props: {
         {folded && <small className={styles.below}>+{below}</small>}
       </span>
       <Bar span={span} frame={frame} failed={failed} />
-      <span className={styles.right}>{duration(span.latency_ms)}</span>
+      <span className={styles.right}>{formatDuration(span.latency_ms)}</span>
     </div>
   );
 }

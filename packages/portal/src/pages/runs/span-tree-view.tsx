@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { duration } from '../../pieces/figures.ts';
+import { formatDuration } from '../../components/number-format.ts';
 import { SpanRow } from './span-row.tsx';
 import { type Span, type SpanNode, spanTree, timeFrameOf, unfolded } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
@@ -58,7 +58,7 @@ export function SpanTreeView({
           {frame !== undefined && (
             <>
               <span>0</span>
-              <span>{duration(frame.end - frame.start)}</span>
+              <span>{formatDuration(frame.end - frame.start)}</span>
             </>
           )}
         </span>

@@ -1,6 +1,6 @@
-import type { Item } from '../../api/call.ts';
+import type { ListItem } from '../../api/call.ts';
 
-export type Span = Item<'runs.spans'>;
+export type Span = ListItem<'runs.spans'>;
 
 /** A step in the order in which the tree shows it. */
 export interface SpanNode {

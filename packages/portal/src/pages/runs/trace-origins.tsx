@@ -1,16 +1,16 @@
-import { type Answer, addressOf } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { type ResponseBody, urlOf } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Actor } from '../../components/actor.tsx';
+import { formatBytes } from '../../components/number-format.ts';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Snippet } from '../../components/snippet.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
-import { bytes } from '../../pieces/figures.ts';
-import { Panel } from '../../pieces/panel.tsx';
-import { Snippet } from '../../pieces/snippet.tsx';
-import { When } from '../../pieces/when.tsx';
-import { Who } from '../../pieces/who.tsx';
 import { runColumns } from './run-columns.tsx';
 
 /** Where a trace came from: the requests that brought it, byte for byte; its metadata; telemetry events of the same run. */
-export function TraceOrigins({ trace }: { trace: Answer<'runs.trace'> }) {
-  const { workspace } = useHere();
+export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
+  const { workspace } = useWorkspace();
   return (
     <>
       {trace.telemetry.length > 0 && (
@@ -39,7 +39,7 @@ export function TraceOrigins({ trace }: { trace: Answer<'runs.trace'> }) {
               wide: true,
               cell: ({ number }) => (
                 <a
-                  href={addressOf('runs.submission', {
+                  href={urlOf('runs.submission', {
                     params: { workspace: workspace.id, trace: trace.id, number: String(number) },
                   })}
                   download
@@ -48,9 +48,9 @@ export function TraceOrigins({ trace }: { trace: Answer<'runs.trace'> }) {
                 </a>
               ),
             },
-            { title: 'Sent by', cell: ({ recorded_by }) => <Who by={recorded_by} /> },
-            { title: 'Size', numeric: true, cell: (each) => bytes(each.bytes) },
-            { title: 'Received', cell: ({ received_at }) => <When at={received_at} /> },
+            { title: 'Sent by', cell: ({ recorded_by }) => <Actor by={recorded_by} /> },
+            { title: 'Size', numeric: true, cell: (each) => formatBytes(each.bytes) },
+            { title: 'Received', cell: ({ received_at }) => <RelativeTime at={received_at} /> },
           ]}
         />
       </Panel>

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Notice } from '../../components/notice.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { OutcomeBadge } from '../../components/status-badges.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Notice } from '../../pieces/notice.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { Outcome } from '../../pieces/states.tsx';
-import { When } from '../../pieces/when.tsx';
 import { Findings } from './findings.tsx';
-import { TraceFacts } from './trace-facts.tsx';
+import { RunSummary } from './run-summary.tsx';
 import { TraceOrigins } from './trace-origins.tsx';
 import styles from './trace-page.module.css';
 import { TraceSteps } from './trace-steps.tsx';
@@ -20,7 +20,7 @@ const ARRIVING_REFRESH_MS = 5_000;
 /** One run with its steps: the tree and its time line, and what the chosen step said. */
 export function TracePage() {
   const { trace: id } = useParams({ strict: false }) as { trace: string };
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const trace = useQuery({
     queryKey: ['trace', workspace.id, id],
     queryFn: ({ signal }) => call('runs.trace', { params: { workspace: workspace.id, trace: id }, signal }),
@@ -52,9 +52,9 @@ export function TracePage() {
         crumb={crumb}
         lead={
           <span className="row">
-            <Outcome outcome={data.outcome} />
+            <OutcomeBadge outcome={data.outcome} />
             <span>
-              received <When at={data.received_at} />
+              received <RelativeTime at={data.received_at} />
             </span>
           </span>
         }
@@ -66,7 +66,7 @@ export function TracePage() {
           </Notice>
         )}
         <Unfinished outcome={data.outcome} />
-        <TraceFacts trace={data} />
+        <RunSummary trace={data} />
         <Findings findings={data.findings} />
         <TraceSteps trace={data} />
         <TraceOrigins trace={data} />

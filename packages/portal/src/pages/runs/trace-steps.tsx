@@ -2,12 +2,12 @@ import { Button } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { formatCount } from '../../components/number-format.ts';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { count } from '../../pieces/figures.ts';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
 import { SpanPanel } from './span-panel.tsx';
 import type { Span } from './span-tree.ts';
 import { SpanTreeView } from './span-tree-view.tsx';
@@ -27,7 +27,7 @@ async function loadSteps(workspace: string, trace: string, from: string | null, 
   const spans: Span[] = [];
   let next = from;
   do {
-    const page: Answer<'runs.spans'> = await call('runs.spans', {
+    const page: ResponseBody<'runs.spans'> = await call('runs.spans', {
       params: { workspace, trace },
       query: { cursor: next ?? undefined },
       signal,
@@ -39,8 +39,8 @@ async function loadSteps(workspace: string, trace: string, from: string | null, 
 }
 
 /** The steps of a run as a tree, and what the chosen step said. A long run shows its first steps, and more on demand. */
-export function TraceSteps({ trace }: { trace: Answer<'runs.trace'> }) {
-  const { workspace } = useHere();
+export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
+  const { workspace } = useWorkspace();
   const { step } = useSearch({ strict: false }) as { step?: string };
   const navigate = useNavigate();
   const steps = useInfiniteQuery({
@@ -68,11 +68,11 @@ export function TraceSteps({ trace }: { trace: Answer<'runs.trace'> }) {
   const all = steps.hasNextPage ? trace.span_count : spans.length;
   return (
     <div className={styles.steps}>
-      <Panel title="Steps" note={`${count(all)} in all`} flush>
+      <Panel title="Steps" note={`${formatCount(all)} in all`} flush>
         <SpanTreeView spans={spans} selected={chosen?.span_id} onSelect={choose} />
         {steps.hasNextPage && (
           <div className={styles.more}>
-            <span className="soft">The first {count(spans.length)} steps are shown.</span>
+            <span className="soft">The first {formatCount(spans.length)} steps are shown.</span>
             <Button variant="default" size="xs" loading={steps.isFetchingNextPage} onClick={() => void steps.fetchNextPage()}>
               Load more steps
             </Button>

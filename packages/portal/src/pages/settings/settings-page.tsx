@@ -1,24 +1,24 @@
 import { TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere, useMay } from '../../api/session.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useHasRole, useWorkspace } from '../../api/session.ts';
+import { Identifier } from '../../components/identifier.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { formatExactTime } from '../../components/time-format.ts';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Facts } from '../../pieces/facts.tsx';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { exactTime } from '../../pieces/times.ts';
 import { toast } from '../../toasts/toasts.tsx';
 import styles from './settings-page.module.css';
 
 /** The workspace itself. */
 export function SettingsPage() {
-  const { workspace } = useHere();
-  const admin = useMay('admin');
+  const { workspace } = useWorkspace();
+  const admin = useHasRole('admin');
   const settings = useQuery({
     queryKey: ['settings', workspace.id],
     queryFn: ({ signal }) => call('workspace.read', { params: { workspace: workspace.id }, signal }),
@@ -35,12 +35,12 @@ export function SettingsPage() {
       ) : (
         <div className={styles.column}>
           <Panel title="Identity">
-            <Facts
+            <PropertyList
               wide
               facts={[
                 ['Name', settings.data.name],
                 ['Id', <Identifier key="id" value={settings.data.id} what="the workspace's id" />],
-                ['Made', exactTime(settings.data.created_at)],
+                ['Made', formatExactTime(settings.data.created_at)],
               ]}
             />
           </Panel>
@@ -55,12 +55,12 @@ export function SettingsPage() {
   );
 }
 
-function Rename({ facts }: { facts: Answer<'workspace.read'> }) {
+function Rename({ facts }: { facts: ResponseBody<'workspace.read'> }) {
   const queries = useQueryClient();
   const [name, setName] = useState(facts.name);
   const act = useMutation({
     mutationFn: () => call('workspace.rename', { params: { workspace: facts.id }, body: { name: name.trim() } }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: async () => {
       toast.done('The workspace is renamed.');
       await queries.invalidateQueries();
@@ -72,7 +72,7 @@ function Rename({ facts }: { facts: Answer<'workspace.read'> }) {
         label="Name"
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
-        error={issueAt(act.error, 'name')}
+        error={fieldError(act.error, 'name')}
       />
     </Form>
   );

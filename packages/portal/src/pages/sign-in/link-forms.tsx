@@ -2,15 +2,15 @@ import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api/call.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import type { LinkUse } from './link-page.tsx';
+import type { LinkFormProps } from './link-page.tsx';
 
 const LENGTH = '12 characters or more; a few unusual words are better than one with signs in it.';
 
 /** The first admin: of a new workspace, or of the one that the link is for. */
-export function SetUp({ link, token, signedIn }: LinkUse) {
+export function SetUp({ link, token, signedIn }: LinkFormProps) {
   const [typed, setTyped] = useState({ workspace_name: '', email: link.email ?? '', name: '', password: '' });
   const set = (member: keyof typeof typed) => (value: string) => setTyped({ ...typed, [member]: value });
   const act = useMutation({
@@ -20,7 +20,7 @@ export function SetUp({ link, token, signedIn }: LinkUse) {
         body: { token, email: email.trim(), password, name: name.trim(), ...(link.workspace === null ? { workspace_name } : {}) },
       });
     },
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: signedIn,
   });
   return (
@@ -43,7 +43,7 @@ export function SetUp({ link, token, signedIn }: LinkUse) {
             description="For example your company or team."
             value={typed.workspace_name}
             onChange={set('workspace_name')}
-            error={issueAt(act.error, 'workspace_name')}
+            error={fieldError(act.error, 'workspace_name')}
           />
         )}
         <Text
@@ -51,29 +51,29 @@ export function SetUp({ link, token, signedIn }: LinkUse) {
           autoComplete="name"
           value={typed.name}
           onChange={set('name')}
-          error={issueAt(act.error, 'name')}
+          error={fieldError(act.error, 'name')}
         />
         <Text
           label="E-mail address"
           autoComplete="username"
           value={typed.email}
           onChange={set('email')}
-          error={issueAt(act.error, 'email')}
+          error={fieldError(act.error, 'email')}
         />
-        <Password isNew value={typed.password} onChange={set('password')} error={issueAt(act.error, 'password')} />
+        <Password isNew value={typed.password} onChange={set('password')} error={fieldError(act.error, 'password')} />
       </Form>
     </>
   );
 }
 
 /** Joins a workspace: with a new account, or with the one that the person has. */
-export function AcceptInvitation({ link, token, signedIn }: LinkUse) {
+export function AcceptInvitation({ link, token, signedIn }: LinkFormProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const act = useMutation({
     mutationFn: () =>
       call('links.accept_invitation', { body: { token, password, ...(link.has_account ? {} : { name: name.trim() }) } }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: signedIn,
   });
   return (
@@ -84,20 +84,20 @@ export function AcceptInvitation({ link, token, signedIn }: LinkUse) {
       </p>
       <Form onSubmit={() => act.mutate()} error={act.error} fields={['name', 'password']} pending={act.isPending} submit="Join">
         {!link.has_account && (
-          <Text label="Your name" autoComplete="name" value={name} onChange={setName} error={issueAt(act.error, 'name')} />
+          <Text label="Your name" autoComplete="name" value={name} onChange={setName} error={fieldError(act.error, 'name')} />
         )}
-        <Password isNew={!link.has_account} value={password} onChange={setPassword} error={issueAt(act.error, 'password')} />
+        <Password isNew={!link.has_account} value={password} onChange={setPassword} error={fieldError(act.error, 'password')} />
       </Form>
     </>
   );
 }
 
 /** A new password in place of a lost one. */
-export function ResetPassword({ link, token, signedIn }: LinkUse) {
+export function ResetPassword({ link, token, signedIn }: LinkFormProps) {
   const [password, setPassword] = useState('');
   const act = useMutation({
     mutationFn: () => call('links.reset_password', { body: { token, password } }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: signedIn,
   });
   return (
@@ -110,17 +110,17 @@ export function ResetPassword({ link, token, signedIn }: LinkUse) {
         pending={act.isPending}
         submit="Set the password"
       >
-        <Password isNew value={password} onChange={setPassword} error={issueAt(act.error, 'password')} />
+        <Password isNew value={password} onChange={setPassword} error={fieldError(act.error, 'password')} />
       </Form>
     </>
   );
 }
 
 /** Signs in with nothing but the link; by a button, because programs that preview links must not use it up. */
-export function SignInByLink({ link, token, signedIn }: LinkUse) {
+export function SignInByLink({ link, token, signedIn }: LinkFormProps) {
   const act = useMutation({
     mutationFn: () => call('links.sign_in', { body: { token } }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: signedIn,
   });
   return (

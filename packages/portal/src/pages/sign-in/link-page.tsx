@@ -1,21 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
-import { type Answer, call } from '../../api/call.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { sessionQuery } from '../../api/session.ts';
-import { tellOtherTabs } from '../../api/signed-in-tabs.ts';
+import { announceSessionChange } from '../../api/session-channel.ts';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { EntrancePage } from './entrance-page.tsx';
 import { AcceptInvitation, ResetPassword, SetUp, SignInByLink } from './link-forms.tsx';
+import { PublicPage } from './public-page.tsx';
 
-export type ShownLink = Answer<'links.show'>;
+export type ShownLink = ResponseBody<'links.show'>;
 /** What a form of this page needs: the link, its secret, and where to go when it is used. */
-export interface LinkUse {
+export interface LinkFormProps {
   link: ShownLink;
   token: string;
-  signedIn: (answer: Answer<'links.sign_in'>) => void;
+  signedIn: (answer: ResponseBody<'links.sign_in'>) => void;
 }
 
 const TITLES: Record<ShownLink['purpose'], string> = {
@@ -51,23 +51,23 @@ export function LinkPage() {
     enabled: token !== '',
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const signedIn = ({ workspace_id: workspace, ...session }: Answer<'links.sign_in'>) => {
+  const signedIn = ({ workspace_id: workspace, ...session }: ResponseBody<'links.sign_in'>) => {
     queryClient.clear();
     queryClient.setQueryData(sessionQuery.queryKey, session);
-    tellOtherTabs();
+    announceSessionChange();
     void (workspace === null
       ? navigate({ to: '/', replace: true })
       : navigate({ to: '/w/$workspace', params: { workspace }, replace: true }));
   };
   if (link.data !== undefined) {
     return (
-      <EntrancePage title={TITLES[link.data.purpose]}>
+      <PublicPage title={TITLES[link.data.purpose]}>
         <LinkForm key={token} link={link.data} token={token} signedIn={signedIn} />
-      </EntrancePage>
+      </PublicPage>
     );
   }
   return (
-    <EntrancePage title="One-time link">
+    <PublicPage title="One-time link">
       {token === '' ? (
         <p className="soft">The address is not whole: behind the # stands nothing. Open the link as it was given to you.</p>
       ) : link.isError ? (
@@ -76,11 +76,11 @@ export function LinkPage() {
         <BlockSkeleton />
       )}
       <Link to="/sign-in">To the sign-in</Link>
-    </EntrancePage>
+    </PublicPage>
   );
 }
 
-function LinkForm(use: LinkUse) {
+function LinkForm(use: LinkFormProps) {
   switch (use.link.purpose) {
     case 'set_up':
       return <SetUp {...use} />;

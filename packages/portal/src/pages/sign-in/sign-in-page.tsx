@@ -5,10 +5,10 @@ import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { sessionQuery } from '../../api/session.ts';
-import { tellOtherTabs } from '../../api/signed-in-tabs.ts';
-import { issueAt } from '../../forms/field-issues.ts';
+import { announceSessionChange } from '../../api/session-channel.ts';
+import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
-import { EntrancePage } from './entrance-page.tsx';
+import { PublicPage } from './public-page.tsx';
 
 /** Signs in, and goes back to where somebody was sent away from. */
 export function SignInPage() {
@@ -19,17 +19,17 @@ export function SignInPage() {
   const [password, setPassword] = useState('');
   const signIn = useMutation({
     mutationFn: () => call('session.sign_in', { body: { email: email.trim(), password } }),
-    meta: { shownByForm: true },
+    meta: { errorShownInForm: true },
     onSuccess: async ({ workspace_id: _none, ...session }) => {
       queryClient.clear();
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      tellOtherTabs();
+      announceSessionChange();
       if (to !== undefined && isOwnPath(to)) router.history.push(to);
       else await navigate({ to: '/' });
     },
   });
   return (
-    <EntrancePage title="Sign in" lead={to === undefined ? undefined : 'Sign in to go on where you were.'}>
+    <PublicPage title="Sign in" lead={to === undefined ? undefined : 'Sign in to go on where you were.'}>
       <Form
         onSubmit={() => signIn.mutate()}
         error={signIn.error}
@@ -43,7 +43,7 @@ export function SignInPage() {
           autoComplete="username"
           value={email}
           onChange={({ currentTarget }) => setEmail(currentTarget.value)}
-          error={issueAt(signIn.error, 'email')}
+          error={fieldError(signIn.error, 'email')}
           autoFocus
         />
         <PasswordInput
@@ -51,14 +51,14 @@ export function SignInPage() {
           autoComplete="current-password"
           value={password}
           onChange={({ currentTarget }) => setPassword(currentTarget.value)}
-          error={issueAt(signIn.error, 'password')}
-          aria-invalid={issueAt(signIn.error, 'password') !== undefined}
+          error={fieldError(signIn.error, 'password')}
+          aria-invalid={fieldError(signIn.error, 'password') !== undefined}
           visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
         />
       </Form>
       <p className="faint">Lost your password? An admin of your workspace can give you a one-time link to set a new one.</p>
       <p className="faint">No account yet? An admin invites you by a link. A server that is new prints a link when it starts.</p>
-    </EntrancePage>
+    </PublicPage>
   );
 }
 

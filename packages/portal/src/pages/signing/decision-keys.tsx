@@ -1,28 +1,28 @@
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere, useMay } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useHasRole, useWorkspace } from '../../api/session.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Snippet } from '../../components/snippet.tsx';
 import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
-import { Badge } from '../../pieces/badge.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { Snippet } from '../../pieces/snippet.tsx';
-import { When } from '../../pieces/when.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-type Key = Answer<'signing.read'>['decision_keys'][number];
+type Key = ResponseBody<'signing.read'>['decision_keys'][number];
 type Asked = { act: 'show' | 'retire'; key: Key } | { act: 'rotate' };
 
 const TONES = { signs: 'good', waits: 'warn', retired: 'quiet' } as const;
 
 /** The keys that sign this workspace's decisions. Admins show, rotate and retire them; each of these acts is in the ledger. */
 export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const admin = useMay('admin');
+  const admin = useHasRole('admin');
   const [asked, setAsked] = useState<Asked>();
-  const [shown, setShown] = useState<Answer<'decision_keys.show'>>();
+  const [shown, setShown] = useState<ResponseBody<'decision_keys.show'>>();
   const close = () => setAsked(undefined);
   const params = { workspace: workspace.id };
   const key = asked !== undefined && 'key' in asked ? asked.key.key_id : '';
@@ -59,8 +59,8 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
         columns={[
           { title: 'Key id', wide: true, cell: ({ key_id }) => <code>{key_id}</code> },
           { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
-          { title: 'Made', cell: ({ created_at }) => <When at={created_at} /> },
-          { title: 'Retired', cell: ({ retired_at }) => <When at={retired_at} /> },
+          { title: 'Made', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+          { title: 'Retired', cell: ({ retired_at }) => <RelativeTime at={retired_at} /> },
           ...(admin
             ? [
                 {

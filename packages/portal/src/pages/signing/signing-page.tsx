@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { type Answer, call } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Identifier } from '../../components/identifier.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { Badge } from '../../pieces/badge.tsx';
-import { Identifier } from '../../pieces/identifier.tsx';
-import { PageHeader } from '../../pieces/page-header.tsx';
-import { Panel } from '../../pieces/panel.tsx';
-import { ProblemNotice } from '../../pieces/problem-notice.tsx';
-import { When } from '../../pieces/when.tsx';
 import { DecisionKeys } from './decision-keys.tsx';
 import { TrustFile } from './trust-file.tsx';
 
@@ -16,7 +16,7 @@ type Jwk = { kid: string; x: string; note_key?: string; created_at?: string; ret
 
 /** What the record is signed with: the workspace's decision keys, and the instance's public keys. */
 export function SigningPage() {
-  const { workspace } = useHere();
+  const { workspace } = useWorkspace();
   const signing = useQuery({
     queryKey: ['signing', workspace.id],
     queryFn: ({ signal }) => call('signing.read', { params: { workspace: workspace.id }, signal }),
@@ -42,7 +42,7 @@ export function SigningPage() {
   );
 }
 
-function PublicKeys({ keys }: { keys: Answer<'signing.read'>['public_keys'] }) {
+function PublicKeys({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'] }) {
   return (
     <Panel
       title="Public keys of this instance"
@@ -72,7 +72,7 @@ function PublicKeys({ keys }: { keys: Answer<'signing.read'>['public_keys'] }) {
               <Badge tone={retired_at === undefined ? 'good' : 'quiet'}>{retired_at === undefined ? 'signs' : 'retired'}</Badge>
             ),
           },
-          { title: 'Since', cell: ({ created_at }) => <When at={created_at ?? null} /> },
+          { title: 'Since', cell: ({ created_at }) => <RelativeTime at={created_at ?? null} /> },
         ]}
       />
     </Panel>

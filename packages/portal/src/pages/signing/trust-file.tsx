@@ -1,14 +1,14 @@
 import { trustFileText } from '@countersign/core/domain/trust-file';
 import { Button } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
-import type { Answer } from '../../api/call.ts';
-import { useHere } from '../../api/session.ts';
-import { Panel } from '../../pieces/panel.tsx';
-import { Snippet } from '../../pieces/snippet.tsx';
+import type { ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Panel } from '../../components/panel.tsx';
+import { Snippet } from '../../components/snippet.tsx';
 
 /** The trust file of the workspace, to be copied or kept as a file: what `countersign gate --trust` takes. */
-export function TrustFile({ keys }: { keys: Answer<'signing.read'>['public_keys'] }) {
-  const { workspace } = useHere();
+export function TrustFile({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'] }) {
+  const { workspace } = useWorkspace();
   const text = trustFileText({ workspace: { id: workspace.id, name: workspace.name }, url: window.location.origin, keys });
   return (
     <Panel

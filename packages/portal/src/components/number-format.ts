@@ -1,0 +1,47 @@
+const whole = new Intl.NumberFormat('en-US');
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** A count in full: `12,480`; a dash where nobody said. */
+export const formatCount = (value: number | null | undefined): string => (value == null ? '–' : whole.format(value));
+
+/** A count where there is little room: `12.5K`. */
+export const formatShortCount = (value: number): string => (value < 10_000 ? whole.format(value) : compact.format(value));
+
+/** Dollars from an exact decimal: two decimals from a cent on, else as many as say something. */
+export function formatDollars(decimal: string | number | null | undefined): string {
+  if (decimal == null) return '–';
+  const value = Number(decimal);
+  if (value === 0) return '$0';
+  if (value >= 0.1) return `$${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  return `$${value.toLocaleString('en-US', { maximumSignificantDigits: 3, maximumFractionDigits: 8 })}`;
+}
+
+const shortMoney = new Intl.NumberFormat('en-US', {
+  style: 'currency',
+  currency: 'USD',
+  notation: 'compact',
+  minimumFractionDigits: 0,
+  maximumFractionDigits: 1,
+});
+
+/** Dollars where there is little room: `$1.2K` from a thousand on. */
+export const formatShortDollars = (value: number): string => (value < 1_000 ? formatDollars(value) : shortMoney.format(value));
+
+/** A pass rate: `92.5 %`. Cut, never rounded up: 79.9996 beside "below the threshold of 80" must not read as 80. */
+export const formatPercent = (value: number | null | undefined): string =>
+  value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3, roundingMode: 'trunc' })} %`;
+
+/** Milliseconds as people say them: `420 ms`, `3.2 s`, `4 min 5 s`, `2 h 10 min`. Rounded first, then divided: sixty seconds are a minute. */
+export function formatDuration(ms: number | null | undefined): string {
+  if (ms == null) return '–';
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: ms < 10_000 ? 2 : 1 })} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Bytes as people say them. */
+export const formatBytes = (value: number): string =>
+  value < 1_024 ? `${value} B` : value < 1_048_576 ? `${(value / 1_024).toFixed(1)} KB` : `${(value / 1_048_576).toFixed(1)} MB`;

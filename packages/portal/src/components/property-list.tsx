@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react';
+import styles from './property-list.module.css';
+
+/** Names and values, one beside the other. What is undefined is left out. */
+export function PropertyList({
+  facts,
+  wide = false,
+}: {
+  facts: readonly (readonly [name: string, value: ReactNode])[];
+  wide?: boolean;
+}) {
+  return (
+    <dl className={styles.facts} data-wide={wide || undefined}>
+      {facts
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,85 @@
+import type { ConditionCheck } from '@countersign/core/contract/promotion-check';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../api/call.ts';
+import { useWorkspace } from '../api/session.ts';
+import type { CheckedEvaluation } from './failed-conditions.ts';
+
+/** Most incidents that are named; the list has all. */
+const INCIDENTS_SHOWN = 3;
+const NAME_LENGTH_MAX = 60;
+
+interface Remedy {
+  check: ConditionCheck;
+  agent: string;
+  evaluation: CheckedEvaluation | null;
+}
+
+/** Links, by name, to what mends a failed condition: the evaluation, its approval, or the incidents that are open. */
+export function RemedyLink({ check, agent, evaluation }: Remedy) {
+  const { workspace } = useWorkspace();
+  if (check.condition === 'recertification') return <OpenIncidents agent={agent} />;
+  if (evaluation === null) {
+    return (
+      <Link to="/w/$workspace/evaluations" params={{ workspace: workspace.id }} search={{ agent_id: agent }}>
+        Evaluations of this agent
+      </Link>
+    );
+  }
+  const params = { workspace: workspace.id, evaluation: evaluation.id };
+  return check.condition === 'high_risk_approval' ? (
+    <Link to="/w/$workspace/approvals/$evaluation" params={params}>
+      Approval of <bdi>{short(evaluation.name)}</bdi>
+    </Link>
+  ) : (
+    <Link to="/w/$workspace/evaluations/$evaluation" params={params}>
+      <bdi>{short(evaluation.name)}</bdi>
+    </Link>
+  );
+}
+
+function OpenIncidents({ agent }: { agent: string }) {
+  const { workspace } = useWorkspace();
+  const open = useQuery({
+    queryKey: ['incidents', workspace.id, 'open-of-agent', agent],
+    queryFn: ({ signal }) =>
+      call('incidents.list', {
+        params: { workspace: workspace.id },
+        query: { agent_id: agent, recertification: 'open', limit: String(INCIDENTS_SHOWN) },
+        signal,
+      }),
+  });
+  const { items = [], next = null } = open.data ?? {};
+  return (
+    <>
+      {items.map(({ id, description }, index) => (
+        <span key={id}>
+          {index > 0 && ', '}
+          <Link to="/w/$workspace/incidents/$incident" params={{ workspace: workspace.id, incident: id }}>
+            Incident: <bdi>{short(description)}</bdi>
+          </Link>
+        </span>
+      ))}
+      {(items.length === 0 || next !== null) && (
+        <>
+          {items.length > 0 && ', '}
+          <Link
+            to="/w/$workspace/incidents"
+            params={{ workspace: workspace.id }}
+            search={{ agent_id: agent, ...(open.data !== undefined && items.length === 0 ? {} : { recertification: 'open' }) }}
+          >
+            {open.data !== undefined && items.length === 0
+              ? 'Incidents of this agent (all closed since)'
+              : 'All open incidents of this agent'}
+          </Link>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The beginning of a text, whole characters. */
+function short(text: string): string {
+  const characters = [...text];
+  return characters.length > NAME_LENGTH_MAX ? `${characters.slice(0, NAME_LENGTH_MAX - 1).join('')}…` : text;
+}

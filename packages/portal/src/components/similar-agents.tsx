@@ -1,0 +1,22 @@
+import type { AgentName } from '@countersign/core/portal/agent-facts';
+import { Link } from '@tanstack/react-router';
+import { Fragment } from 'react';
+import { TruncatedText } from './truncated-text.tsx';
+
+/** Names the agents that an agent may be confused with. Nothing is shown where there are none. */
+export function SimilarAgents({ workspace, agents }: { workspace: string; agents: readonly AgentName[] }) {
+  if (agents.length === 0) return null;
+  return (
+    <span className="soft">
+      similar to{' '}
+      {agents.map(({ id, name }, index) => (
+        <Fragment key={id}>
+          {index > 0 && ', '}
+          <Link to="/w/$workspace/agents/$agent" params={{ workspace, agent: id }}>
+            <TruncatedText text={name} long />
+          </Link>
+        </Fragment>
+      ))}
+    </span>
+  );
+}

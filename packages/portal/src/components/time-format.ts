@@ -1,0 +1,46 @@
+const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+
+/** How long ago a moment was, or how far ahead it is: `3 min. ago`, `in 2 days`. Within a minute it is now. */
+export function formatRelativeTime(at: string, now: number): string {
+  const seconds = (Date.parse(at) - now) / 1000;
+  for (const [unit, length] of UNITS) {
+    if (Math.abs(seconds) >= length) return relative.format(Math.round(seconds / length), unit);
+  }
+  return 'just now';
+}
+
+const exact = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+});
+
+/** A moment in the reader's time zone, to the second. */
+export const formatExactTime = (at: string): string => exact.format(new Date(at));
+
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** A calendar day in UTC, short: `20 Nov`. */
+export const formatDay = (date: string | number): string => day.format(new Date(date));
+
+const ownDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** The day of a moment in the reader's time zone, short: `20 Nov`. */
+export const formatLocalDay = (at: number): string => ownDay.format(at);
+
+const ownHour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** The time of day of a moment in the reader's time zone: `09:30`. */
+export const formatTimeOfDay = (at: number): string => ownHour.format(at);

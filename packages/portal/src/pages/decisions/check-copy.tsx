@@ -1,0 +1,58 @@
+import { Button, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import { Panel } from '../../components/panel.tsx';
+import { checkDecision, type DecisionFindings } from '../../proof/check-decision.ts';
+import type { PublicKeys } from '../../proof/public-keys.ts';
+import styles from './decision-page.module.css';
+import { FindingItem } from './decision-proof.tsx';
+
+/** Checks a copy of this decision that came from somewhere else: a CI log, an e-mail, an auditor. */
+export function CheckCopy({
+  keys,
+  decisionKey,
+  attestation,
+  evidence,
+}: {
+  keys: PublicKeys;
+  decisionKey: Uint8Array | undefined;
+  attestation: unknown;
+  evidence: string | null;
+}) {
+  const [text, setText] = useState('');
+  const [findings, setFindings] = useState<DecisionFindings>();
+  const check = () => setFindings(checkDecision(text.trim(), { envelope: attestation, keys, evidence, decisionKey }));
+  return (
+    <Panel
+      title="Check a copy"
+      note="Paste the decision as a CI log or an auditor has it; it is held against this decision's proof."
+    >
+      <div className="stack tight">
+        <Textarea
+          aria-label="The decision as JSON"
+          placeholder='{"allowed":true,…}'
+          autosize
+          minRows={3}
+          maxRows={12}
+          value={text}
+          onChange={({ currentTarget }) => {
+            setText(currentTarget.value);
+            setFindings(undefined);
+          }}
+          classNames={{ input: 'mono' }}
+        />
+        <div className="row">
+          <Button variant="default" size="xs" disabled={text.trim() === ''} onClick={check}>
+            Check the copy
+          </Button>
+        </div>
+        {findings !== undefined && (
+          <ul className={styles.findings} role="status">
+            <FindingItem title="Hash of the copy" finding={findings.hash} />
+            <FindingItem title="Attested as this decision" finding={findings.attestation} />
+            {findings.hmac !== undefined && <FindingItem title="Signature (HMAC-SHA256)" finding={findings.hmac} />}
+          </ul>
+        )}
+      </div>
+    </Panel>
+  );
+}

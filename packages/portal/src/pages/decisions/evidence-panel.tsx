@@ -1,0 +1,48 @@
+import type { EvidenceDocument } from '@countersign/core/domain/evidence-document';
+import { readEvidence } from '@countersign/core/domain/evidence-verifier';
+import { Notice } from '../../components/notice.tsx';
+import { formatPercent } from '../../components/number-format.ts';
+import { Panel } from '../../components/panel.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+
+/** The evidence document of a decision, readable: every value that the verdict was computed from. */
+export function EvidencePanel({ text }: { text: string }) {
+  const read = readEvidence(text);
+  return (
+    <Panel title="Evidence" note="What the service read at that moment. The signature covers it by its SHA-256.">
+      {'fault' in read ? (
+        <Notice kind="problem">
+          <p>This evidence cannot be read: {read.fault}.</p>
+        </Notice>
+      ) : (
+        <PropertyList facts={propertiesOf(read.value)} />
+      )}
+    </Panel>
+  );
+}
+
+const propertiesOf = ({
+  agent,
+  approval,
+  asked,
+  evaluation,
+  ...evidence
+}: EvidenceDocument): Parameters<typeof PropertyList>[0]['facts'] => [
+  ['Read at', <RelativeTime key="read" at={evidence.read_at} />],
+  ['Asked for', asked.agent_name ?? asked.agent_id ?? '–'],
+  ['Required pass rate', formatPercent(asked.min_pass_rate)],
+  ['Maximum age', `${asked.max_age_hours} hours`],
+  ['Harness', asked.harness_id ?? 'any'],
+  ['Risk level', agent?.risk_level ?? 'not known'],
+  ['Evaluation recorded', evaluation === null ? 'none' : <RelativeTime key="recorded" at={evaluation.recorded_at} />],
+  ['Evaluation run', evaluation?.evaluated_at == null ? undefined : <RelativeTime key="run" at={evaluation.evaluated_at} />],
+  ['Approval', approval === null ? 'none' : approval.status],
+  ['Approval decided', approval?.decided_at == null ? undefined : <RelativeTime key="decided" at={approval.decided_at} />],
+  ['Open re-certifications', String(evidence.open_recertifications)],
+  ['Other suites', evidence.other_evaluations.length === 0 ? undefined : evidence.other_evaluations.map(suiteInWords).join('; ')],
+  ['Similar names', evidence.similar_names.length === 0 ? undefined : evidence.similar_names.join(', ')],
+];
+
+const suiteInWords = ({ name, suite, status, pass_rate: rate }: EvidenceDocument['other_evaluations'][number]): string =>
+  `${name}${suite === null ? '' : ` (${suite})`}: ${status}${rate === null ? '' : `, ${formatPercent(rate)}`}`;

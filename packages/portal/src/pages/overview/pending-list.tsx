@@ -1,0 +1,70 @@
+import { IconCircleCheck } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import type { ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { formatPercent } from '../../components/number-format.ts';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import styles from './pending-list.module.css';
+
+/** What waits for a person: approvals and open re-certifications, the oldest first. */
+export function PendingList({ overview }: { overview: ResponseBody<'overview.read'> }) {
+  const { workspace } = useWorkspace();
+  const { approvals, approvals_pending, recertifications, recertifications_open } = overview;
+  const nothing = approvals_pending + recertifications_open === 0;
+  return (
+    <Panel title="Waiting for a person" flush>
+      {nothing && (
+        <p className={styles.nothing}>
+          <IconCircleCheck size={17} aria-hidden /> Nothing waits: no approval, no re-certification.
+        </p>
+      )}
+      <ul className={styles.list}>
+        {approvals.map(({ evaluation, agent, requested_at }) => (
+          <li key={evaluation.id}>
+            <Link to="/w/$workspace/approvals/$evaluation" params={{ workspace: workspace.id, evaluation: evaluation.id }}>
+              Approve {agent.name}
+            </Link>
+            <span>
+              <bdi>{evaluation.name}</bdi>, {formatPercent(evaluation.pass_rate)} · <RelativeTime at={requested_at} />
+            </span>
+          </li>
+        ))}
+        {recertifications.map(({ id, agent, severity, opened_at }) => (
+          <li key={id}>
+            <Link to="/w/$workspace/incidents/$incident" params={{ workspace: workspace.id, incident: id }}>
+              Re-certify {agent.name}
+            </Link>
+            <span>
+              after a {severity} incident · <RelativeTime at={opened_at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <More shown={approvals.length} all={approvals_pending} to="/w/$workspace/approvals" words="approvals" />
+      <More shown={recertifications.length} all={recertifications_open} to="/w/$workspace/incidents" words="re-certifications" />
+    </Panel>
+  );
+}
+
+function More({
+  shown,
+  all,
+  to,
+  words,
+}: {
+  shown: number;
+  all: number;
+  to: '/w/$workspace/approvals' | '/w/$workspace/incidents';
+  words: string;
+}) {
+  const { workspace } = useWorkspace();
+  if (all <= shown) return null;
+  return (
+    <div className={styles.more}>
+      <Link to={to} params={{ workspace: workspace.id }}>
+        All {all} {words}
+      </Link>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { ResponseBody } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { formatCount, formatDollars, formatDuration } from '../../components/number-format.ts';
+import { Panel } from '../../components/panel.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+
+type Run = Pick<
+  ResponseBody<'runs.trace'>,
+  | 'agent'
+  | 'provisional_agent_name'
+  | 'latency_ms'
+  | 'prompt_tokens'
+  | 'completion_tokens'
+  | 'total_tokens'
+  | 'cost_usd'
+  | 'session_id'
+  | 'external_user_id'
+  | 'started_at'
+  | 'detail'
+>;
+
+/** What a run used and to whom it belongs; `span_count` of a trace, `more` of an event. */
+export function RunSummary({
+  trace,
+  more = [],
+}: {
+  trace: Run & { span_count?: number };
+  more?: readonly (readonly [string, ReactNode])[];
+}) {
+  const { workspace } = useWorkspace();
+  const params = { workspace: workspace.id };
+  return (
+    <Panel>
+      <div className="stack">
+        <PropertyList
+          facts={[
+            [
+              'Agent',
+              trace.agent === null ? (
+                provisionalAgent(trace.provisional_agent_name)
+              ) : (
+                <Link key="agent" to="/w/$workspace/agents/$agent" params={{ ...params, agent: trace.agent.id }}>
+                  {trace.agent.name}
+                </Link>
+              ),
+            ],
+            ['Duration', formatDuration(trace.latency_ms)],
+            ['Tokens', tokens(trace)],
+            ['Cost', formatDollars(trace.cost_usd)],
+            ['Steps', trace.span_count === undefined ? undefined : formatCount(trace.span_count)],
+            ['Began', trace.started_at === null ? '–' : <RelativeTime key="at" at={trace.started_at} />],
+            [
+              'Session',
+              trace.session_id === null ? (
+                '–'
+              ) : (
+                <Link key="session" to="/w/$workspace/runs" params={params} search={{ session_id: trace.session_id }}>
+                  {trace.session_id}
+                </Link>
+              ),
+            ],
+            ['User of the sender', trace.external_user_id ?? '–'],
+            ...more,
+          ]}
+        />
+        {trace.detail !== null && <p className="soft">{trace.detail}</p>}
+      </div>
+    </Panel>
+  );
+}
+
+const provisionalAgent = (name: string | null): string =>
+  name === null ? 'none named' : `${name} (provisional, not registered)`;
+
+function tokens({ prompt_tokens, completion_tokens, total_tokens }: Run): string {
+  if (total_tokens === null) return '–';
+  if (prompt_tokens === null && completion_tokens === null) return formatCount(total_tokens);
+  return `${formatCount(total_tokens)} (${formatCount(prompt_tokens)} in, ${formatCount(completion_tokens)} out)`;
+}

@@ -1,0 +1,15 @@
+import type { Session } from '../api/session.ts';
+
+/** The way to the workspaces of a person, on pages that belong to none of them. */
+export const WorkspaceLinks = ({ memberships }: { memberships: Session['memberships'] }) => (
+  <nav aria-label="Workspaces">
+    <h2 className="visually-hidden">Your workspaces</h2>
+    <ul className="stack tight">
+      {memberships.map(({ workspace }) => (
+        <li key={workspace.id}>
+          <a href={`/w/${workspace.id}`}>← {workspace.name}</a>
+        </li>
+      ))}
+    </ul>
+  </nav>
+);

@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest';
+import { PASSWORD, person } from '../../server/test/bed/portal-browser.ts';
+import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
+
+test('a lost connection is said, nothing that was typed is lost, and it goes on when the server is back', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
+  const { page } = await workspace.visit('admin', 'settings');
+  await page.getByLabel('Name').fill('acme of today');
+  await page.context().setOffline(true);
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByText('The server does not answer. What you see may be old').waitFor();
+  await page.getByText('The server does not answer. Nothing you typed is lost').waitFor();
+  expect(await page.getByLabel('Name').inputValue()).toBe('acme of today');
+  await page.context().setOffline(false);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('The server does not answer. What you see may be old').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByText('The workspace is renamed.').waitFor();
+  await page.getByRole('button', { name: /^Workspace acme of today/ }).waitFor();
+});
+
+test('a fault of the server is said with its request id, and the retry shows the page', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page
+    .context()
+    .route('**/api/portal/**/agents*', (route) =>
+      route.fulfill({ status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'internal_error', issues: [] } }),
+    );
+  await page.getByRole('link', { name: 'Agents' }).click();
+  await page.getByText('The server could not do this.').waitFor();
+  await page.getByText('req-7').waitFor();
+  await page.context().unroute('**/api/portal/**/agents*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('No agents yet').waitFor();
+});
+
+/** Comes back to the tab a minute later: what the page shows is old, and asked for again. */
+const COME_BACK = `(() => {
+  const now = Date.now();
+  Date.now = () => now + 60_000;
+  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+})()`;
+
+test('what is on its way is seen to be: the pages themselves, and one that a link leads to', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const loading = page.getByRole('status', { name: 'Loading' });
+  /** Holds what is asked for there until what it returns is called. */
+  const hold = async (address: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.context().route(address, async (route) => {
+      await promise;
+      await route.continue();
+    });
+    return resolve;
+  };
+
+  const releasePage = await hold('**/assets/agents-page-*.js');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('link', { name: 'Agents', exact: true }).click();
+  await page.getByRole('main').getByRole('status', { name: 'Loading' }).first().waitFor();
+  expect(await page.getByRole('heading', { name: 'Overview' }).count()).toBe(0);
+  releasePage();
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+
+  const releaseAll = await hold('**/assets/*.js');
+  await page.reload({ waitUntil: 'commit' });
+  await loading.waitFor();
+  expect(await page.getByRole('main').count()).toBe(0);
+  releaseAll();
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+  await loading.waitFor({ state: 'hidden' });
+});
+
+test('a session that ended sends a reader to the sign-in, and leaves a form with what was typed', async () => {
+  const workspace = await newWorkspace();
+  const { page, id } = await workspace.visit('admin', 'settings');
+  await page.getByLabel('Name').fill('typed already');
+  await workspace.server.database.sql('DELETE FROM countersign.sessions WHERE person_id = $1', [id]);
+  await page.evaluate(COME_BACK);
+  await page.getByRole('region', { name: 'Messages' }).getByText('nothing you typed is lost').waitFor();
+  expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByRole('main').getByText('You are signed out. Sign in again in another tab').waitFor();
+  expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
+  await page.getByRole('link', { name: 'Runs' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(new URL(page.url()).searchParams.get('to')).toContain('/runs');
+});
+
+test('a dialog that holds text outlives the end of the session, and is sent when somebody has signed in again', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
+  const { page } = await workspace.visit('admin', 'incidents');
+  await page.getByRole('button', { name: 'Open an incident' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('combobox', { name: 'Agent' }).click();
+  await page.getByRole('option', { name: 'support-bot' }).click();
+  await dialog.getByLabel('What happened').fill('Promised a refund.');
+  const signedOut = { status: 401, json: { error: 'unauthorized', issues: [] } };
+  await page.context().route('**/api/portal/**', (route) => route.fulfill(signedOut));
+  await page.evaluate(COME_BACK);
+  await page.getByRole('region', { name: 'Messages' }).getByText('nothing you typed is lost').waitFor();
+  expect(await dialog.getByLabel('What happened').inputValue()).toBe('Promised a refund.');
+  await page.context().unroute('**/api/portal/**');
+  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
+});
+
+test("an act goes out in nobody else's name: once another one signs in in a second tab, the first one shows them", async () => {
+  const workspace = await newWorkspace();
+  await highRiskAgent(workspace, 'a');
+  const [evaluation] = await workspace.server.database.sql<{ id: string }>('SELECT id FROM countersign.evaluations');
+  const { page } = await workspace.visit('approver', `approvals/${evaluation!.id}`);
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('dialog').getByLabel('Rationale').fill('Seen the runs.');
+  const ada = await person(workspace.server, { [workspace.id]: 'admin' }, 'ada@example.com');
+  const [name, value] = ada.browser.cookie!.split('=');
+  await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]); // as a tab that has not been told
+  await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText("This page is somebody else's: ada has signed in in this browser since").waitFor();
+  expect(await acts(workspace, 'approval.approved')).toBe(0);
+  await page.getByText('ada@example.com').waitFor();
+
+  const second = await page.context().newPage();
+  await second.goto('/sign-in');
+  const grace = await person(workspace.server, { [workspace.id]: 'viewer' }, 'grace@example.com');
+  await second.getByLabel('E-mail address').fill(grace.email);
+  await second.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await second.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('grace@example.com').waitFor();
+});
+
+/** How many entries say that this was done. */
+const acts = async ({ server, id }: Workspace, action: string): Promise<number> =>
+  (await server.database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2', [id, action]))
+    .length;
+
+test('a workspace without data says on each page what to send and how', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('admin');
+  await page.getByRole('heading', { name: 'First steps' }).waitFor();
+  for (const path of ['agents', 'runs', 'evaluations', 'decisions', 'ledger']) {
+    await page.goto(`/w/${workspace.id}/${path}`);
+    await page.getByText(`curl -s ${workspace.server.url}/api/public/`).first().waitFor();
+  }
+});

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { formatDuration, formatPercent, formatShortDollars } from '../src/components/number-format.ts';
+
+test.each([
+  [92.5, '92.5 %'],
+  [100, '100 %'],
+  [79.1, '79.1 %'],
+  [66.66666666666667, '66.666 %'],
+  [79.999, '79.999 %'],
+  [79.99999, '79.999 %'],
+  [null, '–'],
+])('a pass rate of %j is shown as %j: never as more than it is', (rate, shown) => expect(formatPercent(rate)).toBe(shown));
+
+test.each([
+  [999.4, '999 ms'],
+  [999.7, '1 s'],
+  [3_210, '3.21 s'],
+  [59_940, '59.9 s'],
+  [59_999, '1 min 0 s'],
+  [119_600, '2 min 0 s'],
+  [245_000, '4 min 5 s'],
+  [3_599_600, '1 h 0 min'],
+  [7_199_999, '2 h 0 min'],
+  [7_850_000, '2 h 11 min'],
+])('%j milliseconds are shown as %j: never as 60 of anything', (ms, shown) => expect(formatDuration(ms)).toBe(shown));
+
+test.each([
+  [0, '$0'],
+  [0.0004, '$0.0004'],
+  [250, '$250.00'],
+  [1_000, '$1K'],
+  [1_500, '$1.5K'],
+  [20_000_000, '$20M'],
+])('%j dollars are %j on the axis of a chart', (value, shown) => expect(formatShortDollars(value)).toBe(shown));

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { person } from '../../server/test/bed/portal-browser.ts';
+import { cloneDatabase } from '../../server/test/bed/test-database.ts';
+import { paths, testServer } from '../../server/test/bed/test-server.ts';
+import { newWorkspace } from './harness.ts';
+import { openWindow } from './window.ts';
+
+/** Gone after a reload. */
+const MARK = 'window.notReloaded = true';
+const isMarked = 'window.notReloaded === true';
+
+test('with the server stopped, pages that were never visited open, what was typed survives, and it is sent when the server is back', async () => {
+  const database = await cloneDatabase();
+  const first = await testServer({ database });
+  const id = await first.workspace('acme');
+  await first.post(paths.telemetry, await first.key(id), { trace_id: 'r', outcome: 'success', agent_name: 'support-bot' });
+  const someone = await person(first, { [id]: 'admin' });
+  const { page, pageErrors } = await openWindow({ baseURL: first.url, cookie: someone.browser.cookie });
+  const requests = new Set<string>();
+  page.on('requestfinished', (request) => requests.add(request.url()));
+  await page.goto(`/w/${id}/`);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.evaluate(MARK);
+  await expect.poll(() => [...requests].some((url) => /settings-page-.*\.js/.test(url)), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => [...requests].some((url) => /members-page-.*\.js/.test(url)), { timeout: 30_000 }).toBe(true);
+
+  await first.stop();
+  for (const name of ['Members', 'Audit ledger', 'Incidents']) {
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+  }
+  await page.getByText('The server does not answer. What you see may be old').waitFor();
+  await page.getByRole('button', { name: 'Open an incident' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('What happened').fill('Promised a refund.');
+
+  const second = await testServer({ database, port: Number(new URL(first.url).port) });
+  await page.getByText('The server does not answer. What you see may be old').waitFor({ state: 'detached' });
+  expect(await dialog.getByLabel('What happened').inputValue()).toBe('Promised a refund.');
+  await dialog.getByRole('combobox', { name: 'Agent' }).click();
+  await page.getByRole('option', { name: 'support-bot' }).click();
+  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
+  expect(await page.evaluate(isMarked)).toBe(true);
+  expect(pageErrors).toEqual([]);
+  await second.stop();
+  await database.drop();
+});
+
+test('code that cannot be loaded is a notice with a retry: no reload, and the page opens when the server is back', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer', 'members');
+  const context = page.context();
+  await context.route('**/assets/agents-page-*.js', (route) => route.abort());
+  await page.goto(`/w/${workspace.id}/`);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.evaluate(MARK);
+  // The server answers, and has no such code.
+  await page.getByRole('link', { name: 'Agents', exact: true }).click();
+  await page.getByText('The server answers, but not with the code of this page.').waitFor();
+  // The server is away.
+  await context.route('**/readyz', (route) => route.abort());
+  await page.getByRole('button', { name: 'Reload the page' }).click();
+  await page.getByText('The page opens by itself when the server is back.').waitFor();
+  await context.unroute('**/assets/agents-page-*.js');
+  await context.unroute('**/readyz');
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+  expect(await page.evaluate(isMarked)).toBe(true);
+});
