@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { portalClient } from '../bed/portal-client.ts';
+import { testServer } from '../bed/test-server.ts';
+
+const run = promisify(execFile);
+const folder = fileURLToPath(new URL('../../../../examples/opentelemetry/', import.meta.url));
+
+test.each([
+  ['JavaScript', process.execPath, 'send-run.mjs'],
+  ['Python', 'python3', 'send_run.py'],
+])('the example in %s sends a run by the variables that are documented', async (_, command, file) => {
+  const server = await testServer();
+  const workspace = await server.workspace();
+  const viewer = await portalClient(server, workspace, 'viewer');
+  const env = {
+    ...process.env,
+    OTEL_EXPORTER_OTLP_ENDPOINT: server.url,
+    OTEL_EXPORTER_OTLP_HEADERS: `x-service-key=${await server.key(workspace, ['telemetry'])}`,
+  };
+  const { stdout } = await run(command, [folder + file], { env });
+  const { items } = await viewer.get('runs.list');
+  expect(items).toHaveLength(1);
+  expect(items[0]).toMatchObject({
+    trace_id: stdout.trim(),
+    agent: { name: 'weather-bot' },
+    outcome: 'success',
+    session_id: 'example-session',
+    total_tokens: 120,
+    latency_ms: 900,
+    span_count: 3,
+  });
+});
