@@ -64,9 +64,27 @@ export interface EvidencePlace {
 /** Reads what should be a log's next event. Returns it with its canonical text and hash, or what is wrong with it. The input is hostile. */
 export function readEvidenceEvent(
   value: unknown,
-  { seq, tenantId }: EvidencePlace,
+  place: EvidencePlace,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: EvidenceEvent; canonical: string; hash: string } | { fault: string } {
+  const checked = checkEvidenceEvent(value, place);
+  if ('fault' in checked) return checked;
+  const { event } = checked;
+  try {
+    return { event, ...hashEvidenceEvent(event, digests) };
+  } catch (error) {
+    if (error instanceof NotCanonicalError) return { fault: `the event has no canonical form: ${error.message}` };
+    throw error;
+  }
+}
+
+/**
+ * The same without its canonical text and hash: for a text whose hash is compared otherwise.
+ */
+export function checkEvidenceEvent(
+  value: unknown,
+  { seq, tenantId }: EvidencePlace,
+): { event: EvidenceEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const fault = memberFault(value as Record<string, unknown>);
   if (fault !== undefined) return { fault };
@@ -74,12 +92,7 @@ export function readEvidenceEvent(
   if (tenantId !== undefined && event.tenant_id !== tenantId)
     return { fault: `tenant_id is not ${tenantId}: an event of another tenant` };
   if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
-  try {
-    return { event, ...hashEvidenceEvent(event, digests) };
-  } catch (error) {
-    if (error instanceof NotCanonicalError) return { fault: `the event has no canonical form: ${error.message}` };
-    throw error;
-  }
+  return { event };
 }
 
 type Form = (value: unknown) => boolean;
@@ -125,6 +138,11 @@ const MEMBERS: Readonly<Record<EvidenceEvent['action'], Readonly<Record<string, 
   'recertifications.closed': { evaluation_id: isUuid, incident_ids: isUuidList },
 };
 
+/** All members of each action. */
+const ALL_MEMBERS = new Map(
+  Object.entries(MEMBERS).map(([action, members]) => [action, new Map(Object.entries({ ...COMMON, ...members }))]),
+);
+
 /** The actions that an event may have. */
 export const EVIDENCE_ACTIONS = Object.keys(MEMBERS) as readonly EvidenceEvent['action'][];
 
@@ -133,10 +151,10 @@ function memberFault(event: Readonly<Record<string, unknown>>): string | undefin
   if (version !== 1) return `version ${JSON.stringify(version)} is not known to this verifier`;
   if (typeof action !== 'string' || !Object.hasOwn(MEMBERS, action))
     return `action ${JSON.stringify(action)} is not known to this verifier`;
-  const members = { ...COMMON, ...MEMBERS[action as EvidenceEvent['action']] };
-  const unknown = Object.keys(event).find((name) => !Object.hasOwn(members, name));
+  const members = ALL_MEMBERS.get(action)!;
+  const unknown = Object.keys(event).find((name) => !members.has(name));
   if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of an event ${action}`;
-  for (const [name, isOfForm] of Object.entries(members)) {
+  for (const [name, isOfForm] of members) {
     if (!Object.hasOwn(event, name)) return `the member ${name} is missing`;
     if (!isOfForm(event[name])) return `the member ${name} does not have the form that events ${action} have`;
   }

@@ -46,9 +46,24 @@ export interface TrailPlace {
 /** What should be a trail's next event, with its canonical text and its hash; or what is wrong with it. It is taken as hostile. */
 export function readKeyEvent(
   value: unknown,
-  { seq, tenantId }: TrailPlace,
+  place: TrailPlace,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: KeyEvent; canonical: string; hash: string } | { fault: string } {
+  const checked = checkKeyEvent(value, place);
+  if ('fault' in checked) return checked;
+  const { event } = checked;
+  try {
+    return { event, ...hashKeyEvent(event, digests) };
+  } catch (error) {
+    if (error instanceof NotCanonicalError) return { fault: `the event has no canonical form: ${error.message}` };
+    throw error;
+  }
+}
+
+/**
+ * The same without its canonical text and hash: for a text whose hash is compared otherwise.
+ */
+export function checkKeyEvent(value: unknown, { seq, tenantId }: TrailPlace): { event: KeyEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const event = value as KeyEvent;
   if (event.version !== 2) return { fault: `version ${JSON.stringify(event.version)} is not known to this verifier` };
@@ -57,12 +72,7 @@ export function readKeyEvent(
   if (tenantId !== undefined && event.tenant_id !== tenantId)
     return { fault: `tenant_id is not ${tenantId}: an event of another tenant` };
   if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
-  try {
-    return { event, ...hashKeyEvent(event, digests) };
-  } catch (error) {
-    if (error instanceof NotCanonicalError) return { fault: `the event has no canonical form: ${error.message}` };
-    throw error;
-  }
+  return { event };
 }
 
 type Form = (value: unknown) => boolean;

@@ -1,6 +1,5 @@
-import { EVIDENCE_DOMAIN, type EvidenceEvent, readEvidenceEvent } from '@countersign/core/domain/evidence-event';
+import { checkEvidenceEvent, EVIDENCE_DOMAIN, type EvidenceEvent } from '@countersign/core/domain/evidence-event';
 import { EvidenceState } from '@countersign/core/domain/evidence-state';
-import { digests } from '../digests.ts';
 import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { LogFold } from './log-fold.ts';
 
@@ -9,7 +8,7 @@ export const evidenceStates = new LogFold<EvidenceEvent, EvidenceState>({
   log: 'evidence',
   domain: EVIDENCE_DOMAIN,
   read: readEvidenceEvents,
-  parse: (value, place) => readEvidenceEvent(value, place, digests),
+  parse: checkEvidenceEvent,
   create: () => new EvidenceState(),
   weight: ({ agentCount }) => agentCount,
   weightMax: 200_000,

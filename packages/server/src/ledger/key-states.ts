@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
-import { KEY_EVENT_DOMAIN, type KeyEvent, readKeyEvent } from '@countersign/core/domain/key-event';
+import { checkKeyEvent, KEY_EVENT_DOMAIN, type KeyEvent } from '@countersign/core/domain/key-event';
 import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
 import { requireSeals } from '../database/seals.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import type { KeyRecord } from '../storage/ingestion-keys.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
 import { LogFold } from './log-fold.ts';
@@ -14,7 +13,7 @@ export const keyStates = new LogFold<KeyEvent, KeyState>({
   log: 'keys',
   domain: KEY_EVENT_DOMAIN,
   read: readKeyEvents,
-  parse: (value, place) => readKeyEvent(value, place, digests),
+  parse: checkKeyEvent,
   create: () => new KeyState(),
   weight: ({ keyCount }) => keyCount,
   weightMax: 200_000,
