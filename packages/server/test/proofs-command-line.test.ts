@@ -302,7 +302,7 @@ describe('a file that is no whole export', () => {
     ['{"seq":2,"decision":{}}', /seq is 2, expected 1/],
     ['{"seq":1,"decision":[]}', /the line is not/],
     ['{"seq":1,"decision":{},"more":1}', /the line is not/],
-    ['{"seq":1,"decision":{"response_sha256":"x"}}', /the decision was altered/],
+    ['{"seq":1,"decision":{"response_sha256":"x"}}', /allowed is not true or false/],
     ['null', /the line is not/],
     ['{"seq":1,"decision":{"a":1e999}}', /cannot be held exactly|not JSON/],
     ['{"seq":1,"decision":{"a":"\\ud800"}}', /half of a surrogate pair/],
