@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { evidenceOfAll } from '../../server/test/bed/evidence-log.ts';
 import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
@@ -36,6 +37,7 @@ beforeAll(async () => {
     id,
     HOSTILE,
   ]);
+  await evidenceOfAll(server);
   const text = { error: HOSTILE, metadata: { [HOSTILE]: HOSTILE, link: LINK } };
   const spans = [
     { span_id: 's1', kind: 'llm', name: HOSTILE, model: HOSTILE, messages: [{ role: 'user', content: HOSTILE }], ...text },
