@@ -31,6 +31,16 @@ beforeAll(async () => {
   params.trace = (
     await server.post(paths.traces, key, { trace_id: 'owned-run', session_id: 'ours', outcome: 'failure', ...named, spans })
   ).body.id;
+  for (const [kind, document] of [
+    ['content', '{"name":"gen_ai.user.message","attributes":{},"body":{"content":"owned"}}'],
+    ['finding', '{"name":"owned","score":1,"label":null,"explanation":null}'],
+  ]) {
+    await server.database.sql(
+      `INSERT INTO countersign.log_records (tenant_id, trace_id, span_id, sha256, kind, place, received_at, recorded_by, document, joined)
+       VALUES ($1, 'owned-run', 's', sha256(convert_to($2::text, 'UTF8')), $2::text, 0, clock_timestamp(), 'key:000000000000', $3, true)`,
+      [workspace, kind, document],
+    );
+  }
   await server.post(paths.telemetry, key, { trace_id: 'owned-run', outcome: 'odd', ...named, model: 'm' });
   await server.post(paths.evaluations, key, { name: 'first', ...named, pass_rate: 80 });
   params.agent = (await owner.get('agents.list')).items[0]!.id;
