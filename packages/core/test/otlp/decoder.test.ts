@@ -68,7 +68,7 @@ function mutated(body: Uint8Array, changes: readonly { at: number; kind: string;
   return Uint8Array.from(bytes);
 }
 
-/** COUNTERSIGN_FUZZ_RUNS makes more of them: the figure of docs/opentelemetry.md is from a million. */
+/** COUNTERSIGN_FUZZ_RUNS makes more of them. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 20_000);
 
 describe('the decoders', () => {
