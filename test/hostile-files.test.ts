@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openAttestation, publicJwk, readEnvelope } from '@countersign/core/domain/attestation';
+import { publicJwk } from '@countersign/core/domain/attestation';
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
 import { parseLine } from '@countersign/core/domain/export-line';
+import { openAttestation, readEnvelope } from '@countersign/core/domain/open-attestation';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../packages/client/test/fixtures/run-cli.ts';

@@ -4,11 +4,11 @@ import {
   attestDecision,
   type Envelope,
   envelopeOfHeader,
-  openAttestation,
   preAuthenticationEncoding,
   publicJwk,
 } from '../src/domain/attestation.ts';
 import { decisionDigest, signDecision } from '../src/domain/decision-signature.ts';
+import { openAttestation } from '../src/domain/open-attestation.ts';
 import { digests, keyPair, sha256, verifyEd25519 } from './node-digests.ts';
 
 const pair = keyPair(new Uint8Array(32).fill(1));

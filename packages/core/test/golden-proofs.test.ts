@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { attestDecision, openAttestation, publicJwk } from '../src/domain/attestation.ts';
+import { attestDecision, publicJwk } from '../src/domain/attestation.ts';
 import { openCheckpoint, originOf, signCheckpoint, type TreeLog, witnessedHead } from '../src/domain/checkpoint.ts';
 import { decisionDigest } from '../src/domain/decision-signature.ts';
 import { hashKeyEvent } from '../src/domain/key-event.ts';
 import { formatLogProof, parseLogProof } from '../src/domain/log-proof.ts';
 import { consistencyRanges, inclusionRanges, rootOfInclusion, rootsOfConsistency } from '../src/domain/merkle-proof.ts';
 import { Frontier, leafHash } from '../src/domain/merkle-tree.ts';
+import { openAttestation } from '../src/domain/open-attestation.ts';
 import { fromBase64, noteVerifierKey, parseNoteVerifierKey } from '../src/domain/signed-note.ts';
 import { digests, keyPair, sha256, verifyEd25519 } from './node-digests.ts';
 import { vectors } from './vectors.ts';

@@ -1,9 +1,10 @@
-import { openAttestation, publicJwk } from '@countersign/core/domain/attestation';
+import { publicJwk } from '@countersign/core/domain/attestation';
 import { openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
 import { decisionDigest } from '@countersign/core/domain/decision-signature';
 import { parseLogProof } from '@countersign/core/domain/log-proof';
 import { rootOfInclusion, rootsOfConsistency } from '@countersign/core/domain/merkle-proof';
 import { leafHash } from '@countersign/core/domain/merkle-tree';
+import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { fromBase64, noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256, verifyEd25519 } from '../src/digests.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { envelopeOfHeader, openAttestation } from '@countersign/core/domain/attestation';
+import { envelopeOfHeader } from '@countersign/core/domain/attestation';
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
+import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests, verifyEd25519 } from '../src/digests.ts';
 import { evaluatedAt } from './bed/backdate.ts';

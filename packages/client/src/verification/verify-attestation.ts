@@ -1,12 +1,7 @@
-import {
-  type AttestationKey,
-  envelopeOfHeader,
-  openAttestation,
-  publicJwk,
-  readEnvelope,
-} from '@countersign/core/domain/attestation';
+import { type AttestationKey, envelopeOfHeader, publicJwk } from '@countersign/core/domain/attestation';
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { decisionDigest } from '@countersign/core/domain/decision-signature';
+import { openAttestation, readEnvelope } from '@countersign/core/domain/open-attestation';
 import { fromBase64 } from '@countersign/core/domain/signed-note';
 import { ConfigurationError } from '../http/errors.ts';
 import type { PromotionDecision } from '../wire/contract.ts';

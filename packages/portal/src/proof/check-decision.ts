@@ -1,8 +1,8 @@
-import { openAttestation } from '@countersign/core/domain/attestation';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { digests, verifyEd25519 } from './browser-digests.ts';
 import type { PublicKeys } from './public-keys.ts';
 

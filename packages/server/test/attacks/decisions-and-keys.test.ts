@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { openAttestation, publicJwk } from '@countersign/core/domain/attestation';
+import { publicJwk } from '@countersign/core/domain/attestation';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { decisionDigest } from '@countersign/core/domain/decision-signature';
 import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
+import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256, verifyEd25519 } from '../../src/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';

@@ -1,0 +1,97 @@
+import {
+  type AttestationKey,
+  PAYLOAD_TYPE,
+  PREDICATE_TYPE,
+  payloadOf,
+  preAuthenticationEncoding,
+  STATEMENT_TYPE,
+} from './attestation.ts';
+import { type DecisionMembers, decisionFormFault } from './decision-form.ts';
+import { decoded, parseLine } from './export-line.ts';
+import { fromBase64, sameBytes, type VerifyEd25519 } from './signed-note.ts';
+
+/** Most signatures that an envelope may have. */
+const SIGNATURES_MAX = 100;
+
+/** The text of an envelope, read so that it says one thing only: no member twice, nothing that JSON.parse loses. */
+export function readEnvelope(text: string): { envelope: unknown } | { fault: string } {
+  const read = parseLine(text, 'the envelope');
+  return 'fault' in read ? read : { envelope: read.row };
+}
+
+/**
+ * The decision that an envelope attests, if one of the keys has signed it and it is a statement about that decision; or why not.
+ * Input is taken as hostile. A text is read by readEnvelope first.
+ */
+export function openAttestation(
+  envelope: unknown,
+  keys: readonly AttestationKey[],
+  verify: VerifyEd25519,
+  digestOf: (decision: Record<string, unknown>) => string,
+): { decision: Record<string, unknown>; keyid: string } | { fault: string } {
+  const { payload: encoded, payloadType, signatures } = isObject(envelope) ? envelope : {};
+  const payload = typeof encoded === 'string' ? fromBase64(encoded) : undefined;
+  const signed = signaturesOf(signatures);
+  if (payload === undefined || payloadType !== PAYLOAD_TYPE || signed === undefined)
+    return { fault: 'it is no DSSE envelope of an in-toto statement' };
+  const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
+  const signer = signerOf(message, signed, keys, verify);
+  if (signer === undefined) return { fault: 'none of the known keys has signed it' };
+  const statement = statementIn(payload);
+  if ('fault' in statement) return statement;
+  const { predicate } = statement;
+  const wrong = decisionFormFault(predicate);
+  if (wrong !== undefined) return { fault: `the decision in it: ${wrong}` };
+  if (predicate.response_sha256 !== digestOf(predicate))
+    return { fault: 'the statement is about another decision than the one it carries' };
+  if (!sameBytes(payloadOf(predicate as DecisionMembers), payload))
+    return { fault: 'the statement is not in canonical form, or is about another decision than the one it carries' };
+  return { decision: predicate, keyid: signer.keyid };
+}
+
+interface ReadSignature {
+  keyid: string | undefined;
+  sig: Uint8Array;
+}
+
+/** The signatures, if each of them has its form: one that has not could be read in another way elsewhere. */
+function signaturesOf(given: unknown): ReadSignature[] | undefined {
+  if (!Array.isArray(given) || given.length === 0 || given.length > SIGNATURES_MAX) return undefined;
+  const read = given.map((signature): ReadSignature | undefined => {
+    const { keyid, sig: encoded } = isObject(signature) ? signature : {};
+    const sig = typeof encoded === 'string' ? fromBase64(encoded) : undefined;
+    return sig === undefined || !(keyid === undefined || typeof keyid === 'string') ? undefined : { keyid, sig };
+  });
+  return read.every((each) => each !== undefined) ? read : undefined;
+}
+
+/** The key that has signed. `keyid` is a hint: the key that it names is tried first, then the others. */
+function signerOf(
+  message: Uint8Array,
+  signatures: readonly ReadSignature[],
+  keys: readonly AttestationKey[],
+  verify: VerifyEd25519,
+): AttestationKey | undefined {
+  for (const { keyid, sig } of signatures) {
+    const tried = [...keys].sort((one, other) => Number(other.keyid === keyid) - Number(one.keyid === keyid));
+    const signer = sig.length === 64 ? tried.find(({ publicKey }) => verify(publicKey, message, sig)) : undefined;
+    if (signer !== undefined) return signer;
+  }
+  return undefined;
+}
+
+/** The decision in a statement's payload, which must be exactly what this service writes; nothing is checked of the decision yet. */
+function statementIn(payload: Uint8Array): { predicate: Record<string, unknown> } | { fault: string } {
+  const text = decoded(payload);
+  const read = text === undefined ? undefined : parseLine(text, 'the payload');
+  if (read === undefined) return { fault: 'the payload is not UTF-8' };
+  if ('fault' in read) return read;
+  const statement = isObject(read.row) ? read.row : {};
+  const { _type: type, predicateType, predicate } = statement;
+  if (type !== STATEMENT_TYPE || predicateType !== PREDICATE_TYPE || !isObject(predicate))
+    return { fault: 'the payload is no statement about a promotion decision' };
+  return { predicate };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
