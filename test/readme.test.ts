@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '../packages/server/src/config.ts';
@@ -7,7 +7,6 @@ import { EXIT_CODES } from '../packages/server/src/exit-codes.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const textOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
-const readme = textOf('README.md');
 
 /** Every tracked text in which a person or a job finds a command to run. */
 const texts = execFileSync('git', ['ls-files', '*.md', '*.yml', '*.ts', '*.tsx', '*.sh'], { cwd: root, encoding: 'utf8' })
@@ -29,19 +28,40 @@ describe('no command asks a registry for an unpublished package', () => {
   });
 });
 
-describe('the README says what is true', () => {
-  test('its configuration table is the one that the server reads', () => {
+describe('the documentation is complete and correct', () => {
+  test('docs/configuration.md lists the variables that the server reads', () => {
     const rows = Object.values(VARIABLES).map(
       ({ name, default: fallback, meaning }) =>
         `| \`${name}\` | ${fallback === undefined ? '' : `\`${fallback}\``} | ${meaning} |`,
     );
-    const table = readme.match(/^\| `(COUNTERSIGN_|DATABASE_URL).*$/gm);
+    const table = textOf('docs/configuration.md').match(/^\| `(COUNTERSIGN_|DATABASE_URL).*$/gm);
     expect(table).toEqual(rows);
   });
 
-  test('every exit code is in its table', () => {
-    const listed = [...readme.matchAll(/^\| (\d[\d, ]*) \| /gm)].flatMap(([, codes]) => codes!.split(', ').map(Number));
-    expect(listed).toEqual(Object.values(EXIT_CODES).map(({ status }) => status));
+  test('docs/commands.md lists every exit code', () => {
+    const listed = [...textOf('docs/commands.md').matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, code, meaning]) => ({
+      status: Number(code),
+      meaning,
+    }));
+    expect(listed).toEqual(Object.values(EXIT_CODES));
+  });
+
+  test('docs/README.md lists every page of docs', () => {
+    const pages = readdirSync(new URL('../docs/', import.meta.url)).filter(
+      (name) => name.endsWith('.md') && name !== 'README.md',
+    );
+    const listed = [...textOf('docs/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => name);
+    expect(listed.sort()).toEqual(pages.sort());
+  });
+
+  test('every relative link of README.md and docs leads to a file', () => {
+    const pages = texts.filter((path) => path === 'README.md' || /^docs\/[^/]+\.md$/.test(path));
+    const broken = pages.flatMap((path) =>
+      [...textOf(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
+        .filter(([, target]) => !existsSync(new URL(target!, new URL(`../${path}`, import.meta.url))))
+        .map(([, target]) => `${path}: ${target}`),
+    );
+    expect(broken).toEqual([]);
   });
 
   test.each([

@@ -18,59 +18,59 @@ import {
   wrong,
 } from './config-values.ts';
 
-/** Everything that can be configured. This file is the only reader of the environment; README "Configuration" lists the same table. */
+/** Everything that can be configured. This file is the only reader of the environment. docs/configuration.md lists the same variables. */
 export interface Config {
   host: string;
   port: number;
   dataDir: string;
-  /** Outside PostgreSQL; undefined for the embedded one. */
+  /** URL of an external PostgreSQL; undefined for the embedded one. */
   databaseUrl: string | undefined;
-  /** The role that owns and migrates the tables, where it is another than DATABASE_URL's. */
+  /** URL with the role that owns and migrates the tables, if it differs from DATABASE_URL. */
   migrateDatabaseUrl: string | undefined;
   databaseConnections: number;
-  /** Largest body in bytes, decompressed, by kind of operation. */
+  /** Maximum size of decompressed bodies by kind of operation. */
   reportBytesMax: number;
   recordBytesMax: number;
-  /** Bytes that may wait for their commit; beyond, 503. */
+  /** Maximum bytes of records that wait for a commit. */
   queueBytesMax: number;
-  /** Bytes of bodies that may be under way in memory; beyond, 503. */
+  /** Maximum bytes of request bodies in memory. */
   readingBytesMax: number;
-  /** Free space below which growth is refused, with the embedded database; undefined for a floor made from the size of the disk. */
+  /** Free disk space below which new records are rejected (embedded database); undefined to derive it from the disk size. */
   freeSpaceMinBytes: number | undefined;
-  /** Bytes of responses that may be in memory; beyond, 503. */
+  /** Maximum bytes of responses in memory. */
   answeringBytesMax: number;
-  /** Open connections, in all and from one address; beyond, 503. No bound by address where it is undefined. */
+  /** Maximum open connections in total and from one address. */
   connectionsMax: number;
   connectionsPerAddressMax: number | undefined;
-  /** Time after which a connection is ended whose peer reads nothing of its response. */
+  /** Time until a connection is closed whose client does not read its response. */
   sendTimeoutSeconds: number;
-  /** Where /metrics is served: undefined for the port of everything else, otherwise a port of its own on loopback. */
+  /** Separate port on loopback for /metrics; undefined for the main port. */
   metricsPort: number | undefined;
-  /** What /metrics asks for, wherever it is served. */
+  /** Bearer token for /metrics. */
   metricsToken: string | undefined;
-  /** Requests per minute and key; undefined for no limit. */
+  /** Maximum requests per minute and key; undefined for no limit. */
   rateLimitPerMinute: number | undefined;
   logLevel: string;
   tls: { cert: string; key: string } | undefined;
   behindProxy: boolean;
-  /** Origin at which people reach the portal, where it is another than that of host and port. */
+  /** Public origin of the portal, if it differs from host and port. */
   publicUrl: string | undefined;
-  /** Host names besides the public one that requests may be addressed to. */
+  /** Additional allowed host names. */
   allowedHosts: string[];
-  /** As given; undefined where none is (the embedded database then makes its own). */
+  /** Undefined if not given; the embedded database then creates its own. */
   masterSecret: string | undefined;
   signingKey: string | undefined;
-  /** The key before, while one follows the other: both sign. */
+  /** The previous signing key during a rotation. Both keys sign. */
   previousSigningKey: string | undefined;
-  /** How old a log's last checkpoint may be before the next is made; undefined for only those that are asked for. */
+  /** Minimum time between two checkpoints of a log; undefined to create checkpoints only on request. */
   checkpointSeconds: number | undefined;
-  /** Folder that every checkpoint is written to as well. */
+  /** Folder for copies of all checkpoints. */
   checkpointDir: string | undefined;
-  /** Folder that remembers the newest checkpoint of each log, outside the database and its backups. */
+  /** Folder with the newest checkpoint of each log, outside the database and its backups. */
   memoryDir: string | undefined;
-  /** Whether the folder was named, and not taken by default: then it must be usable. */
+  /** Whether memoryDir was configured explicitly. It must be usable then. */
   memoryDirNamed: boolean;
-  /** Variables that are named like ours and are none: most likely misspelt. */
+  /** Unknown variables with our prefix, probably misspelled. */
   unknownVariables: string[];
 }
 
@@ -90,184 +90,181 @@ const variable = <T>(name: string, fallback: string | undefined, meaning: string
   read,
 });
 
-/** Every variable, its default and its meaning: `--help` and the README's table are made of this. */
+/** Every variable with its default and meaning. `--help` and docs/configuration.md use this table. */
 export const VARIABLES = {
   host: variable(
     'COUNTERSIGN_HOST',
     '127.0.0.1',
-    'Address to listen on. Beyond loopback only with TLS, or behind a proxy that ends it.',
+    'Address to listen on. Any address other than loopback requires TLS or COUNTERSIGN_BEHIND_PROXY.',
     text,
   ),
-  port: variable('COUNTERSIGN_PORT', '7300', 'Port to listen on; 0 takes a free one.', whole(0, 65_535)),
-  dataDir: variable(
-    'COUNTERSIGN_DATA_DIR',
-    './data',
-    'Folder of the embedded database and of the secrets made for it.',
-    (given) => resolve(given ?? './data'),
+  port: variable('COUNTERSIGN_PORT', '7300', 'Port to listen on. 0 selects a free port.', whole(0, 65_535)),
+  dataDir: variable('COUNTERSIGN_DATA_DIR', './data', 'Folder of the embedded database and its secrets.', (given) =>
+    resolve(given ?? './data'),
   ),
   databaseUrl: variable(
     'DATABASE_URL',
     undefined,
-    'PostgreSQL 15 or later to use instead of the embedded one: postgres://…',
+    'External PostgreSQL 15 or later to use instead of the embedded one: postgres://…',
     databaseUrl,
   ),
   migrateDatabaseUrl: variable(
     'COUNTERSIGN_MIGRATE_DATABASE_URL',
     undefined,
-    'The role that owns and migrates the tables, when the server itself is to run with fewer rights.',
+    'URL with the role that owns and migrates the tables, if the server runs as a role with fewer privileges.',
     databaseUrl,
   ),
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Connections for writing; beside them two look up keys and up to three sessions, four read for the portal and three for the record and its upkeep.',
+    'Database connections for writing. The server opens up to twelve more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance.',
     whole(2, 200),
   ),
   reportBytesMax: variable(
     'COUNTERSIGN_REPORT_BYTES_MAX',
     String(20 * MIB),
-    'Largest body of traces and telemetry, in bytes, decompressed.',
+    'Maximum size of trace and telemetry bodies after decompression, in bytes.',
     whole(1024, 512 * MIB),
   ),
   recordBytesMax: variable(
     'COUNTERSIGN_RECORD_BYTES_MAX',
     String(MIB),
-    'Largest body of the other endpoints, in bytes, decompressed.',
+    'Maximum size of other bodies after decompression, in bytes.',
     whole(1024, 32 * MIB),
   ),
   queueBytesMax: variable(
     'COUNTERSIGN_QUEUE_BYTES_MAX',
     String(64 * MIB),
-    'Bytes that may wait for their commit; beyond, 503.',
+    'Maximum bytes of records that wait for a commit. More get 503.',
     whole(1, 4096 * MIB),
   ),
   readingBytesMax: variable(
     'COUNTERSIGN_READING_BYTES_MAX',
     String(128 * MIB),
-    'Bytes of bodies that may be in memory; beyond, 503. At least twice the largest body.',
+    'Maximum bytes of request bodies in memory. More get 503. At least twice the maximum body size.',
     whole(1, 4096 * MIB),
   ),
   freeSpaceMinBytes: variable(
     'COUNTERSIGN_FREE_SPACE_MIN_BYTES',
     undefined,
-    'Embedded database: with less free space on its disk, new records are refused with 503. When unset, what its log and the bodies under way may need, a fifth of the disk at most.',
+    'Embedded database only: below this free disk space, new records get 503. Unset: the size that its write-ahead log and current requests may need, at most a fifth of the disk.',
     optionally(whole(0, Number.MAX_SAFE_INTEGER)),
   ),
   answeringBytesMax: variable(
     'COUNTERSIGN_ANSWERING_BYTES_MAX',
     String(128 * MIB),
-    'Bytes of responses that may be in memory; beyond, 503.',
+    'Maximum bytes of responses in memory. More get 503.',
     whole(1, 4096 * MIB),
   ),
   connectionsMax: variable(
     'COUNTERSIGN_CONNECTIONS_MAX',
     '4096',
-    'Open connections; beyond, 503 and closed (with TLS, closed).',
+    'Maximum open connections. More get 503 and are closed (with TLS they are only closed).',
     whole(1, 1_000_000),
   ),
   connectionsPerAddressMax: variable(
     'COUNTERSIGN_CONNECTIONS_PER_ADDRESS_MAX',
     undefined,
-    'Open connections from one address. Unset: 1024, and no bound on loopback or behind a proxy, where all come from one address.',
+    'Maximum open connections from one address. Unset: 1024, or unlimited on loopback and behind a proxy.',
     optionally(whole(1, 1_000_000)),
   ),
   sendTimeoutSeconds: variable(
     'COUNTERSIGN_SEND_TIMEOUT_SECONDS',
     '30',
-    'A connection is ended whose peer reads nothing of its response for so long.',
+    'Closes a connection if the client reads nothing of its response for this long.',
     whole(1, 3600),
   ),
   metricsPort: variable(
     'COUNTERSIGN_METRICS_PORT',
     undefined,
-    'Port on 127.0.0.1 that serves /metrics instead of the one above; 0 takes a free one.',
+    'Separate port on 127.0.0.1 for /metrics. 0 selects a free port.',
     optionally(whole(0, 65_535)),
   ),
   metricsToken: variable(
     'COUNTERSIGN_METRICS_TOKEN',
     undefined,
-    'Bearer token that /metrics asks for, at least 16 characters. Beyond loopback, behind a proxy or with the host name of another machine, /metrics is 404 without a token or a port of its own. Or its file: COUNTERSIGN_METRICS_TOKEN_FILE.',
+    'Bearer token for /metrics, at least 16 characters. If the server is reachable from other machines, /metrics is 404 without a token or a separate port. File: COUNTERSIGN_METRICS_TOKEN_FILE.',
     optionally(bearerToken),
   ),
   rateLimitPerMinute: variable(
     'COUNTERSIGN_RATE_LIMIT_PER_MINUTE',
     undefined,
-    'Requests per minute, key and server process. No limit when unset.',
+    'Maximum requests per minute for each key and server process. Unset: unlimited.',
     optionally(whole(1, 10_000_000)),
   ),
   logLevel: variable(
     'COUNTERSIGN_LOG_LEVEL',
     'info',
-    'fatal, error, warn, info, debug, trace or silent.',
+    'Log level: fatal, error, warn, info, debug, trace or silent.',
     oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   ),
   tlsCert: variable(
     'COUNTERSIGN_TLS_CERT_FILE',
     undefined,
-    'PEM file with the certificate chain; with the key file, the server speaks HTTPS.',
+    'PEM file with the certificate chain. Together with the key file it enables HTTPS.',
     file,
   ),
   tlsKey: variable('COUNTERSIGN_TLS_KEY_FILE', undefined, 'PEM file with the private key of the certificate.', file),
   behindProxy: variable(
     'COUNTERSIGN_BEHIND_PROXY',
     'false',
-    'true when TLS ends in front of the server: it may then listen beyond loopback without TLS.',
+    'true if a proxy terminates TLS. The server may then listen on any address without TLS.',
     flag,
   ),
   publicUrl: variable(
     'COUNTERSIGN_PUBLIC_URL',
     undefined,
-    'Where people reach the portal, https://host without a path: one-time links begin with it, its pages may ask for changes, and requests to other hosts are refused.',
+    'Public URL of the portal: https://host without a path. Used in one-time links and as the allowed origin of pages. Requests to other hosts are rejected.',
     optionally(origin),
   ),
   allowedHosts: variable(
     'COUNTERSIGN_ALLOWED_HOSTS',
     undefined,
-    "Host names, separated by commas, that requests may be addressed to besides COUNTERSIGN_PUBLIC_URL's, such as that of a service inside a cluster.",
+    'Additional allowed host names, separated by commas, such as a service name in a cluster.',
     hostNames,
   ),
   masterSecret: variable(
     'COUNTERSIGN_MASTER_SECRET',
     undefined,
-    '32 bytes in base64: decision keys are derived from it. Or its file: COUNTERSIGN_MASTER_SECRET_FILE.',
+    '32 bytes in base64. Decision keys are derived from it. File: COUNTERSIGN_MASTER_SECRET_FILE.',
     text,
   ),
   signingKey: variable(
     'COUNTERSIGN_SIGNING_KEY',
     undefined,
-    'Ed25519 private key, PKCS#8 PEM. Or its file: COUNTERSIGN_SIGNING_KEY_FILE.',
+    'Ed25519 private key as PKCS#8 PEM. File: COUNTERSIGN_SIGNING_KEY_FILE.',
     text,
   ),
   previousSigningKey: variable(
     'COUNTERSIGN_SIGNING_KEY_PREVIOUS',
     undefined,
-    'The signing key before this one, while one follows the other: both sign. Or its file: COUNTERSIGN_SIGNING_KEY_PREVIOUS_FILE.',
+    'Previous signing key during a key rotation. Both keys sign. File: COUNTERSIGN_SIGNING_KEY_PREVIOUS_FILE.',
     text,
   ),
   checkpointSeconds: variable(
     'COUNTERSIGN_CHECKPOINT_SECONDS',
     '60',
-    'A checkpoint is made when rows came and the last one is older than this; 0 makes only those that are asked for.',
+    'Minimum time between two checkpoints of a log with new rows. 0 creates checkpoints only on request.',
     whole(0, 86_400),
   ),
   checkpointDir: variable(
     'COUNTERSIGN_CHECKPOINT_DIR',
     undefined,
-    'Folder outside the data (a git work tree, a mounted bucket) that every checkpoint is written to as well, never over another; it must be there at the start.',
+    'Existing folder outside the data folder, such as a git work tree or a mounted bucket. Every checkpoint is also written there. Files are never overwritten.',
     (given) => (given === undefined ? undefined : resolve(given)),
   ),
   memoryDir: variable(
     'COUNTERSIGN_MEMORY_DIR',
     undefined,
-    "Folder that remembers the newest checkpoint of each log, so that an older state of the database is noticed after a restart. Shared by all servers of a database, and in no backup of it. Unset: with the embedded database the data folder's name with -memory, beside it; with DATABASE_URL none.",
+    'Folder with the newest checkpoint of each log, to detect an older state of the database after a restart. All servers of a database share it. Do not back it up. Unset: the data folder with the suffix -memory; none with DATABASE_URL.',
     (given) => (given === undefined ? undefined : resolve(given)),
   ),
 } as const;
 
-/** Variables of the client and its command, which may stand in the same environment (packages/client). */
+/** Variables of the client and its command. They may be set in the same environment (packages/client). */
 const CLIENT_NAMES = ['URL', 'API_KEY', 'VERIFY_KEY', 'VERIFY_KEY_FILE', 'PORTAL_URL'].map((name) => `COUNTERSIGN_${name}`);
 
-/** Those that are given by value or by a file. */
+/** Variables that can be given by value or by file. */
 const SECRETS = [VARIABLES.metricsToken, VARIABLES.masterSecret, VARIABLES.signingKey, VARIABLES.previousSigningKey];
 
 const KNOWN_NAMES: ReadonlySet<string> = new Set([
