@@ -127,6 +127,25 @@ function reaches(file: string, seen = new Set<string>()): string[] {
   );
 }
 
+/** Each file of a folder that imports itself through other files, with the files in between. Imports of types count too. */
+function circularImports(folder: string): string[] {
+  const edges = new Map(filesOf(folder).map((file) => [file, importsOf(file).map(({ target }) => target)]));
+  const pathBack = (start: string): string[] | undefined => {
+    const paths = [[start]];
+    const seen = new Set<string>();
+    for (const path of paths) {
+      for (const target of edges.get(path.at(-1)!) ?? []) {
+        if (target === start) return path;
+        if (seen.has(target)) continue;
+        seen.add(target);
+        paths.push([...path, target]);
+      }
+    }
+    return undefined;
+  };
+  return [...edges.keys()].flatMap((file) => pathBack(file)?.join(' -> ') ?? []);
+}
+
 describe('the import table of ARCHITECTURE.md', () => {
   test.each(TABLE)('$room imports nothing it must not', ({ room, never }) => {
     const files = filesOf(room);
@@ -203,5 +222,9 @@ describe('the import table of ARCHITECTURE.md', () => {
       [...targets].filter((to) => edges.get(to)?.has(from)).map((to) => `${from} <-> ${to}`),
     );
     expect(circles).toEqual([]);
+  });
+
+  test.each(['packages/core/src', 'packages/portal/src'])('no file of %s imports itself through other files', (folder) => {
+    expect(circularImports(folder)).toEqual([]);
   });
 });

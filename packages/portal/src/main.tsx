@@ -17,8 +17,8 @@ import { preloadPages } from './shell/lazy-page.tsx';
 import { colorSchemeManager, theme } from './theme/theme.ts';
 import { toast } from './toasts/toasts.tsx';
 
-// A call says that nobody is signed in: to the sign-in, and back here afterwards. A form that is left keeps nothing of what was
-// typed, so while one holds something it is said and no more: whoever signs in again in another tab goes on here.
+// Redirects to the sign-in, which returns here afterwards. Leaving a form would lose its input, so if a form has unsaved input,
+// only a message is shown. The person can sign in again in another tab.
 setSignedOutHandler((problem) => {
   if (hasUnsavedInput()) return toast.problem(problem.message);
   const { pathname, href } = router.state.location;
@@ -26,25 +26,25 @@ setSignedOutHandler((problem) => {
   void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { to: href }, replace: true });
 });
 
-/** After the first page, and when the browser has nothing else to do. */
-const whenIdle = (act: () => void) => ('requestIdleCallback' in window ? requestIdleCallback(act) : setTimeout(act, 1_000));
+/** Preloads the other pages after the first one, when the browser is idle. */
+const runWhenIdle = (act: () => void) => ('requestIdleCallback' in window ? requestIdleCallback(act) : setTimeout(act, 1_000));
 const stopWaiting = router.subscribe('onRendered', () => {
   stopWaiting();
-  whenIdle(() => void preloadPages());
+  runWhenIdle(() => void preloadPages());
 });
 
 setDisplayedPersonReader(() => queryClient.getQueryData(sessionQuery.queryKey)?.person.id);
 onSessionChange(() => void queryClient.invalidateQueries());
 
-const place = document.getElementById('root');
-if (place === null) throw new Error('index.html has no root');
-createRoot(place).render(
+const root = document.getElementById('root');
+if (root === null) throw new Error('index.html has no element with the ID root');
+createRoot(root).render(
   <StrictMode>
     <MantineProvider
       theme={theme}
       colorSchemeManager={colorSchemeManager}
       defaultColorScheme="auto"
-      // The style sheets say it all: the pages' policy refuses styles that a page writes itself.
+      // All styles are in the style sheets, because the content security policy blocks inline styles.
       withCssVariables={false}
       withGlobalClasses={false}
     >

@@ -8,8 +8,8 @@ import { PageSkeleton } from './shell/page-skeleton.tsx';
 import { PersonFrame, WorkspaceFrame } from './shell/workspace-frame.tsx';
 import { Toasts } from './toasts/toasts.tsx';
 
-/** What stands behind the `?`: texts alone, as the lists' filters are. */
-const texts = (search: Record<string, unknown>): Record<string, string> =>
+/** Search parameters as strings, as the filters of lists need them. */
+const stringParameters = (search: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 
 const root = createRootRoute({
@@ -33,7 +33,7 @@ const home = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: texts,
+  validateSearch: stringParameters,
   component: lazyPage(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 const link = createRoute({
@@ -51,9 +51,15 @@ const account = createRoute({
 
 const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: WorkspaceFrame });
 
-/** A page of a workspace; its code is loaded when somebody goes there, or ahead of that. */
+/** A page of a workspace. Its code loads on the first visit, or earlier. */
 const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
-  createRoute({ getParentRoute: () => workspace, path, validateSearch: texts, component, pendingComponent: PageSkeleton });
+  createRoute({
+    getParentRoute: () => workspace,
+    path,
+    validateSearch: stringParameters,
+    component,
+    pendingComponent: PageSkeleton,
+  });
 
 const pages = [
   page(
@@ -138,10 +144,10 @@ const pages = [
   ),
 ] as const;
 
-/** A page whose code takes longer is seen to be on its way; until then the one before stays. */
+/** The previous page stays for this long while the next one loads; then a skeleton is shown. */
 const PENDING_AFTER_MS = 150;
 
-/** Every address of the portal. Search parameters are plain texts: an id of digits alone stays a text. */
+/** All routes of the portal. Search parameters stay strings, even an ID that has only digits. */
 export const router = createRouter({
   routeTree: root.addChildren([home, signIn, link, personal.addChildren([account]), workspace.addChildren([...pages])]),
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),

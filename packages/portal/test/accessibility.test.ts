@@ -131,10 +131,10 @@ describe.each(['light', 'dark'] as const)('axe-core finds nothing serious in %s'
     await page.getByRole('button', { name: 'Open the menu' }).click();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Close the menu' }).click();
-    await page.getByRole('button', { name: 'Mint a key', exact: true }).click();
+    await page.getByRole('button', { name: 'Mint key', exact: true }).click();
     await page.getByRole('dialog').waitFor();
     await page.getByRole('button', { name: 'Mint', exact: true }).click();
-    await page.getByText(/This must not be empty/).waitFor();
+    await page.getByText(/Must not be empty/).waitFor();
     expect(await violations(page)).toEqual([]);
     // A laptop's window at 200 %: nothing of the frame lies over the dialog.
     await page.setViewportSize({ width: 640, height: 400 });

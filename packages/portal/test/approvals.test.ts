@@ -22,20 +22,20 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
   expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
   const { page, pageErrors } = await workspace.visit('approver');
-  await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
+  await page.getByRole('link', { name: 'Approvals 1 pending' }).click();
   await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'support-bot' }).click();
-  await page.getByText(/submitted by key/).waitFor();
-  await page.getByText('No evaluation of this agent was approved before').waitFor();
+  await page.getByText(/Submitted by key/).waitFor();
+  await page.getByText('No earlier evaluation of this agent was approved').waitFor();
 
   await decide(page, 'Approve', '   ');
-  await page.getByText(/This must/).waitFor();
+  await page.getByText('Enter a rationale.').waitFor();
   await page.getByRole('dialog').getByLabel('Rationale').fill('I read the failed cases.');
   await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
-  await page.getByText('Approved. The next promotion check may rest on it.').waitFor();
+  await page.getByText('Approved. The next promotion check can use this evaluation.').waitFor();
 
   await decide(page, 'Withdraw', 'Too early.');
-  await page.getByText('Withdrawn. The evaluation waits again.').waitFor();
+  await page.getByText('Approval withdrawn. The evaluation is pending again.').waitFor();
   expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
   // Somebody else is faster: the dialog says so, and the page shows how it stands.
@@ -58,10 +58,10 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
     .click();
   await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'support-bot' }).click();
-  await page.getByRole('heading', { name: 'What changed since the last approved evaluation' }).waitFor();
+  await page.getByRole('heading', { name: 'Changes since the last approved evaluation' }).waitFor();
   expect(await page.getByRole('table', { name: 'Changes' }).innerText()).toContain('-4');
   await decide(page, 'Reject', 'Worse than before.');
-  await page.getByText('Rejected. No promotion will rest on it.').waitFor();
+  await page.getByText('Rejected. Promotion checks will not use this evaluation.').waitFor();
   expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_rejected' });
 
   const acts = await workspace.server.database.sql<{ action: string }>(

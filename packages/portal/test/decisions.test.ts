@@ -10,30 +10,30 @@ test('a decision is verified in the browser: hash, attestation, and its HMAC onc
   const decision = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page, pageErrors } = await workspace.visit('admin', 'decisions');
   await page.getByRole('link', { name: 'support-bot' }).click();
-  await page.getByText('Verified: as it was signed').waitFor();
-  await page.getByText('Hash of the content: good').waitFor();
-  await page.getByText('Attestation (Ed25519, DSSE, in-toto): good').waitFor();
-  await page.getByText('Evidence: good').waitFor();
+  await page.getByText('Verified: the decision is unaltered').waitFor();
+  await page.getByText('Content hash: passed').waitFor();
+  await page.getByText('Attestation (Ed25519, DSSE, in-toto): passed').waitFor();
+  await page.getByText('Evidence: passed').waitFor();
   await page.getByText('Open re-certifications').waitFor();
   await page.getByText('Signature (HMAC-SHA256): not checked').waitFor();
 
-  await page.getByRole('button', { name: 'Load the key and check' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Load the key' }).click();
-  await page.getByText('Signature (HMAC-SHA256): good').waitFor();
+  await page.getByRole('button', { name: 'Load key and verify' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Load key' }).click();
+  await page.getByText('Signature (HMAC-SHA256): passed').waitFor();
   const shown = await workspace.server.database.sql(
     `SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'decision_key.shown'`,
     [workspace.id],
   );
   expect(shown).toHaveLength(1);
 
-  const copy = page.getByRole('textbox', { name: 'The decision as JSON' });
+  const copy = page.getByRole('textbox', { name: 'Decision as JSON' });
   await copy.fill(JSON.stringify(decision));
-  await page.getByRole('button', { name: 'Check the copy' }).click();
-  await page.getByText('Attested as this decision: good').waitFor();
+  await page.getByRole('button', { name: 'Check copy' }).click();
+  await page.getByText('Matches the attestation: passed').waitFor();
   await copy.fill(JSON.stringify({ ...decision, allowed: true }));
-  await page.getByRole('button', { name: 'Check the copy' }).click();
-  await page.getByText('Hash of the copy: wrong').waitFor();
-  await page.getByText('Attested as this decision: wrong').waitFor();
+  await page.getByRole('button', { name: 'Check copy' }).click();
+  await page.getByText('Hash of the copy: failed').waitFor();
+  await page.getByText('Matches the attestation: failed').waitFor();
   expect(pageErrors).toEqual([]);
 });
 
@@ -50,7 +50,7 @@ test('a decision that was doctored in the database is refused', async () => {
   const { page } = await workspace.visit('viewer', 'decisions');
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText('Not verified: do not rely on this decision').waitFor();
-  await page.getByText('Hash of the content: wrong').waitFor();
+  await page.getByText('Content hash: failed').waitFor();
 });
 
 test('a decision about an agent that is not known shows the name that was asked for, in lists and on its page', async () => {
@@ -61,7 +61,7 @@ test('a decision about an agent that is not known shows the name that was asked 
   await row.getByText('unknown agent').waitFor();
   await row.getByRole('link', { name: 'suport-bot' }).click();
   await page.getByRole('heading', { name: 'Blocked: suport-bot' }).waitFor();
-  await page.getByText('suport-bot: not known here').waitFor();
+  await page.getByText('suport-bot (unknown)').waitFor();
   expect(pageErrors).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ test('evidence that was altered in the database is refused', async () => {
   const { page } = await workspace.visit('viewer', 'decisions');
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText('Not verified: do not rely on this decision').waitFor();
-  await page.getByText('Evidence: wrong').waitFor();
+  await page.getByText('Evidence: failed').waitFor();
 });
 
 test('the trust file of the workspace is downloaded from the page Signing', async () => {

@@ -74,7 +74,7 @@ test('the chart names only days of evaluations that reported a pass rate, in the
   await workspace.send(paths.evaluations, { name: 'later', agent_name: 'silent', status: 'scheduled' });
   const silent = (await browser.call('GET', `/workspaces/${workspace.id}/agents?search=silent`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${silent}`);
-  await page.getByText('None of its evaluations reported a pass rate.').waitFor();
+  await page.getByText('No evaluation of this agent reported a pass rate.').waitFor();
 });
 
 test('the page of an evaluation shows what its sender said of cases, time, suite, artifact and runs', async () => {
@@ -107,7 +107,7 @@ test('the page of an evaluation shows what its sender said of cases, time, suite
     'Blocking failures': 'refuses to reveal card numbers',
   };
   for (const [name, text] of Object.entries(shown)) expect([name, await fact(name).innerText()]).toEqual([name, text]);
-  expect(await fact('Run').locator('time').getAttribute('datetime')).toBe('2026-01-02T03:04:05.000Z');
+  expect(await fact('Evaluated').locator('time').getAttribute('datetime')).toBe('2026-01-02T03:04:05.000Z');
   expect(await page.getByRole('link', { name: 'https://ci.example.com/runs/7' }).getAttribute('rel')).toBe('noopener noreferrer');
   await page.getByRole('button', { name: "Copy the artifact's digest" }).click();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(artifact);

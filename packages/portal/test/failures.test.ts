@@ -9,14 +9,14 @@ test('a lost connection is said, nothing that was typed is lost, and it goes on 
   await page.getByLabel('Name').fill('acme of today');
   await page.context().setOffline(true);
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByText('The server does not answer. What you see may be old').waitFor();
-  await page.getByText('The server does not answer. Nothing you typed is lost').waitFor();
+  await page.getByText('The server is not responding. This page may be out of date').waitFor();
+  await page.getByText('The server is not responding. Your input is kept').waitFor();
   expect(await page.getByLabel('Name').inputValue()).toBe('acme of today');
   await page.context().setOffline(false);
   await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByText('The server does not answer. What you see may be old').waitFor({ state: 'detached' });
+  await page.getByText('The server is not responding. This page may be out of date').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByText('The workspace is renamed.').waitFor();
+  await page.getByText('Workspace renamed.').waitFor();
   await page.getByRole('button', { name: /^Workspace acme of today/ }).waitFor();
 });
 
@@ -30,7 +30,7 @@ test('a fault of the server is said with its request id, and the retry shows the
       route.fulfill({ status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'internal_error', issues: [] } }),
     );
   await page.getByRole('link', { name: 'Agents' }).click();
-  await page.getByText('The server could not do this.').waitFor();
+  await page.getByText('The server could not complete the request.').waitFor();
   await page.getByText('req-7').waitFor();
   await page.context().unroute('**/api/portal/**/agents*');
   await page.getByRole('button', { name: 'Try again' }).click();
@@ -83,10 +83,10 @@ test('a session that ended sends a reader to the sign-in, and leaves a form with
   await page.getByLabel('Name').fill('typed already');
   await workspace.server.database.sql('DELETE FROM countersign.sessions WHERE person_id = $1', [id]);
   await page.evaluate(COME_BACK);
-  await page.getByRole('region', { name: 'Messages' }).getByText('nothing you typed is lost').waitFor();
+  await page.getByRole('region', { name: 'Messages' }).getByText('Your input is kept').waitFor();
   expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByRole('main').getByText('You are signed out. Sign in again in another tab').waitFor();
+  await page.getByRole('main').getByText('You are signed out. Your input is kept.').waitFor();
   expect(await page.getByLabel('Name').inputValue()).toBe('typed already');
   await page.getByRole('link', { name: 'Runs' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -97,7 +97,7 @@ test('a dialog that holds text outlives the end of the session, and is sent when
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'incidents');
-  await page.getByRole('button', { name: 'Open an incident' }).click();
+  await page.getByRole('button', { name: 'Open incident' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('combobox', { name: 'Agent' }).click();
   await page.getByRole('option', { name: 'support-bot' }).click();
@@ -105,10 +105,10 @@ test('a dialog that holds text outlives the end of the session, and is sent when
   const signedOut = { status: 401, json: { error: 'unauthorized', issues: [] } };
   await page.context().route('**/api/portal/**', (route) => route.fulfill(signedOut));
   await page.evaluate(COME_BACK);
-  await page.getByRole('region', { name: 'Messages' }).getByText('nothing you typed is lost').waitFor();
+  await page.getByRole('region', { name: 'Messages' }).getByText('Your input is kept').waitFor();
   expect(await dialog.getByLabel('What happened').inputValue()).toBe('Promised a refund.');
   await page.context().unroute('**/api/portal/**');
-  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await dialog.getByRole('button', { name: 'Open incident' }).click();
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
 });
 
@@ -130,7 +130,7 @@ test("an act goes out in nobody else's name: once another one signs in in a seco
   const second = await page.context().newPage();
   await second.goto('/sign-in');
   const grace = await person(workspace.server, { [workspace.id]: 'viewer' }, 'grace@example.com');
-  await second.getByLabel('E-mail address').fill(grace.email);
+  await second.getByLabel('Email address').fill(grace.email);
   await second.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await second.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('grace@example.com').waitFor();

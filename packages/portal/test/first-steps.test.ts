@@ -37,28 +37,28 @@ test('the first steps: one key for all of them, lines that work as pasted, each 
   const done = (title: string) => page.locator('li[data-done]').getByRole('heading', { name: title });
 
   await page.goto(`/w/${id}/`);
-  await page.getByRole('button', { name: 'Mint a key' }).click();
+  await page.getByRole('button', { name: 'Mint key' }).click();
   const dialog = page.getByRole('dialog');
   for (const scope of ['telemetry', 'evaluations', 'audit', 'governance'])
     expect(await dialog.getByRole('checkbox', { name: scope }).isChecked()).toBe(true);
   await dialog.getByRole('button', { name: 'Mint', exact: true }).click();
-  await paste(await page.getByRole('group', { name: 'export line' }).innerText());
+  await paste(await page.getByRole('group', { name: 'export command' }).innerText());
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await done('Mint an ingestion key').waitFor();
 
   // Nothing is clicked or loaded again from here on.
   const steps = [
-    ['/api/public/traces', 'Report what an agent did'],
-    ['/api/public/evaluations', 'Record how it was evaluated'],
-    ['/api/public/governance/promotion-check', 'Ask whether it may be promoted'],
+    ['/api/public/traces', 'Report a run'],
+    ['/api/public/evaluations', 'Record an evaluation'],
+    ['/api/public/governance/promotion-check', 'Request a promotion decision'],
   ] as const;
   for (const [path, title] of steps) {
-    const answer = await paste(await page.getByRole('group', { name: `curl line for ${path}` }).innerText());
+    const answer = await paste(await page.getByRole('group', { name: `curl command for ${path}` }).innerText());
     expect(JSON.parse(answer)).not.toHaveProperty('error');
     await done(title).waitFor();
   }
   await page.getByText('All steps are done.').waitFor();
-  const standings = page.getByRole('table', { name: 'Agents and whether they could be promoted' });
+  const standings = page.getByRole('table', { name: 'Promotion status of agents' });
   await standings.getByText('example', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'View the signed decision' }).click();
   await page.getByRole('heading', { name: 'Allowed: example-agent' }).waitFor();
@@ -68,10 +68,10 @@ test('the first steps: one key for all of them, lines that work as pasted, each 
   await page.getByRole('link', { name: 'example-agent' }).click();
   await page.getByRole('button', { name: 'Archive' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click();
-  await page.getByText('example-agent is archived.').waitFor();
+  await page.getByText('example-agent archived.').waitFor();
   await page.getByRole('button', { name: 'Restore' }).waitFor();
   await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
-  await page.getByText('No agents are listed').waitFor();
+  await page.getByText('No active agents').waitFor();
   expect(await standings.count()).toBe(0);
   expect(pageErrors).toEqual([]);
 });

@@ -149,7 +149,7 @@ test.each([
   const someone = await workspace.visit('viewer');
   const { page } = await openWindow({ baseURL: workspace.server.url });
   await page.goto(`/sign-in?to=${encodeURIComponent(to)}`);
-  await page.getByLabel('E-mail address').fill(someone.email);
+  await page.getByLabel('Email address').fill(someone.email);
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL((url) => url.pathname !== '/sign-in');

@@ -9,18 +9,18 @@ test('an incident blocks the promotion; its re-certification is refused without 
   expect(await ask()).toBe('all_conditions_met');
 
   const { page, pageErrors } = await workspace.visit('admin', 'incidents');
-  await page.getByRole('button', { name: 'Open an incident' }).click();
+  await page.getByRole('button', { name: 'Open incident' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await dialog.getByRole('button', { name: 'Open incident' }).click();
   await dialog.getByText('This is required').first().waitFor();
   await dialog.getByRole('combobox', { name: 'Agent' }).click();
   await page.getByRole('option', { name: 'support-bot' }).click();
   await dialog.getByLabel('What happened').fill('Promised a refund above its limit.');
-  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await dialog.getByRole('button', { name: 'Open incident' }).click();
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
   expect(await ask()).toBe('recertification_open');
 
-  const close = page.getByRole('button', { name: 'Close the re-certification' });
+  const close = page.getByRole('main').getByRole('button', { name: 'Close re-certification' });
   expect(await close.isDisabled()).toBe(true);
 
   // Possible when it is offered, and not any more when it is asked for.
@@ -29,7 +29,7 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await close.click();
   await send(paths.evaluations, { name: 'once more', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   await dialog.getByLabel('Rationale').fill('It will be fine.');
-  await dialog.getByRole('button', { name: 'Close it' }).click();
+  await dialog.getByRole('button', { name: 'Close re-certification' }).click();
   await dialog.getByRole('alert').waitFor();
   await expect.poll(() => close.isDisabled(), { timeout: 20_000 }).toBe(true);
   expect(await dialog.getByLabel('Rationale').inputValue()).toBe('It will be fine.');
@@ -37,8 +37,8 @@ test('an incident blocks the promotion; its re-certification is refused without 
 
   await send(paths.evaluations, { name: 'mended', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
   await dialog.getByLabel('Rationale').fill('Evaluated anew with the case of the incident.');
-  await dialog.getByRole('button', { name: 'Close it' }).click();
-  await page.getByText('The re-certification is closed. It no longer holds the agent back.').waitFor();
+  await dialog.getByRole('button', { name: 'Close re-certification' }).click();
+  await page.getByText('Re-certification closed. It no longer blocks the agent.').waitFor();
   await page.getByRole('main').getByText('Evaluated anew with the case of the incident.').waitFor();
   expect(await ask()).toBe('all_conditions_met');
   expect(pageErrors).toEqual([]);
@@ -48,7 +48,7 @@ test('a policy violation is recorded, and stands in its list and in the ledger',
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'incidents?tab=violations');
-  await page.getByRole('button', { name: 'Record a policy violation' }).click();
+  await page.getByRole('button', { name: 'Record policy violation' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('combobox', { name: 'Agent' }).click();
   await page.getByRole('option', { name: 'support-bot' }).click();
@@ -57,5 +57,5 @@ test('a policy violation is recorded, and stands in its list and in the ledger',
   await dialog.getByRole('button', { name: 'Record' }).click();
   await page.getByRole('link', { name: 'no-refunds-without-receipt' }).click();
   await page.getByRole('heading', { name: /Entry \d+: policy.violation/ }).waitFor();
-  await page.getByText('Its content hashes to its hash').waitFor();
+  await page.getByText('The hash of this entry matches its content').waitFor();
 });

@@ -28,7 +28,7 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve; tim
   const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url });
   await page.goto('/');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await tabTo(page, page.getByLabel('E-mail address'));
+  await tabTo(page, page.getByLabel('Email address'));
   await page.keyboard.type(email);
   await tabTo(page, page.getByRole('textbox', { name: 'Password' }));
   await page.keyboard.type(PASSWORD);
@@ -52,7 +52,7 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve; tim
   await page.keyboard.type('I read the failed cases.');
   await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }));
   await page.keyboard.press('Enter');
-  await page.getByText('Approved. The next promotion check may rest on it.').waitFor();
+  await page.getByText('Approved. The next promotion check can use this evaluation.').waitFor();
 
   const moment = page.getByRole('main').locator('time').first();
   const exact = (await moment.getAttribute('data-hint')) ?? '';

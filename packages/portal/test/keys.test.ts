@@ -13,20 +13,20 @@ async function shell(line: string): Promise<{ ok?: boolean; error?: string }> {
 }
 
 const shownKey = (page: Page) => page.getByRole('group', { name: 'key', exact: true }).innerText();
-const shownLine = (page: Page) => page.getByRole('group', { name: 'curl line' }).innerText();
+const shownLine = (page: Page) => page.getByRole('group', { name: 'curl command' }).innerText();
 
 /** Chooses an act of the only key's menu. */
 async function act(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'What to do with ci-deploy' }).click();
+  await page.getByRole('button', { name: 'Actions for ci-deploy' }).click();
   await page.getByRole('menuitem', { name }).click();
 }
 
 test('a key is minted and shown once with a line that works; rotated, the old one is refused at once; re-scoped; revoked; all in the trail', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('admin', 'keys');
-  await page.getByRole('button', { name: 'Mint a key', exact: true }).click();
+  await page.getByRole('button', { name: 'Mint key', exact: true }).click();
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
-  await page.getByText(/This must not be empty/).waitFor();
+  await page.getByText(/Must not be empty/).waitFor();
   await page.getByRole('textbox', { name: 'Name' }).fill('ci-deploy');
   await page.getByLabel('Expires').fill('2020-01-01T00:00');
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
@@ -46,7 +46,7 @@ test('a key is minted and shown once with a line that works; rotated, the old on
 
   await act(page, 'Rotate');
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await page.getByText('The old secret is dead already.').waitFor();
+  await page.getByText('The old secret no longer works.').waitFor();
   const second = await shownKey(page);
   expect(second).not.toBe(first);
   expect(await shell(line)).toMatchObject({ error: 'unauthorized' });
@@ -57,13 +57,13 @@ test('a key is minted and shown once with a line that works; rotated, the old on
   await act(page, 'Change scopes');
   await page.getByRole('checkbox', { name: 'audit' }).check();
   await page.getByRole('checkbox', { name: 'telemetry' }).uncheck();
-  await page.getByRole('button', { name: 'Change the scopes' }).click();
-  await page.getByText('The scopes are changed').waitFor();
+  await page.getByRole('button', { name: 'Change scopes' }).click();
+  await page.getByText('Scopes changed').waitFor();
   expect(await shell(secondLine)).toMatchObject({ error: 'insufficient_scope' });
 
   await act(page, 'Revoke');
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-  await page.getByText('The key is revoked').waitFor();
+  await page.getByText('Key revoked').waitFor();
   expect(await shell(secondLine)).toMatchObject({ error: 'unauthorized' });
 
   await page.getByRole('tab', { name: 'Audit trail' }).click();

@@ -7,8 +7,8 @@ test('the ledger page verifies the whole chain, and shows the first row that was
     await workspace.send(paths.audit, { actor: 'ci:deploy-prod', action: 'agent.promoted', subject: `bot-${number}` });
   const { page, pageErrors } = await workspace.visit('viewer', 'ledger');
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
-  await page.getByText(/The ledger is whole: 30 entries/).waitFor();
-  await page.getByText(/The checkpoint over its tree is signed by countersign\//).waitFor();
+  await page.getByText(/Ledger verified: 30 entries/).waitFor();
+  await page.getByText(/The checkpoint is signed by countersign\//).waitFor();
 
   // As somebody with all rights on the database would do it.
   const { sql } = workspace.server.database;
@@ -18,11 +18,11 @@ test('the ledger page verifies the whole chain, and shows the first row that was
     [workspace.id],
   );
   await page.getByRole('button', { name: 'Verify again' }).click();
-  await page.getByText('Entry 17 is wrong').waitFor();
+  await page.getByText('Entry 17 is not valid').waitFor();
   await page.getByText(/the row was altered/).waitFor();
-  await page.getByText('16 entries before it are sound.', { exact: false }).waitFor();
-  await page.getByRole('link', { name: 'Look at entry 17' }).click();
-  await page.getByText('This entry is not as it was recorded').waitFor();
+  await page.getByText('16 entries before it are valid.', { exact: false }).waitFor();
+  await page.getByRole('link', { name: 'View entry 17' }).click();
+  await page.getByText('This entry was altered').waitFor();
   expect(pageErrors).toEqual([]);
 });
 

@@ -8,10 +8,10 @@ const limited = (seconds?: number) =>
   );
 
 test.each([
-  [899, 'Too many requests in a short time. Try again in 15 minutes.'],
-  [61, 'Too many requests in a short time. Try again in 61 seconds.'],
-  [1, 'Too many requests in a short time. Try again in 1 second.'],
-  [undefined, 'Too many requests in a short time. Wait a moment and try again.'],
+  [899, 'Too many requests. Try again in 15 minutes.'],
+  [61, 'Too many requests. Try again in 61 seconds.'],
+  [1, 'Too many requests. Try again in 1 second.'],
+  [undefined, 'Too many requests. Wait a moment and try again.'],
 ])('who is refused for %j seconds is told how long', async (seconds, said) => {
   expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message: said });
 });

@@ -21,7 +21,7 @@ test('each failed condition links by name to what mends it, on the overview, the
   const decision = await workspace.send(paths.promotionCheck, { agent_name: 'grave' });
 
   await page.reload();
-  const row = page.getByRole('table', { name: 'Agents and whether they could be promoted' }).locator('tr', { hasText: 'grave' });
+  const row = page.getByRole('table', { name: 'Promotion status of agents' }).locator('tr', { hasText: 'grave' });
   const reasons = ['Evaluation failing: nightly-safety', 'Pass rate below threshold: nightly-safety'];
   for (const text of [...reasons, 'Approval required: Approval of nightly-safety', 'Incident: Promised a refund.'])
     await row.getByText(text).waitFor();
@@ -53,7 +53,7 @@ test('the overview says how many agents it leaves out, shows some that could be 
     await workspace.send(paths.evaluations, { name: 'n', agent_name: `agent-${name}`, status: 'failing', pass_rate: 40 });
   await workspace.send(paths.evaluations, { name: 'n', agent_name: 'fit', status: 'passing', pass_rate: 99 });
   const { page } = await workspace.visit('viewer');
-  const standings = page.getByRole('table', { name: 'Agents and whether they could be promoted' });
+  const standings = page.getByRole('table', { name: 'Promotion status of agents' });
   await standings.getByRole('link', { name: 'fit' }).waitFor();
   expect(await page.locator('time[tabindex]').count()).toBe(0);
   await page.getByRole('link', { name: '2 more' }).click();

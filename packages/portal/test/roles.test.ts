@@ -7,7 +7,7 @@ test('a viewer sees the record and is offered no act; neither the pages of keys 
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page, browser } = await workspace.visit('viewer', 'approvals');
   await page.getByRole('link', { name: 'support-bot' }).click();
-  await page.getByRole('heading', { name: 'The evaluation' }).waitFor();
+  await page.getByRole('heading', { name: 'Evaluation', exact: true }).waitFor();
   expect(await page.getByRole('button', { name: /^(Approve|Reject|Withdraw)$/ }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Ingestion keys' }).count()).toBe(0);
 
@@ -18,8 +18,8 @@ test('a viewer sees the record and is offered no act; neither the pages of keys 
 
   for (const [path, missing] of [
     ['agents', 'Set to low risk'],
-    ['incidents', 'Open an incident'],
-    ['members', 'Invite somebody'],
+    ['incidents', 'Open incident'],
+    ['members', 'Invite member'],
     ['signing', 'Show'],
     ['settings', 'Rename'],
   ] as const) {
@@ -28,7 +28,7 @@ test('a viewer sees the record and is offered no act; neither the pages of keys 
     expect(await page.getByRole('button', { name: missing }).count(), path).toBe(0);
   }
   await page.goto(`/w/${workspace.id}/keys`);
-  await page.getByText('Keys and their audit trail are shown to admins of the workspace alone.').waitFor();
+  await page.getByText('Only admins of the workspace can see keys and their audit trail.').waitFor();
   for (const path of ['keys', 'key-events']) {
     expect((await browser.call('GET', `/workspaces/${workspace.id}/${path}`)).status).toBe(403);
   }
@@ -43,7 +43,7 @@ test('an approver decides about evaluations, and is offered nothing that is an a
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
   await page.goto(`/w/${workspace.id}/incidents`);
   await page.getByText('No incidents').waitFor();
-  expect(await page.getByRole('button', { name: 'Open an incident' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Open incident' }).count()).toBe(0);
   const opened = await browser.call('POST', `/workspaces/${workspace.id}/incidents`, {});
   expect(opened.status).toBe(403);
 });
@@ -54,12 +54,12 @@ test('somebody of another workspace sees that it is not theirs, and nothing of i
   const { page, pageErrors } = await workspace.visit('admin', '');
   for (const path of [`/w/${other}/runs`, '/w/x']) {
     await page.goto(path);
-    await page.getByRole('heading', { name: 'Not your workspace', level: 1 }).waitFor();
-    await page.getByText('You do not belong to this workspace, or it does not exist.').waitFor();
+    await page.getByRole('heading', { name: 'Workspace not found', level: 1 }).waitFor();
+    await page.getByText('You are not a member of this workspace, or it does not exist.').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
   }
   expect(await page.getByRole('navigation', { name: 'Workspaces' }).getByRole('link').allInnerTexts()).toEqual(['← acme']);
-  await page.getByRole('link', { name: 'To your workspaces' }).click();
+  await page.getByRole('link', { name: 'Go to your workspaces' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   expect(pageErrors).toEqual([]);
 });

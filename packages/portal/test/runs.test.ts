@@ -71,6 +71,7 @@ test('a run of 500 steps holds in the page only the rows that can be seen, scrol
   }
   await page.setViewportSize({ width: 1280, height: 860 });
   await page.keyboard.press('Home');
+  await page.getByRole('treeitem', { name: /step 0/, selected: true }).waitFor();
   await page.keyboard.press('ArrowDown');
   await page
     .getByRole('treeitem', { name: /step 1 /, selected: true })
@@ -102,13 +103,13 @@ test('a run of more than 5,000 steps shows the first ones, says so, and loads mo
   }
   const { page, pageErrors } = await workspace.visit('viewer', 'runs');
   await page.getByRole('link', { name: 'longest-run' }).click();
-  await page.getByText('The first 5,000 steps are shown.').waitFor();
-  await page.getByText('5,500 in all').waitFor();
+  await page.getByText('Showing the first 5,000 steps.').waitFor();
+  await page.getByText('5,500 in total').waitFor();
   await page.getByRole('tree', { name: 'Steps of the run, 5000' }).waitFor();
   await page.getByRole('button', { name: 'Load more steps' }).click();
   const tree = page.getByRole('tree', { name: 'Steps of the run, 5500' });
   await tree.waitFor();
-  expect(await page.getByText('steps are shown').count()).toBe(0);
+  expect(await page.getByText('Showing the first').count()).toBe(0);
   await tree.focus();
   await page.keyboard.press('End');
   await page.getByRole('treeitem', { name: /step 10-499/, selected: true }).waitFor();

@@ -29,17 +29,17 @@ test('with the server stopped, pages that were never visited open, what was type
     await page.getByRole('link', { name }).click();
     await page.getByRole('heading', { name, level: 1 }).waitFor();
   }
-  await page.getByText('The server does not answer. What you see may be old').waitFor();
-  await page.getByRole('button', { name: 'Open an incident' }).click();
+  await page.getByText('The server is not responding. This page may be out of date').waitFor();
+  await page.getByRole('button', { name: 'Open incident' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('What happened').fill('Promised a refund.');
 
   const second = await testServer({ database, port: Number(new URL(first.url).port) });
-  await page.getByText('The server does not answer. What you see may be old').waitFor({ state: 'detached' });
+  await page.getByText('The server is not responding. This page may be out of date').waitFor({ state: 'detached' });
   expect(await dialog.getByLabel('What happened').inputValue()).toBe('Promised a refund.');
   await dialog.getByRole('combobox', { name: 'Agent' }).click();
   await page.getByRole('option', { name: 'support-bot' }).click();
-  await dialog.getByRole('button', { name: 'Open the incident' }).click();
+  await dialog.getByRole('button', { name: 'Open incident' }).click();
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
   expect(await page.evaluate(isMarked)).toBe(true);
   expect(pageErrors).toEqual([]);
@@ -57,11 +57,11 @@ test('code that cannot be loaded is a notice with a retry: no reload, and the pa
   await page.evaluate(MARK);
   // The server answers, and has no such code.
   await page.getByRole('link', { name: 'Agents', exact: true }).click();
-  await page.getByText('The server answers, but not with the code of this page.').waitFor();
+  await page.getByText('The server did not send the code of this page.').waitFor();
   // The server is away.
   await context.route('**/readyz', (route) => route.abort());
   await page.getByRole('button', { name: 'Reload the page' }).click();
-  await page.getByText('The page opens by itself when the server is back.').waitFor();
+  await page.getByText('The page opens automatically when the server is back.').waitFor();
   await context.unroute('**/assets/agents-page-*.js');
   await context.unroute('**/readyz');
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();

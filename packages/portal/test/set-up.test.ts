@@ -13,18 +13,18 @@ test('the link that a first start prints sets up a workspace and its admin, and 
 
   await page.getByLabel('Workspace').fill('acme');
   await page.getByLabel('Your name').fill('Ada Lovelace');
-  await page.getByLabel('E-mail address').fill('ada@example');
+  await page.getByLabel('Email address').fill('ada@example');
   await page.getByRole('textbox', { name: 'New password' }).fill('short');
-  await page.getByRole('button', { name: 'Set up and sign in' }).click();
-  await page.getByText(/This must have at least 12|This must be at least|This must .*12/).waitFor();
+  await page.getByRole('button', { name: 'Create account and sign in' }).click();
+  await page.getByText(/Must .*12/).waitFor();
   // What was refused is said at its field, and nothing that was typed is gone.
   expect(await page.getByLabel('Workspace').inputValue()).toBe('acme');
   expect(await page.getByRole('textbox', { name: 'New password' }).inputValue()).toBe('short');
   expect(await page.getByRole('textbox', { name: 'New password' }).getAttribute('aria-invalid')).toBe('true');
 
-  await page.getByLabel('E-mail address').fill('ada@example.com');
+  await page.getByLabel('Email address').fill('ada@example.com');
   await page.getByRole('textbox', { name: 'New password' }).fill(PASSWORD);
-  await page.getByRole('button', { name: 'Set up and sign in' }).click();
+  await page.getByRole('button', { name: 'Create account and sign in' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   expect(new URL(page.url()).pathname).toMatch(/^\/w\/[0-9a-f-]{36}\/?$/);
   await page.getByRole('heading', { name: 'First steps' }).waitFor();
@@ -32,7 +32,7 @@ test('the link that a first start prints sets up a workspace and its admin, and 
 
   const other = await openWindow({ baseURL: server.url });
   await other.page.goto('/link#%E0%A4%A');
-  await other.page.getByText(/has been used, has expired/).waitFor();
+  await other.page.getByText(/was already used, has expired/).waitFor();
   // A link that is pasted over another one changes nothing but what is behind the #.
   const browser = new Browser(server, (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`)[0]);
   const workspace = new URL(page.url()).pathname.split('/')[2];
@@ -43,7 +43,7 @@ test('the link that a first start prints sets up a workspace and its admin, and 
   await other.page.evaluate(`location.href = ${JSON.stringify(invited.body.path)}`);
   await other.page.getByText('as a viewer', { exact: false }).waitFor();
   await other.page.evaluate(`location.href = ${JSON.stringify(link?.path)}`);
-  await other.page.getByText(/has been used, has expired/).waitFor();
+  await other.page.getByText(/was already used, has expired/).waitFor();
   expect([...pageErrors, ...other.pageErrors]).toEqual([]);
 });
 
@@ -51,14 +51,14 @@ test('the password signs in, a wrong one does not; whoever was sent away comes b
   const server = await testServer();
   const { page } = await openWindow({ baseURL: server.url });
   await page.goto('/');
-  await page.getByText('A server that is new prints a link when it starts').waitFor();
-  expect(await page.getByText('Sign in to go on where you were.').count()).toBe(0);
+  await page.getByText('A new server prints a set-up link when it starts').waitFor();
+  expect(await page.getByText('Sign in to continue.').count()).toBe(0);
   await page.goto((await setUpLink(server.open.pool))?.path ?? '');
   await page.getByLabel('Workspace').fill('acme');
   await page.getByLabel('Your name').fill('Ada');
-  await page.getByLabel('E-mail address').fill('ada@example.com');
+  await page.getByLabel('Email address').fill('ada@example.com');
   await page.getByRole('textbox', { name: 'New password' }).fill(PASSWORD);
-  await page.getByRole('button', { name: 'Set up and sign in' }).click();
+  await page.getByRole('button', { name: 'Create account and sign in' }).click();
   await page.getByRole('link', { name: 'Audit ledger' }).click();
   await page.getByRole('heading', { name: 'Audit ledger', level: 1 }).waitFor();
   const ledger = page.url();
@@ -66,11 +66,11 @@ test('the password signs in, a wrong one does not; whoever was sent away comes b
   const { page: other } = await openWindow({ baseURL: server.url });
   await other.goto(ledger);
   await other.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await other.getByLabel('E-mail address').fill('ada@example.com');
+  await other.getByLabel('Email address').fill('ada@example.com');
   await other.getByRole('textbox', { name: 'Password' }).fill('not the password at all');
   await other.getByRole('button', { name: 'Sign in' }).click();
-  await other.getByText('E-mail address and password do not belong together.').waitFor();
-  expect(await other.getByLabel('E-mail address').inputValue()).toBe('ada@example.com');
+  await other.getByText('Wrong email or password.').waitFor();
+  expect(await other.getByLabel('Email address').inputValue()).toBe('ada@example.com');
   await other.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
   // By keyboard: Enter in the field sends the form.
   await other.keyboard.press('Enter');

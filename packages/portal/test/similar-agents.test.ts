@@ -7,19 +7,19 @@ test('the list of agents and the page of an agent name those that it may be conf
     await workspace.send(paths.evaluations, { name: 'nightly', agent_name, status: 'passing', pass_rate: 90 });
   const { page, pageErrors } = await workspace.visit('viewer', 'agents');
   const rows = page.getByRole('table', { name: 'Agents' }).locator('tbody tr');
-  await rows.filter({ hasText: /similar to Support-Bot/ }).waitFor();
-  await rows.filter({ hasText: /similar to support-bot/ }).waitFor();
-  expect(await page.getByText('similar to').count()).toBe(2);
+  await rows.filter({ hasText: /Similar to Support-Bot/ }).waitFor();
+  await rows.filter({ hasText: /Similar to support-bot/ }).waitFor();
+  expect(await page.getByText('Similar to').count()).toBe(2);
   await rows.getByRole('link', { name: 'another' }).click();
   await page.getByRole('heading', { name: 'another', level: 1 }).waitFor();
-  expect(await page.getByText('similar to').count()).toBe(0);
+  expect(await page.getByText('Similar to').count()).toBe(0);
   await page.goBack();
   await rows
-    .filter({ hasText: /similar to support-bot/ })
+    .filter({ hasText: /Similar to support-bot/ })
     .getByRole('link', { name: 'support-bot', exact: true })
     .click();
   await page.getByRole('heading', { name: 'support-bot', level: 1 }).waitFor();
-  await page.getByText('similar to').getByRole('link', { name: 'Support-Bot', exact: true }).click();
+  await page.getByText('Similar to').getByRole('link', { name: 'Support-Bot', exact: true }).click();
   await page.getByRole('heading', { name: 'Support-Bot', level: 1 }).waitFor();
   expect(pageErrors).toEqual([]);
 });

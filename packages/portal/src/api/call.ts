@@ -1,33 +1,33 @@
-import places, { SIGNED_IN_AS } from 'virtual:portal-routes';
+import routes, { SIGNED_IN_AS } from 'virtual:portal-routes';
 import type { AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf } from '@countersign/core/portal/route';
 import type { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { recordConnection } from './connection.ts';
 import { Problem, readProblem } from './problem.ts';
 
 type Routes = typeof PORTAL_ROUTES;
-/** The name of a route of the portal's API: `runs.list`. */
+/** The name of a route of the portal's API, such as `runs.list`. */
 export type RouteName = keyof Routes & string;
 type Of<N extends RouteName> = Routes[N] extends PortalRoute ? Routes[N] : never;
 
-/** What a route answers. */
+/** The response body of a route. */
 export type ResponseBody<N extends RouteName> = AnswerOf<Of<N>>;
-/** The body that a route takes. */
+/** The request body of a route. */
 export type RequestBody<N extends RouteName> = BodyOf<Of<N>>;
-/** The query that a route takes. */
+/** The query parameters of a route. */
 export type Query<N extends RouteName> = QueryOf<Of<N>>;
-/** One item of a route that answers a page of a list. */
+/** One item of a route that returns a page of a list. */
 export type ListItem<N extends RouteName> = ResponseBody<N> extends { items: readonly (infer I)[] } ? I : never;
 
-type Asked<N extends RouteName> = (keyof ParametersOf<Of<N>> extends never ? object : { params: ParametersOf<Of<N>> }) & {
-  /** What is undefined is left out. */
+type CallOptions<N extends RouteName> = (keyof ParametersOf<Of<N>> extends never ? object : { params: ParametersOf<Of<N>> }) & {
+  /** Undefined values are left out. */
   query?: { [M in keyof Query<N>]: Query<N>[M] | undefined };
   signal?: AbortSignal;
 } & (RequestBody<N> extends undefined ? object : { body: RequestBody<N> });
 
-/** The address of a route, for links that download and for streams. */
-export function urlOf<N extends RouteName>(name: N, asked: Asked<N>): string {
-  const { params = {}, query = {} } = asked as { params?: Record<string, string>; query?: Record<string, unknown> };
-  const path = place(name)[1].replace(/:(\w+)/g, (_match, parameter: string) => encodeURIComponent(params[parameter] ?? ''));
+/** The URL of a route, for download links and streams. */
+export function urlOf<N extends RouteName>(name: N, options: CallOptions<N>): string {
+  const { params = {}, query = {} } = options as { params?: Record<string, string>; query?: Record<string, unknown> };
+  const path = routeOf(name)[1].replace(/:(\w+)/g, (_match, parameter: string) => encodeURIComponent(params[parameter] ?? ''));
   const search = new URLSearchParams();
   for (const [member, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== '') search.set(member, String(value));
@@ -35,10 +35,10 @@ export function urlOf<N extends RouteName>(name: N, asked: Asked<N>): string {
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-/** Whom the page shows as signed in; set by main.tsx, which knows the cache. */
+/** Returns the ID of the person that the page shows as signed in. main.tsx sets it, because it has access to the cache. */
 let readDisplayedPersonId: () => string | undefined = () => undefined;
-export const setDisplayedPersonReader = (tell: () => string | undefined): void => {
-  readDisplayedPersonId = tell;
+export const setDisplayedPersonReader = (read: () => string | undefined): void => {
+  readDisplayedPersonId = read;
 };
 
 function displayedPersonHeader(): Record<string, string> {
@@ -47,12 +47,12 @@ function displayedPersonHeader(): Record<string, string> {
 }
 
 /**
- * Calls a route of the portal's API and returns its JSON. Throws a Problem: signed out, forbidden, wrong fields, or no answer at all.
+ * Calls a route of the portal's API and returns its JSON. Throws a Problem if the call fails or gets no response.
  */
-export async function call<N extends RouteName>(name: N, asked: Asked<N>): Promise<ResponseBody<N>> {
-  const { body, signal } = asked as { body?: unknown; signal?: AbortSignal };
-  const [method] = place(name);
-  const response = await fetchFromServer(urlOf(name, asked), {
+export async function call<N extends RouteName>(name: N, options: CallOptions<N>): Promise<ResponseBody<N>> {
+  const { body, signal } = options as { body?: unknown; signal?: AbortSignal };
+  const [method] = routeOf(name);
+  const response = await fetchFromServer(urlOf(name, options), {
     method,
     credentials: 'same-origin',
     headers: {
@@ -68,7 +68,7 @@ export async function call<N extends RouteName>(name: N, asked: Asked<N>): Promi
   return (text === '' ? undefined : JSON.parse(text)) as ResponseBody<N>;
 }
 
-/** Fetches, and tells the lost-connection banner whether an answer came. An abort is passed on as it is. */
+/** Fetches and records whether the server responded, for the lost-connection banner. Passes an abort on unchanged. */
 export async function fetchFromServer(address: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(address, init);
@@ -81,8 +81,8 @@ export async function fetchFromServer(address: string, init: RequestInit): Promi
   }
 }
 
-function place(name: RouteName): readonly [string, string] {
-  const found = places[name];
-  if (found === undefined) throw new RangeError(`${name} is no route of the portal`);
-  return found;
+function routeOf(name: RouteName): readonly [string, string] {
+  const route = routes[name];
+  if (route === undefined) throw new RangeError(`${name} is not a route of the portal`);
+  return route;
 }

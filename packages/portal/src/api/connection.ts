@@ -1,13 +1,13 @@
-/** Whether the server answered the last call; the banner of lost-connection.tsx shows it. */
+/** Whether the server responded to the last call. lost-connection.tsx shows a banner if it did not. */
 type Listener = () => void;
 
 let lost = false;
 const listeners = new Set<Listener>();
 
-/** Notes that a call was answered, or that none came. */
-export function recordConnection(answered: boolean): void {
-  if (lost === !answered) return;
-  lost = !answered;
+/** Records whether the server responded to a call. */
+export function recordConnection(responded: boolean): void {
+  if (lost === !responded) return;
+  lost = !responded;
   for (const listener of listeners) listener();
 }
 

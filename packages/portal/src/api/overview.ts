@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
-/** How the workspace stands; the overview shows it, and the navigation counts what waits. */
+/** The state of the workspace, for the overview and the counts in the navigation. */
 export const overviewQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['overview', workspace],
@@ -9,7 +9,7 @@ export const overviewQuery = (workspace: string) =>
     staleTime: 10_000,
   });
 
-/** How much waits for a person. */
+/** The numbers of pending approvals and open re-certifications. */
 export const pendingCountsQuery = (workspace: string) =>
   queryOptions({
     ...overviewQuery(workspace),

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
-/** The members of a workspace: who stands behind `user:<id>`. */
+/** The members of a workspace, to show names for `user:<id>`. */
 export const membersQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['members', workspace],
@@ -9,7 +9,7 @@ export const membersQuery = (workspace: string) =>
     staleTime: 60_000,
   });
 
-/** What a key is called: who stands behind `key:<prefix>`. */
+/** The name of a key, to show it for `key:<prefix>`. */
 export const keyNameQuery = (workspace: string, prefix: string) =>
   queryOptions({
     queryKey: ['key name', workspace, prefix],

@@ -1,14 +1,14 @@
 import type { ErrorBody } from '@countersign/core/contract/errors';
 
-/** One wrong place of a form: the field's name as the contract has it, and what to do. */
+/** One invalid field of a request. */
 export interface FieldIssue {
-  /** JSON Pointer of the place. */
+  /** JSON Pointer to the field. */
   path: string;
   code: string;
   message: string;
 }
 
-/** What went wrong with a call, in the words of the page. `kind` is what a page acts on. */
+/** A failed call with a message for the person. Pages act on `kind`. */
 export class Problem extends Error {
   readonly kind:
     | 'lost'
@@ -21,7 +21,7 @@ export class Problem extends Error {
     | 'conflict'
     | 'limited'
     | 'server';
-  /** 0 where no answer came. */
+  /** 0 if the server did not respond. */
   readonly status: number;
   readonly code: string;
   readonly issues: readonly FieldIssue[];
@@ -33,7 +33,7 @@ export class Problem extends Error {
     issues: readonly FieldIssue[] = [],
     more: { requestId?: string; waitSeconds?: number } = {},
   ) {
-    super(sentence(status, code, issues, more.waitSeconds));
+    super(messageOf(status, code, issues, more.waitSeconds));
     this.name = 'Problem';
     this.status = status;
     this.code = code;
@@ -42,13 +42,13 @@ export class Problem extends Error {
     this.kind = kindOf(status, code);
   }
 
-  /** Whether the same call may well succeed a little later. */
-  get passing(): boolean {
+  /** Whether the same call can succeed later. */
+  get retryable(): boolean {
     return this.kind === 'lost' || this.kind === 'server' || this.kind === 'limited';
   }
 }
 
-/** The problem that an answer tells, whatever its body is. */
+/** Reads the problem from an error response with any body. */
 export async function readProblem(response: Response): Promise<Problem> {
   const requestId = response.headers.get('x-request-id');
   const waitSeconds = Number(response.headers.get('retry-after'));
@@ -61,8 +61,8 @@ export async function readProblem(response: Response): Promise<Problem> {
   }
 }
 
-/** Whatever was thrown, as a problem that can be shown. */
-export const toProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_fault'));
+/** Converts any thrown value to a problem that can be shown. */
+export const toProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_error'));
 
 function kindOf(status: number, code: string): Problem['kind'] {
   if (status === 0 || status === 502 || status === 504) return 'lost';
@@ -76,29 +76,29 @@ function kindOf(status: number, code: string): Problem['kind'] {
 }
 
 const MESSAGES: Record<Problem['kind'], string> = {
-  lost: 'The server does not answer. Nothing you typed is lost; try again when the connection is back.',
-  'signed-out': 'You are signed out. Sign in again in another tab, then send this once more: nothing you typed is lost.',
-  'wrong-password': 'E-mail address and password do not belong together.',
+  lost: 'The server is not responding. Your input is kept. Try again when the connection is back.',
+  'signed-out': 'You are signed out. Your input is kept. Sign in again in another tab, then submit this form again.',
+  'wrong-password': 'Wrong email or password.',
   forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change it.',
-  missing: 'There is nothing here: it was never there, or it belongs to another workspace.',
-  gone: 'This link has been used, has expired, or was never given out. Ask for a new one.',
-  invalid: 'The server did not take this.',
-  conflict: 'Somebody else was faster: this is no longer as you saw it. Close this and look again.',
-  limited: 'Too many requests in a short time. Wait a moment and try again.',
-  server: 'The server could not do this. Nothing was stored; try again.',
+  missing: 'Not found. It does not exist, or it belongs to another workspace.',
+  gone: 'This link was already used, has expired, or is not valid. Ask for a new one.',
+  invalid: 'The server rejected the request.',
+  conflict: 'Someone else changed this in the meantime. Close this dialog and check the current state.',
+  limited: 'Too many requests. Wait a moment and try again.',
+  server: 'The server could not complete the request. Nothing was stored. Try again.',
 };
 
 const relative = new Intl.RelativeTimeFormat('en');
 
-/** `in 40 seconds`, `in 15 minutes`: never shorter than it is. */
-const ahead = (seconds: number): string =>
+/** `in 40 seconds`, `in 15 minutes`; rounded up. */
+const formatDelay = (seconds: number): string =>
   seconds <= 90 ? relative.format(Math.ceil(seconds), 'second') : relative.format(Math.ceil(seconds / 60), 'minute');
 
-/** An issue that points at no field says more than the kind alone. */
-function sentence(status: number, code: string, issues: readonly FieldIssue[], waitSeconds?: number): string {
-  if (code === 'page_fault') return 'This page has made a mistake. Reload it; if it happens again, tell your administrator.';
+/** The message of a problem. Messages of issues are more specific than the default message of the kind. */
+function messageOf(status: number, code: string, issues: readonly FieldIssue[], waitSeconds?: number): string {
+  if (code === 'page_error') return 'Something went wrong. Reload the page. If it happens again, tell your administrator.';
   if (kindOf(status, code) === 'limited' && waitSeconds !== undefined)
-    return `Too many requests in a short time. Try again ${ahead(waitSeconds)}.`;
-  const said = issues.map(({ message }) => message).join(' ');
-  return said === '' ? MESSAGES[kindOf(status, code)] : said.charAt(0).toUpperCase() + said.slice(1);
+    return `Too many requests. Try again ${formatDelay(waitSeconds)}.`;
+  const details = issues.map(({ message }) => message).join(' ');
+  return details === '' ? MESSAGES[kindOf(status, code)] : details.charAt(0).toUpperCase() + details.slice(1);
 }

@@ -2,20 +2,20 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { toast } from '../toasts/toasts.tsx';
 import { type Problem, toProblem } from './problem.ts';
 
-/** What happens when a call says that nobody is signed in; set by main.tsx, which knows the router. */
+/** Handles a call that fails because nobody is signed in. main.tsx sets it, because it has access to the router. */
 let onSignedOut: (problem: Problem) => void = () => undefined;
 export const setSignedOutHandler = (act: (problem: Problem) => void): void => {
   onSignedOut = act;
 };
 
-/** The one cache of what the server said. Reads are tried again when the connection is lost, acts never by themselves. */
+/** The cache of server responses. Reads are retried when the connection is lost; writes are never retried automatically. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error) => leaveIfSignedOut(error) }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
-      // What was refused because somebody else was faster is not as the page shows it, nor may what it offers be.
+      // A conflict means that the page shows an outdated state.
       if (toProblem(error).kind === 'conflict') void queryClient.invalidateQueries();
-      // A form shows its own problems beside its fields, a lost session too: leaving it would lose what was typed.
+      // A form shows its own problems next to its fields. Leaving the page would lose the input.
       if (mutation.meta?.errorShownInForm === true) return;
       leaveIfSignedOut(error);
       toast.problem(toProblem(error).message);
@@ -23,10 +23,10 @@ export const queryClient = new QueryClient({
   }),
   defaultOptions: {
     queries: {
-      // A server on this machine answers without any network: asking is the only way to know.
+      // A server on this machine is reachable without a network, so the browser's online state is ignored.
       networkMode: 'always',
       staleTime: 5_000,
-      retry: (failures, error) => failures < 2 && toProblem(error).passing,
+      retry: (failures, error) => failures < 2 && toProblem(error).retryable,
       retryDelay: (failures) => 400 * 2 ** failures,
     },
     mutations: { networkMode: 'always', retry: false },

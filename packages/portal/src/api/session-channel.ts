@@ -1,13 +1,13 @@
 /**
- * Tabs of one browser share a session: whoever signs in or out in one of them has done so in all. The others hear of it at once; what a tab
- * that has not heard asks for in somebody else's name is refused (SIGNED_IN_AS).
+ * The tabs of a browser share one session, so a sign-in or sign-out in one tab affects all of them. This channel notifies the
+ * other tabs. The server rejects writes of a tab that still shows another person (SIGNED_IN_AS).
  */
 const channel = new BroadcastChannel('countersign-signed-in');
 
-/** Says to the other tabs that somebody has signed in or out here. */
+/** Notifies the other tabs of a sign-in or sign-out in this tab. */
 export const announceSessionChange = (): void => channel.postMessage(null);
 
-/** Calls when somebody has signed in or out in another tab. */
+/** Sets the handler for a sign-in or sign-out in another tab. */
 export const onSessionChange = (act: () => void): void => {
   channel.onmessage = act;
 };

@@ -5,7 +5,7 @@ import { call, type ResponseBody } from './call.ts';
 
 export type Session = ResponseBody<'session.show'>;
 
-/** Who is signed in; the first thing that every page asks. */
+/** The session of the signed-in person. Every page loads it first. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: ({ signal }) => call('session.show', { signal }),
@@ -14,23 +14,23 @@ export const sessionQuery = queryOptions({
 
 export const useSession = () => useQuery(sessionQuery);
 
-/** The workspace that the page is about, and what the person may do there. */
-export interface Here {
+/** The workspace of the page and the person's role in it. */
+export interface WorkspaceAccess {
   workspace: { id: string; name: string };
   role: Role;
   person: Session['person'];
 }
 
-export const WorkspaceContext = createContext<Here | undefined>(undefined);
+export const WorkspaceContext = createContext<WorkspaceAccess | undefined>(undefined);
 
-/** The workspace of the page. Only below the workspace's frame. */
-export function useWorkspace(): Here {
-  const here = use(WorkspaceContext);
-  if (here === undefined) throw new Error('useWorkspace stands outside of a workspace');
-  return here;
+/** The workspace of the page. Only valid inside WorkspaceFrame. */
+export function useWorkspace(): WorkspaceAccess {
+  const access = use(WorkspaceContext);
+  if (access === undefined) throw new Error('useWorkspace was called outside a workspace');
+  return access;
 }
 
-const ORDER: readonly Role[] = ['viewer', 'approver', 'admin'];
+const ROLES_ASCENDING: readonly Role[] = ['viewer', 'approver', 'admin'];
 
-/** Whether the person has a role, or one with more rights. The server decides; this only hides what it would refuse. */
-export const useHasRole = (role: Role): boolean => ORDER.indexOf(useWorkspace().role) >= ORDER.indexOf(role);
+/** Whether the person has this role or a higher one. The server enforces roles; the portal hides actions it would reject. */
+export const useHasRole = (role: Role): boolean => ROLES_ASCENDING.indexOf(useWorkspace().role) >= ROLES_ASCENDING.indexOf(role);

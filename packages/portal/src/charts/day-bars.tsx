@@ -2,10 +2,10 @@ import { useMemo, useState } from 'react';
 import uPlot from 'uplot';
 import { formatDay } from '../components/time-format.ts';
 import styles from './day-bars.module.css';
-import { AXIS_FONT, axisRoom, type Palette, Plot } from './plot.tsx';
+import { AXIS_FONT, axisWidth, type Palette, Plot } from './plot.tsx';
 
-/** One day's figure, and the part of it that went wrong where that is known. */
-export interface DayFigure {
+/** The value of one day; `bad` is the part of it that failed, if known. */
+export interface DayValue {
   day: string;
   value: number;
   bad?: number;
@@ -13,24 +13,24 @@ export interface DayFigure {
 
 const HEIGHT = 132;
 
-/** A figure by day: its sum above, a bar for each day, what went wrong in red at its foot, and said in the same colour. Pointing at a day reads it out. */
+/** A bar chart by day with the total above it. The failed part of each bar is red. Pointing at a day shows its value. */
 export function DayBars(props: {
   title: string;
   total: string;
-  days: readonly DayFigure[];
+  days: readonly DayValue[];
   show: (value: number) => string;
-  /** The same where there is little room: on the axis. */
+  /** A shorter format for the axis. */
   showShort?: (value: number) => string;
-  badWord?: string;
+  badLabel?: string;
 }) {
-  const { title, total, days, show, showShort = show, badWord } = props;
-  const [pointed, setPointed] = useState<number | null>(null);
+  const { title, total, days, show, showShort = show, badLabel } = props;
+  const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   const data = useMemo<uPlot.AlignedData>(
     () => [days.map((_day, index) => index), days.map(({ value }) => value), days.map(({ bad }) => bad ?? 0)],
     [days],
   );
-  const options = useMemo(() => optionsOf(days, showShort, setPointed), [days, showShort]);
-  const read = pointed === null ? undefined : days[pointed];
+  const options = useMemo(() => optionsOf(days, showShort, setPointedIndex), [days, showShort]);
+  const read = pointedIndex === null ? undefined : days[pointedIndex];
   const bad = (read === undefined ? days : [read]).reduce((sum, each) => sum + (each.bad ?? 0), 0);
   return (
     <section className={styles.bars}>
@@ -38,7 +38,7 @@ export function DayBars(props: {
       <p className={styles.figure}>
         <strong>{read === undefined ? total : show(read.value)}</strong>
         <span>{read === undefined ? `in ${days.length} days` : formatDay(read.day)}</span>
-        {bad > 0 && badWord !== undefined && <span className={styles.bad}>{`${show(bad)} ${badWord}`}</span>}
+        {bad > 0 && badLabel !== undefined && <span className={styles.bad}>{`${show(bad)} ${badLabel}`}</span>}
       </p>
       <Plot
         label={`${title} by day: ${total} in ${days.length} days`}
@@ -51,7 +51,7 @@ export function DayBars(props: {
               <tr>
                 <th scope="col">Day (UTC)</th>
                 <th scope="col">{title}</th>
-                {badWord !== undefined && <th scope="col">{badWord}</th>}
+                {badLabel !== undefined && <th scope="col">{badLabel}</th>}
               </tr>
             </thead>
             <tbody>
@@ -59,7 +59,7 @@ export function DayBars(props: {
                 <tr key={day}>
                   <td>{day}</td>
                   <td>{show(value)}</td>
-                  {badWord !== undefined && <td>{wrong ?? 0}</td>}
+                  {badLabel !== undefined && <td>{wrong ?? 0}</td>}
                 </tr>
               ))}
             </tbody>
@@ -71,7 +71,7 @@ export function DayBars(props: {
 }
 
 const optionsOf =
-  (days: readonly DayFigure[], show: (value: number) => string, point: (index: number | null) => void) =>
+  (days: readonly DayValue[], show: (value: number) => string, point: (index: number | null) => void) =>
   (palette: Palette): Omit<uPlot.Options, 'width' | 'height'> => {
     const bars = uPlot.paths.bars?.({ size: [0.66, 26], radius: 0.12 });
     const axis = { font: AXIS_FONT, stroke: palette.faint, ticks: { show: false } };
@@ -94,7 +94,7 @@ const optionsOf =
         },
         {
           ...axis,
-          size: (_plot, values) => axisRoom(values),
+          size: (_plot, values) => axisWidth(values),
           gap: 4,
           grid: { stroke: palette.line, width: 1 },
           space: 34,

@@ -7,26 +7,26 @@ import { TruncatedText } from '../components/truncated-text.tsx';
 import styles from './pass-rate-chart.module.css';
 import { passRatePlot } from './pass-rate-plot.ts';
 import { type RatedPoint, type RateSeriesSet, ratedPoints, seriesName, seriesOf } from './pass-rate-series.ts';
-import { FigureTable, Plot, SERIES_COLOURS } from './plot.tsx';
+import { Plot, SERIES_COLOURS, ValueTable } from './plot.tsx';
 import { SeriesMark } from './series-mark.tsx';
 
 const HEIGHT = 220;
 
-/** The pass rates of an agent's evaluations over time, against the threshold: a line for each suite, a mark for each evaluation. */
+/** The pass rates of an agent's evaluations over time with the threshold: a line per suite, a mark per evaluation. */
 export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rates'> }) {
   const { points, threshold } = rates;
-  const [pointed, setPointed] = useState<number | null>(null);
+  const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   const rated = useMemo(() => ratedPoints(points), [points]);
   const series = useMemo(() => seriesOf(rated, SERIES_COLOURS), [rated]);
   const data = useMemo(() => alignedData(rated, series), [rated, series]);
-  const options = useMemo(() => passRatePlot(series, threshold, setPointed), [series, threshold]);
-  const read = rated[pointed ?? rated.length - 1];
+  const options = useMemo(() => passRatePlot(series, threshold, setPointedIndex), [series, threshold]);
+  const read = rated[pointedIndex ?? rated.length - 1];
   const table = <PointTable points={points} />;
   if (read === undefined) {
     return (
       <>
-        <p className="soft">None of its evaluations reported a pass rate.</p>
-        <FigureTable>{table}</FigureTable>
+        <p className="soft">No evaluation of this agent reported a pass rate.</p>
+        <ValueTable>{table}</ValueTable>
       </>
     );
   }
@@ -59,7 +59,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
   );
 }
 
-/** The rates of each line at each moment, and those of the other points last. */
+/** The data of the chart: a column per line, then one for the other points. */
 function alignedData(rated: readonly RatedPoint[], { lines, others }: RateSeriesSet): uPlot.AlignedData {
   const column = (points: readonly RatedPoint[]) => {
     const own = new Set(points);
@@ -68,7 +68,7 @@ function alignedData(rated: readonly RatedPoint[], { lines, others }: RateSeries
   return [rated.map(({ at }) => at / 1000), ...lines.map(({ points }) => column(points)), column(others.points)];
 }
 
-/** Which line is which suite, with the latest pass rate of each. */
+/** The legend: each suite with its latest pass rate. */
 const Legend = ({ series: { lines, others } }: { series: RateSeriesSet }) => (
   <ul className={styles.legend} aria-label="Suites">
     {lines.map(({ name, points }, index) => (

@@ -5,13 +5,13 @@ import { AXIS_FONT, type Palette } from './plot.tsx';
 import { OTHER_MARK, SERIES_MARKS } from './series-mark.tsx';
 
 const HOUR_MS = 3_600_000;
-/** Evaluations within a shorter time are shown in the middle of this much. */
+/** The minimum time range of the chart. */
 const SPAN_MIN_MS = HOUR_MS;
-/** The axis names hours within a shorter time, days beyond. */
-const HOURS_NAMED_MS = 48 * HOUR_MS;
+/** For shorter ranges the axis shows times of day, otherwise days. */
+const HOUR_LABELS_BELOW_MS = 48 * HOUR_MS;
 const LABEL_DISTANCE_PX = 64;
 
-/** How the chart of pass rates is drawn. Its data has a column for each line, and one for the other points. */
+/** The options of the pass rate chart. Its data has a column per line and one for the other points. */
 export const passRatePlot =
   (series: RateSeriesSet, threshold: number, point: (index: number | null) => void) =>
   (palette: Palette): Omit<uPlot.Options, 'width' | 'height'> => {
@@ -20,7 +20,7 @@ export const passRatePlot =
       .flatMap(({ points }) => points.map(({ at }) => at))
       .sort((left, right) => left - right);
     const range = rangeOf(moments);
-    const label = range.to - range.from < HOURS_NAMED_MS ? formatTimeOfDay : formatLocalDay;
+    const label = range.to - range.from < HOUR_LABELS_BELOW_MS ? formatTimeOfDay : formatLocalDay;
     return {
       padding: [10, 14, 0, 0],
       legend: { show: false },
@@ -74,14 +74,14 @@ export const passRatePlot =
     };
   };
 
-/** The time that the chart shows: all of its points, with room on both sides. */
+/** The time range of the chart: all points with a margin on both sides. */
 function rangeOf(moments: readonly number[]): { from: number; to: number } {
   const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
   const room = last - first < SPAN_MIN_MS ? SPAN_MIN_MS / 2 : (last - first) * 0.03;
   return { from: first - room, to: last + room };
 }
 
-/** The threshold as a dashed line. */
+/** Draws the threshold as a dashed line. */
 function drawThreshold({ ctx, bbox, valToPos }: uPlot, threshold: number, palette: Palette): void {
   const y = valToPos(threshold, 'y', true);
   ctx.save();
@@ -95,7 +95,7 @@ function drawThreshold({ ctx, bbox, valToPos }: uPlot, threshold: number, palett
   ctx.restore();
 }
 
-/** A mark for each evaluation, in the colour of its status. */
+/** Draws a mark for each evaluation in the colour of its status. */
 function drawPoints({ ctx, valToPos }: uPlot, points: readonly RatedPoint[], path: string, palette: Palette): void {
   const mark = new Path2D(path);
   for (const { at, pass_rate, status } of points) {

@@ -1,9 +1,9 @@
 import type { PassRatePoint } from '@countersign/core/portal/agent-routes';
 
-/** One that reported a pass rate, with its moment in milliseconds. */
+/** An evaluation with a pass rate; `at` is its time in milliseconds. */
 export type RatedPoint = PassRatePoint & { pass_rate: number; at: number };
 
-/** Pass rates that are compared with each other: those of one suite. */
+/** The pass rates of one suite. */
 export interface RateSeries {
   name: string;
   /** Oldest first, at least one. */
@@ -12,13 +12,13 @@ export interface RateSeries {
 
 /** The series of a chart. */
 export interface RateSeriesSet {
-  /** Each has a line of its own. The one that was evaluated last comes first. */
+  /** The suites with their own line, most recently evaluated first. */
   lines: readonly RateSeries[];
-  /** The points of all further suites, which no line connects; `suites` says how many these are. */
+  /** The points of all other suites, without a line, and the number of these suites. */
   others: { suites: number; points: readonly RatedPoint[] };
 }
 
-/** The evaluations that reported a pass rate, in the order of their moments. */
+/** The evaluations with a pass rate in chronological order. */
 export const ratedPoints = (points: readonly PassRatePoint[]): RatedPoint[] =>
   points
     .flatMap((point) =>
@@ -26,10 +26,10 @@ export const ratedPoints = (points: readonly PassRatePoint[]): RatedPoint[] =>
     )
     .sort((left, right) => left.at - right.at);
 
-/** What a point is compared by: the name of its suite, or of the evaluation where no suite was sent. */
+/** The series of a point: the name of its suite, or of the evaluation if it has no suite. */
 export const seriesName = ({ suite, name }: Pick<PassRatePoint, 'suite' | 'name'>): string => suite ?? name;
 
-/** Groups points by suite. With more than `linesMax` suites, the ones evaluated last have a line and the rest are `others`. */
+/** Groups points by suite. The `linesMax` most recently evaluated suites get a line; the rest are `others`. */
 export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateSeriesSet {
   const byName = new Map<string, RatedPoint[]>();
   for (const point of points) {
@@ -49,8 +49,7 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
 }
 
 /**
- * The moments that an axis names: only moments of points, so that no day or hour is named that has no value. Each is at least
- * `distance` after the one before, and no two have the same label.
+ * The times that an axis labels. Only times of points are labelled. Labels are at least `distance` apart and unique.
  */
 export function namedMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
   const named: number[] = [];

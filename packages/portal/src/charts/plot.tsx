@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import styles from './plot.module.css';
 
-/** The colours of a chart, as the scheme of the page has them now. */
+/** The colours of a chart in the current colour scheme. */
 export interface Palette {
   ink: string;
   faint: string;
@@ -14,16 +14,16 @@ export interface Palette {
   bad: string;
   warn: string;
   surface: string;
-  /** A colour for each line of a chart with several. */
+  /** One colour per line. */
   series: readonly string[];
 }
 
-/** Most lines of a chart that have a colour of their own: `--series-1` to `--series-5` of tokens.css. */
+/** The number of line colours: `--series-1` to `--series-5` in tokens.css. */
 export const SERIES_COLOURS = 5;
 
 /**
- * A chart that follows the colour scheme and the width it has. It is a picture to screen readers, named by `label`; `table` holds
- * the same figures, for whoever cannot or does not want to read the picture.
+ * A chart that adapts to the colour scheme and the available width. Screen readers get `label`; `table` has the same values as
+ * text.
  */
 export function Plot(props: {
   label: string;
@@ -38,14 +38,14 @@ export function Plot(props: {
   const scheme = useComputedColorScheme('light', { getInitialValueInEffect: false });
   const plot = useRef<uPlot | null>(null);
   const measured = width > 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another scheme is another palette; the width is followed below.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a different scheme changes the palette; the effect below follows the width.
   useEffect(() => {
     if (!measured || box.current === null) return;
-    const made = new uPlot({ ...options(paletteOf(box.current)), width, height }, data, box.current);
-    plot.current = made;
+    const chart = new uPlot({ ...options(paletteOf(box.current)), width, height }, data, box.current);
+    plot.current = chart;
     return () => {
       plot.current = null;
-      made.destroy();
+      chart.destroy();
     };
   }, [measured, scheme, data, options, height]);
   useEffect(() => {
@@ -54,20 +54,20 @@ export function Plot(props: {
   return (
     <figure className={styles.figure}>
       <div ref={box} className={styles.plot} style={{ height }} role="img" aria-label={label} />
-      <FigureTable>{table}</FigureTable>
+      <ValueTable>{table}</ValueTable>
     </figure>
   );
 }
 
-/** The figures of a chart as a table, closed at first. */
-export const FigureTable = ({ children }: { children: ReactNode }) => (
+/** The values of a chart as a table, collapsed by default. */
+export const ValueTable = ({ children }: { children: ReactNode }) => (
   <details className={styles.table}>
-    <summary>As a table</summary>
+    <summary>Show as table</summary>
     {children}
   </details>
 );
 
-/** The width that an element has now, in pixels; 0 before it is measured. */
+/** The current width of an element in pixels; 0 before it is measured. */
 function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useEffect(() => {
@@ -98,10 +98,10 @@ function paletteOf(element: Element): Palette {
 /** The font of a chart's axes. */
 export const AXIS_FONT = '11px Geist, system-ui, sans-serif';
 
-/** More than the widest figure of that font takes. */
-const FIGURE_PX = 7;
+/** An upper bound of the width of a digit in that font. */
+const DIGIT_PX = 7;
 const AXIS_PX_MIN = 46;
 
-/** The room that an axis's labels take, in pixels: what is longer than usual widens it. */
-export const axisRoom = (labels: readonly string[] | null): number =>
-  Math.max(AXIS_PX_MIN, ...(labels ?? []).map((label) => label.length * FIGURE_PX + 8));
+/** The width of an axis in pixels, so that its longest label fits. */
+export const axisWidth = (labels: readonly string[] | null): number =>
+  Math.max(AXIS_PX_MIN, ...(labels ?? []).map((label) => label.length * DIGIT_PX + 8));

@@ -3,7 +3,7 @@ import styles from './series-mark.module.css';
 /** The mark of the points without a line. */
 export const OTHER_MARK = { path: 'M-1.5-5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5Z', dash: [] };
 
-/** Shape and dashes of each line, so that no line is told by its colour alone. The shapes are SVG paths around 0,0, in pixels. */
+/** Shape and dashes of each line, so that lines differ by more than colour. The shapes are SVG paths around 0,0 in pixels. */
 export const SERIES_MARKS: readonly { path: string; dash: readonly number[] }[] = [
   { path: 'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z', dash: [] },
   { path: 'M-3.8-3.8h7.6v7.6h-7.6Z', dash: [9, 3] },
@@ -12,7 +12,7 @@ export const SERIES_MARKS: readonly { path: string; dash: readonly number[] }[] 
   { path: 'M0 5L-5-3.8H5Z', dash: [5, 3] },
 ];
 
-/** A piece of a line with its mark, for a legend. `series` null: the mark of the points without a line. */
+/** A line segment with its mark, for a legend. `series` is null for points without a line. */
 export function SeriesMark({ series }: { series: number | null }) {
   const mark = series === null ? OTHER_MARK : SERIES_MARKS[series]!;
   return (

@@ -4,7 +4,7 @@ import { keyNameQuery, membersQuery } from '../api/people.ts';
 import { useHasRole, useWorkspace } from '../api/session.ts';
 import { TruncatedText } from './truncated-text.tsx';
 
-/** Who wrote or decided something, from `user:<id>`, `key:<prefix>`, `operator` or `system:…`: a name where there is one. */
+/** The author of a record: a member or a key by name, from `user:<id>`, `key:<prefix>`, `operator` or `system:…`. */
 export function Actor({ by }: { by: string | null }) {
   const { workspace, person } = useWorkspace();
   const id = by?.startsWith('user:') ? by.slice(5) : undefined;
@@ -12,8 +12,8 @@ export function Actor({ by }: { by: string | null }) {
   if (by === null) return <span className="faint">–</span>;
   if (id !== undefined) {
     const member = members?.find(({ person_id }) => person_id === id);
-    const name = id === person.id ? `${person.name} (you)` : (member?.name ?? 'a former member');
-    // Two of one name are told apart by what nobody shares.
+    const name = id === person.id ? `${person.name} (you)` : (member?.name ?? 'former member');
+    // Two members can have the same name, so the email address is added.
     const isShared = members?.some(({ name: other, person_id }) => person_id !== id && other === member?.name) === true;
     const shown = isShared ? `${name}, ${member!.email}` : name;
     return <TruncatedText text={shown} hint={`${shown}, ${by}`} />;
@@ -21,14 +21,14 @@ export function Actor({ by }: { by: string | null }) {
   if (by.startsWith('key:')) return <KeyActor prefix={by.slice(4)} />;
   if (by === 'operator')
     return (
-      <span className="nowrap" data-hint="By the command line of the server">
+      <span className="nowrap" data-hint="Recorded by the server's command line">
         operator
       </span>
     );
   return <span className="nowrap">{by.replace('system:', '').replaceAll('-', ' ')}</span>;
 }
 
-/** A key by its name; by its prefix alone while that is on its way, and where nobody knows it. Admins are led to all keys. */
+/** A key by its name, or by its prefix if the name is not loaded or not known. Admins get a link to the keys. */
 function KeyActor({ prefix }: { prefix: string }) {
   const { workspace } = useWorkspace();
   const admin = useHasRole('admin');

@@ -4,17 +4,17 @@ import styles from './condition-list.module.css';
 import type { CheckedEvaluation } from './failed-conditions.ts';
 import { RemedyLink } from './remedy-link.tsx';
 
-const WORDS: Record<Condition, string> = {
+const LABELS: Record<Condition, string> = {
   recent_passing_evaluation: 'Recent passing evaluation',
-  pass_rate: 'Pass rate at the threshold or above',
-  high_risk_approval: 'Approval, for a high-risk agent',
-  recertification: 'No re-certification open',
+  pass_rate: 'Pass rate at or above the threshold',
+  high_risk_approval: 'Approval (high-risk agents only)',
+  recertification: 'No open re-certification',
 };
 
-/** The four conditions of a promotion, one by one: whether each holds, and what to do where it does not. */
+/** The four conditions of a promotion: whether each is met, and a link to the remedy if it is not. */
 export function ConditionList(props: {
   checks: readonly ConditionCheck[];
-  /** The agent's id; without it nothing is linked. */
+  /** The agent's ID; null hides the links. */
   agent: string | null;
   evaluation: CheckedEvaluation | null;
 }) {
@@ -26,8 +26,8 @@ export function ConditionList(props: {
           {passed ? <IconCircleCheckFilled size={19} aria-hidden /> : <IconCircleXFilled size={19} aria-hidden />}
           <div>
             <h3>
-              {index + 1}. {WORDS[condition]}
-              <span className="visually-hidden">: {passed ? 'holds' : 'does not hold'}</span>
+              {index + 1}. {LABELS[condition]}
+              <span className="visually-hidden">: {passed ? 'met' : 'not met'}</span>
             </h3>
             <p>{withEvaluationName(message, evaluation)}</p>
             {!passed && agent !== null && (
@@ -42,6 +42,6 @@ export function ConditionList(props: {
   );
 }
 
-/** A message of a decision, with the evaluation's name where the message has its id. */
+/** A decision's message with the ID of the evaluation replaced by its name. */
 export const withEvaluationName = (message: string, evaluation: CheckedEvaluation | null): string =>
   evaluation === null ? message : message.replaceAll(evaluation.id, `“${evaluation.name}”`);

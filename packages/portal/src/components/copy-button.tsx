@@ -5,7 +5,7 @@ import styles from './copy-button.module.css';
 
 const SHOWN_MS = 1_600;
 
-/** Copies a text. `what` completes "Copy …" for those who do not see the icon; `label` shows words beside it. */
+/** Copies a text. `what` completes the accessible name "Copy …"; `label` is shown next to the icon. */
 export function CopyButton({ text, what, label }: { text: string; what: string; label?: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -18,7 +18,7 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
       await navigator.clipboard.writeText(text);
       setCopied(true);
     } catch {
-      toast.problem('The browser did not allow copying. Select the text and copy it by keyboard.');
+      toast.problem('The browser blocked copying. Select the text and copy it with the keyboard.');
     }
   };
   const Icon = copied ? IconCheck : IconCopy;

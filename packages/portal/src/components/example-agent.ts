@@ -1,2 +1,2 @@
-/** The agent that the example calls of these pages report. The lists mark it, so that nobody takes it for a real one. */
+/** The agent of the example requests in the portal. Lists mark it as an example. */
 export const EXAMPLE_AGENT = 'example-agent';

@@ -2,7 +2,7 @@ import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import type { ConditionCheck } from '@countersign/core/contract/promotion-check';
 import { REASON_LABELS } from './status-badges.tsx';
 
-/** What a page knows about the evaluation that a check looked at. */
+/** The evaluation that a check used, as a page knows it. */
 export interface CheckedEvaluation {
   id: string;
   name: string;
@@ -11,8 +11,8 @@ export interface CheckedEvaluation {
 }
 
 /**
- * The conditions that fail, each with its reason in a few words. Without an evaluation, or with one that still runs, pass rate and
- * approval fail only because of that; they are left out.
+ * The conditions that fail, each with a short reason. Without a finished evaluation, pass rate and approval fail for that
+ * reason only, so they are left out.
  */
 export function failedConditions(checks: readonly ConditionCheck[], evaluation: CheckedEvaluation | null) {
   const unfinished = evaluation === null || evaluation.status === 'running' || evaluation.status === 'scheduled';
@@ -22,10 +22,10 @@ export function failedConditions(checks: readonly ConditionCheck[], evaluation: 
       if (condition === 'pass_rate') return !(unfinished && (evaluation?.pass_rate ?? null) === null);
       return !(reason === 'approval_required' && evaluation === null);
     })
-    .map((check) => ({ ...check, words: wordsOf(check, evaluation) }));
+    .map((check) => ({ ...check, label: reasonLabel(check, evaluation) }));
 }
 
-function wordsOf({ reason }: ConditionCheck, evaluation: CheckedEvaluation | null): string {
+function reasonLabel({ reason }: ConditionCheck, evaluation: CheckedEvaluation | null): string {
   if (reason === 'evaluation_not_passing' && evaluation !== null) return `Evaluation ${evaluation.status}`;
   if (reason === 'no_recent_evaluation' && evaluation === null) return 'No evaluation';
   if (reason === 'pass_rate_below_threshold' && evaluation?.pass_rate === null) return 'No pass rate';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './notice.module.css';
 
-/** A block that says something about the page: a problem, a warning, good news, or a quiet remark. */
+/** A message block on a page: a problem, a warning, a success or a neutral note. */
 export function Notice(props: {
   kind: 'problem' | 'warning' | 'good' | 'quiet';
   title?: ReactNode;

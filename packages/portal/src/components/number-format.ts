@@ -1,13 +1,13 @@
 const whole = new Intl.NumberFormat('en-US');
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** A count in full: `12,480`; a dash where nobody said. */
+/** A count in full: `12,480`; a dash if it is unknown. */
 export const formatCount = (value: number | null | undefined): string => (value == null ? '–' : whole.format(value));
 
-/** A count where there is little room: `12.5K`. */
+/** A short count: `12.5K`. */
 export const formatShortCount = (value: number): string => (value < 10_000 ? whole.format(value) : compact.format(value));
 
-/** Dollars from an exact decimal: two decimals from a cent on, else as many as say something. */
+/** Dollars from an exact decimal: two decimals from ten cents on, otherwise three significant digits. */
 export function formatDollars(decimal: string | number | null | undefined): string {
   if (decimal == null) return '–';
   const value = Number(decimal);
@@ -24,14 +24,14 @@ const shortMoney = new Intl.NumberFormat('en-US', {
   maximumFractionDigits: 1,
 });
 
-/** Dollars where there is little room: `$1.2K` from a thousand on. */
+/** Short dollars: `$1.2K` from a thousand on. */
 export const formatShortDollars = (value: number): string => (value < 1_000 ? formatDollars(value) : shortMoney.format(value));
 
-/** A pass rate: `92.5 %`. Cut, never rounded up: 79.9996 beside "below the threshold of 80" must not read as 80. */
+/** A pass rate: `92.5 %`. It is truncated, because 79.9996 must not be shown as 80 when the threshold is 80. */
 export const formatPercent = (value: number | null | undefined): string =>
   value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3, roundingMode: 'trunc' })} %`;
 
-/** Milliseconds as people say them: `420 ms`, `3.2 s`, `4 min 5 s`, `2 h 10 min`. Rounded first, then divided: sixty seconds are a minute. */
+/** A duration: `420 ms`, `3.2 s`, `4 min 5 s`, `2 h 10 min`. It is rounded before it is split, so 60 s becomes 1 min. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms == null) return '–';
   if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
@@ -42,6 +42,6 @@ export function formatDuration(ms: number | null | undefined): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Bytes as people say them. */
+/** A number of bytes with a unit. */
 export const formatBytes = (value: number): string =>
   value < 1_024 ? `${value} B` : value < 1_048_576 ? `${(value / 1_024).toFixed(1)} KB` : `${(value / 1_048_576).toFixed(1)} MB`;

@@ -3,7 +3,7 @@ import styles from './page-header.module.css';
 
 let pagesShown = 0;
 
-/** The page's title and what can be done with all of it. Takes the focus after a change of page, so that a screen reader says where one is. */
+/** The page's title and actions. Takes the focus after a page change, so that a screen reader announces the page. */
 export function PageHeader(props: {
   title: string;
   shown?: ReactNode;
@@ -21,7 +21,7 @@ export function PageHeader(props: {
   }, []);
   return (
     <header className={styles.header}>
-      <div className={styles.words}>
+      <div className={styles.text}>
         {crumb !== undefined && <div className={styles.crumb}>{crumb}</div>}
         <h1 ref={heading} tabIndex={-1}>
           {shown}

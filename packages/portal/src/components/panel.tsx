@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './panel.module.css';
 
-/** A part of a page with a heading of its own. `flush`: what is in it (a table, a list) reaches the edges. */
+/** A section of a page with its own heading. `flush` removes the padding, for tables and lists. */
 export function Panel(props: { title?: ReactNode; note?: ReactNode; actions?: ReactNode; flush?: boolean; children: ReactNode }) {
   const { title, note, actions, flush = false, children } = props;
   return (

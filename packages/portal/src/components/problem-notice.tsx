@@ -8,25 +8,25 @@ const TITLES = {
   'wrong-password': 'Not signed in',
   forbidden: 'Not allowed',
   missing: 'Not found',
-  gone: 'No longer valid',
-  invalid: 'Not accepted',
-  conflict: 'Changed meanwhile',
-  limited: 'Slow down',
-  server: 'The server failed',
+  gone: 'Link no longer valid',
+  invalid: 'Invalid request',
+  conflict: 'Changed in the meantime',
+  limited: 'Too many requests',
+  server: 'Server error',
 } as const;
 
-/** A problem in place of what could not be loaded, with a way to try again where that may help. */
-export function ProblemNotice({ problem: thrown, retry }: { problem: unknown; retry?: () => void }) {
-  const problem = toProblem(thrown);
+/** Replaces content that could not be loaded. Offers a retry if a retry can succeed. */
+export function ProblemNotice({ problem: error, retry }: { problem: unknown; retry?: () => void }) {
+  const problem = toProblem(error);
   return (
     <Notice kind={problem.kind === 'missing' ? 'quiet' : 'problem'} title={TITLES[problem.kind]} role="alert">
       <p>{problem.message}</p>
       {problem.kind === 'server' && problem.requestId !== undefined && (
         <p className="faint">
-          Request <code>{problem.requestId}</code> finds it in the server's log.
+          Request ID <code>{problem.requestId}</code>. Use it to find the error in the server log.
         </p>
       )}
-      {problem.passing && retry !== undefined && (
+      {problem.retryable && retry !== undefined && (
         <Button variant="default" size="xs" onClick={retry}>
           Try again
         </Button>

@@ -4,16 +4,16 @@ import styles from './promotion-status.module.css';
 import { RemedyLink } from './remedy-link.tsx';
 import { VerdictBadge } from './status-badges.tsx';
 
-/** Whether an agent could be promoted now; if not, every reason with a link to what mends it. */
+/** Whether an agent can be promoted now; if not, each reason with a link to its remedy. */
 export function PromotionStatus({ agent: { id, standing, latest_evaluation } }: { agent: AgentSummary }) {
   return (
     <div className={styles.standing}>
-      <VerdictBadge allowed={standing.promotable} words={['yes', 'no']} />
+      <VerdictBadge allowed={standing.promotable} labels={['Yes', 'No']} />
       {!standing.promotable && (
         <ul className={styles.list}>
           {failedConditions(standing.checks, latest_evaluation).map((check) => (
             <li key={check.condition}>
-              {check.words}: <RemedyLink check={check} agent={id} evaluation={latest_evaluation} />
+              {check.label}: <RemedyLink check={check} agent={id} evaluation={latest_evaluation} />
             </li>
           ))}
         </ul>

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './property-list.module.css';
 
-/** Names and values, one beside the other. What is undefined is left out. */
+/** Names and values. Properties with an undefined value are left out. */
 export function PropertyList({
   facts,
   wide = false,

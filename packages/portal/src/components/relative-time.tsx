@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { formatExactTime, formatRelativeTime } from './time-format.ts';
 
-/** One clock for all relative times: they are renewed together, each half minute. */
+/** One timer updates all relative times together. */
 const TICK_MS = 30_000;
 let now = Date.now();
 const listeners = new Set<() => void>();
@@ -15,14 +15,14 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** A moment, as long ago as it is; the exact one on hover, and in the text for screen readers. No tab stop: a list of times would be a hundred of them. */
+/** A relative time. The exact time is shown on hover and read by screen readers. It is no tab stop, because lists have many. */
 export function RelativeTime({ at }: { at: string | null }) {
-  const moment = useSyncExternalStore(subscribe, () => now);
+  const tickedAt = useSyncExternalStore(subscribe, () => now);
   if (at === null) return <span className="faint">never</span>;
   const exact = formatExactTime(at);
   return (
     <time className="nowrap" dateTime={at} data-hint={exact}>
-      {formatRelativeTime(at, Math.max(moment, Date.now() - TICK_MS))}
+      {formatRelativeTime(at, Math.max(tickedAt, Date.now() - TICK_MS))}
       <span className="visually-hidden"> ({exact})</span>
     </time>
   );

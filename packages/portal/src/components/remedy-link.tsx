@@ -5,7 +5,7 @@ import { call } from '../api/call.ts';
 import { useWorkspace } from '../api/session.ts';
 import type { CheckedEvaluation } from './failed-conditions.ts';
 
-/** Most incidents that are named; the list has all. */
+/** At most this many incidents are named; the list has all of them. */
 const INCIDENTS_SHOWN = 3;
 const NAME_LENGTH_MAX = 60;
 
@@ -15,7 +15,7 @@ interface Remedy {
   evaluation: CheckedEvaluation | null;
 }
 
-/** Links, by name, to what mends a failed condition: the evaluation, its approval, or the incidents that are open. */
+/** A link to the remedy of a failed condition: the evaluation, its approval, or the open incidents. */
 export function RemedyLink({ check, agent, evaluation }: Remedy) {
   const { workspace } = useWorkspace();
   if (check.condition === 'recertification') return <OpenIncidents agent={agent} />;
@@ -29,11 +29,11 @@ export function RemedyLink({ check, agent, evaluation }: Remedy) {
   const params = { workspace: workspace.id, evaluation: evaluation.id };
   return check.condition === 'high_risk_approval' ? (
     <Link to="/w/$workspace/approvals/$evaluation" params={params}>
-      Approval of <bdi>{short(evaluation.name)}</bdi>
+      Approval of <bdi>{truncate(evaluation.name)}</bdi>
     </Link>
   ) : (
     <Link to="/w/$workspace/evaluations/$evaluation" params={params}>
-      <bdi>{short(evaluation.name)}</bdi>
+      <bdi>{truncate(evaluation.name)}</bdi>
     </Link>
   );
 }
@@ -56,7 +56,7 @@ function OpenIncidents({ agent }: { agent: string }) {
         <span key={id}>
           {index > 0 && ', '}
           <Link to="/w/$workspace/incidents/$incident" params={{ workspace: workspace.id, incident: id }}>
-            Incident: <bdi>{short(description)}</bdi>
+            Incident: <bdi>{truncate(description)}</bdi>
           </Link>
         </span>
       ))}
@@ -69,7 +69,7 @@ function OpenIncidents({ agent }: { agent: string }) {
             search={{ agent_id: agent, ...(open.data !== undefined && items.length === 0 ? {} : { recertification: 'open' }) }}
           >
             {open.data !== undefined && items.length === 0
-              ? 'Incidents of this agent (all closed since)'
+              ? 'Incidents of this agent (all closed)'
               : 'All open incidents of this agent'}
           </Link>
         </>
@@ -78,8 +78,8 @@ function OpenIncidents({ agent }: { agent: string }) {
   );
 }
 
-/** The beginning of a text, whole characters. */
-function short(text: string): string {
+/** Truncates a text without splitting a character. */
+function truncate(text: string): string {
   const characters = [...text];
   return characters.length > NAME_LENGTH_MAX ? `${characters.slice(0, NAME_LENGTH_MAX - 1).join('')}…` : text;
 }

@@ -3,12 +3,12 @@ import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { TruncatedText } from './truncated-text.tsx';
 
-/** Names the agents that an agent may be confused with. Nothing is shown where there are none. */
+/** Links to the agents whose names look alike. Renders nothing if there are none. */
 export function SimilarAgents({ workspace, agents }: { workspace: string; agents: readonly AgentName[] }) {
   if (agents.length === 0) return null;
   return (
     <span className="soft">
-      similar to{' '}
+      Similar to{' '}
       {agents.map(({ id, name }, index) => (
         <Fragment key={id}>
           {index > 0 && ', '}

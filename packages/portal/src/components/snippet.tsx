@@ -1,12 +1,12 @@
 import { CopyButton } from './copy-button.tsx';
 import styles from './snippet.module.css';
 
-/** A command or a document, ready to be copied. */
+/** A command or a document with a copy button. */
 export function Snippet({ text, what }: { text: string; what: string }) {
   return (
     <div className={styles.snippet}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must scroll by keyboard. */}
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields; this only names what is copied. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be scrollable by keyboard. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for form fields; this only labels the text. */}
       <div role="group" aria-label={what} tabIndex={0} className={styles.text}>
         <pre>{text}</pre>
       </div>

@@ -5,15 +5,15 @@ import type { Severity } from '@countersign/core/portal/incident-routes';
 import { Badge, type Tone } from './badge.tsx';
 import { EXAMPLE_AGENT } from './example-agent.ts';
 
-/** The states of the record as badges: one place that says which is good and which is not. */
+/** Badges for the states of records. This file decides which state has which colour. */
 
 export const VerdictBadge = ({
   allowed,
-  words = ['Allowed', 'Blocked'],
+  labels = ['Allowed', 'Blocked'],
 }: {
   allowed: boolean;
-  words?: readonly [string, string];
-}) => <Badge tone={allowed ? 'good' : 'bad'}>{allowed ? words[0] : words[1]}</Badge>;
+  labels?: readonly [string, string];
+}) => <Badge tone={allowed ? 'good' : 'bad'}>{allowed ? labels[0] : labels[1]}</Badge>;
 
 const EVALUATION: Record<EvaluationStatus, Tone> = { passing: 'good', failing: 'bad', running: 'accent', scheduled: 'quiet' };
 export const EvaluationStatusBadge = ({ status }: { status: EvaluationStatus }) => (
@@ -30,7 +30,7 @@ export const RiskBadge = ({ level }: { level: RiskLevel }) => (
   </Badge>
 );
 
-/** Marks the agent of the example calls. */
+/** Marks the agent of the example requests. */
 export const ExampleBadge = ({ agent }: { agent: string }) =>
   agent === EXAMPLE_AGENT ? (
     <Badge tone="quiet" dot={false}>
@@ -54,7 +54,7 @@ const OUTCOME: Record<string, Tone> = {
 export const OutcomeBadge = ({ outcome }: { outcome: string | null }) =>
   outcome === null ? <Badge tone="accent">arriving</Badge> : <Badge tone={OUTCOME[outcome] ?? 'quiet'}>{outcome}</Badge>;
 
-/** Why a promotion is blocked, in a word or two. */
+/** Short labels of the reasons of a decision. */
 export const REASON_LABELS: Record<Reason, string> = {
   all_conditions_met: 'All conditions met',
   no_recent_evaluation: 'No recent evaluation',

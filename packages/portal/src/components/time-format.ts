@@ -8,7 +8,7 @@ const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 
-/** How long ago a moment was, or how far ahead it is: `3 min. ago`, `in 2 days`. Within a minute it is now. */
+/** A time relative to `now`: `3 min. ago`, `in 2 days`. Less than a minute is `just now`. */
 export function formatRelativeTime(at: string, now: number): string {
   const seconds = (Date.parse(at) - now) / 1000;
   for (const [unit, length] of UNITS) {
@@ -27,7 +27,7 @@ const exact = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
-/** A moment in the reader's time zone, to the second. */
+/** A date and time in the reader's time zone, to the second. */
 export const formatExactTime = (at: string): string => exact.format(new Date(at));
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
@@ -37,10 +37,10 @@ export const formatDay = (date: string | number): string => day.format(new Date(
 
 const ownDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** The day of a moment in the reader's time zone, short: `20 Nov`. */
+/** A day in the reader's time zone, short: `20 Nov`. */
 export const formatLocalDay = (at: number): string => ownDay.format(at);
 
 const ownHour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
-/** The time of day of a moment in the reader's time zone: `09:30`. */
+/** A time of day in the reader's time zone: `09:30`. */
 export const formatTimeOfDay = (at: number): string => ownHour.format(at);

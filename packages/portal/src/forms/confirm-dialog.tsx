@@ -3,29 +3,29 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Form } from './form.tsx';
 
-/** Asks once more before an act that cannot be taken back. */
+/** A dialog that confirms an action that cannot be undone. */
 export function ConfirmDialog(props: {
   opened: boolean;
   onClose: () => void;
   title: string;
   submit: string;
   danger?: boolean;
-  act: () => Promise<unknown>;
+  action: () => Promise<unknown>;
   children: ReactNode;
 }) {
-  const { opened, onClose, title, submit, danger = false, act, children } = props;
-  const acting = useMutation({ mutationFn: act, meta: { errorShownInForm: true }, onSuccess: onClose });
+  const { opened, onClose, title, submit, danger = false, action, children } = props;
+  const mutation = useMutation({ mutationFn: action, meta: { errorShownInForm: true }, onSuccess: onClose });
   const close = () => {
-    acting.reset();
+    mutation.reset();
     onClose();
   };
   return (
     <Modal opened={opened} onClose={close} title={title}>
       <Form
-        onSubmit={() => acting.mutate()}
-        error={acting.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={[]}
-        pending={acting.isPending}
+        pending={mutation.isPending}
         submit={submit}
         danger={danger}
         onCancel={close}

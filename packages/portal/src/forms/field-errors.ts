@@ -1,14 +1,14 @@
 import { toProblem } from '../api/problem.ts';
 
-/** What the server says about one field of the form that it refused; undefined when it said nothing about it. */
+/** The server's error message for one field of a form, if there is one. */
 export function fieldError(error: unknown, field: string): string | undefined {
   if (error === null || error === undefined) return undefined;
   const issues = toProblem(error).issues.filter(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`));
   if (issues.length === 0) return undefined;
-  return issues.map(({ message }) => ofThisField(message, field)).join(' ');
+  return issues.map(({ message }) => withoutFieldName(message, field)).join(' ');
 }
 
-/** What the server says that belongs to none of the form's fields, for a notice above its button. */
+/** The server's error message that belongs to no field of the form. It is shown above the buttons. */
 export function formError(error: unknown, fields: readonly string[]): string | undefined {
   if (error === null || error === undefined) return undefined;
   const problem = toProblem(error);
@@ -19,8 +19,12 @@ export function formError(error: unknown, fields: readonly string[]): string | u
   return others.length > 0 ? others.map(({ message }) => sentence(message)).join(' ') : problem.message;
 }
 
-/** At its field, a message need not repeat the contract's name of the field: `name must …` is `This must …`. */
-const ofThisField = (message: string, field: string): string =>
-  message.startsWith(`${field} `) ? `This ${message.slice(field.length + 1)}.` : sentence(message);
+/** Removes the contract's name of the field from a message: `name must …` becomes `Must …`. */
+const withoutFieldName = (message: string, field: string): string =>
+  message.startsWith(`${field} must `)
+    ? `Must ${message.slice(field.length + 6)}.`
+    : message.startsWith(`${field} `)
+      ? `This ${message.slice(field.length + 1)}.`
+      : sentence(message);
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -6,8 +6,8 @@ import styles from './form.module.css';
 import { useUnsavedInput } from './unsaved-input.ts';
 
 /**
- * A form that keeps what was typed whatever happens: it is sent as it is, and what the server refuses is said at its field
- * (the fields ask fieldError), or above the button where it belongs to no field.
+ * A form that keeps its input on errors. The server validates it. Fields show their errors with fieldError; other errors are
+ * shown above the buttons.
  */
 export function Form(props: {
   onSubmit: () => void;
@@ -27,7 +27,7 @@ export function Form(props: {
     if (!pending) onSubmit();
   };
   return (
-    // The browser's own checks would speak its language and hide the server's reasons.
+    // The browser's own validation would hide the server's messages.
     <form noValidate onSubmit={send} onInput={markUnsaved} className={styles.form}>
       {children}
       {elsewhere !== undefined && (

@@ -5,8 +5,8 @@ import { fieldError } from './field-errors.ts';
 import { Form } from './form.tsx';
 
 /**
- * Asks for a reason before an act that goes into the ledger. `act` gets the reason; the dialog closes when it succeeded, and
- * says what went wrong, with the reason still there, when it did not.
+ * A dialog that asks for the rationale of an action that is recorded in the ledger. It closes after `action` succeeds. On an
+ * error it stays open, shows the error and keeps the rationale.
  */
 export function RationaleDialog(props: {
   opened: boolean;
@@ -15,30 +15,32 @@ export function RationaleDialog(props: {
   submit: string;
   danger?: boolean;
   required?: boolean;
-  act: (rationale: string) => Promise<unknown>;
+  action: (rationale: string) => Promise<unknown>;
   children?: ReactNode;
 }) {
-  const { opened, onClose, title, submit, danger = false, required = true, act, children } = props;
+  const { opened, onClose, title, submit, danger = false, required = true, action, children } = props;
   const [rationale, setRationale] = useState('');
-  const acting = useMutation({
-    mutationFn: () => act(rationale),
+  const mutation = useMutation({
+    mutationFn: () => action(rationale),
     meta: { errorShownInForm: true },
     onSuccess: () => {
       setRationale('');
       onClose();
     },
   });
+  const rejection = fieldError(mutation.error, 'rationale');
+  const isEmpty = rationale.trim() === '';
   const close = () => {
-    acting.reset();
+    mutation.reset();
     onClose();
   };
   return (
     <Modal opened={opened} onClose={close} title={title}>
       <Form
-        onSubmit={() => acting.mutate()}
-        error={acting.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={['rationale']}
-        pending={acting.isPending}
+        pending={mutation.isPending}
         submit={submit}
         danger={danger}
         onCancel={close}
@@ -46,10 +48,10 @@ export function RationaleDialog(props: {
         {children}
         <Textarea
           label="Rationale"
-          description="It goes into the audit ledger and can never be changed."
+          description="Recorded in the audit ledger and cannot be changed."
           value={rationale}
           onChange={({ currentTarget }) => setRationale(currentTarget.value)}
-          error={fieldError(acting.error, 'rationale')}
+          error={isEmpty && rejection !== undefined ? 'Enter a rationale.' : rejection}
           withAsterisk={required}
           autosize
           minRows={3}

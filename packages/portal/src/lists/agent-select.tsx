@@ -8,7 +8,7 @@ import type { Filters } from './use-filters.ts';
 
 const TYPING_MS = 250;
 
-/** Chooses an agent by name; the server searches, however many there are. */
+/** Selects an agent by name. The server searches, so the number of agents does not matter. */
 export function AgentSelect(props: {
   value: string | null;
   onChange: (agent: string | null) => void;
@@ -19,8 +19,8 @@ export function AgentSelect(props: {
 }) {
   const { value, onChange, label, error, small = false, required = false } = props;
   const { workspace } = useWorkspace();
-  const [typed, setTyped] = useState('');
-  const [search] = useDebouncedValue(typed.trim(), TYPING_MS);
+  const [searchText, setSearchText] = useState('');
+  const [search] = useDebouncedValue(searchText.trim(), TYPING_MS);
   const found = useQuery({
     queryKey: ['agents', workspace.id, 'select', search],
     queryFn: ({ signal }) =>
@@ -46,16 +46,16 @@ export function AgentSelect(props: {
       data={[...options].map(([id, name]) => ({ value: id, label: name }))}
       value={value}
       onChange={(next) => {
-        setTyped('');
+        setSearchText('');
         onChange(next);
       }}
       searchable
       clearable={small}
       clearButtonProps={{ 'aria-label': 'All agents' }}
-      // The server has searched already; what it found for the name that is chosen stays in the list.
+      // The server has already filtered the options.
       filter={({ options: all }) => all}
-      onSearchChange={(text) => setTyped(text === options.get(value ?? '') ? '' : text)}
-      nothingFoundMessage="No agent of this name"
+      onSearchChange={(text) => setSearchText(text === options.get(value ?? '') ? '' : text)}
+      nothingFoundMessage="No matching agent"
       error={error}
       withAsterisk={required}
       checkIconPosition="right"
@@ -63,7 +63,7 @@ export function AgentSelect(props: {
   );
 }
 
-/** The same as a filter of a list. */
+/** AgentSelect as a filter of a list. */
 export const FilterAgent = <N extends string>({ filters, name }: { filters: Filters<N>; name: N }) => (
   <AgentSelect
     small

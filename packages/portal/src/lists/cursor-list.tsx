@@ -14,8 +14,8 @@ interface Page<T> {
 }
 
 /**
- * A list that the server pages: one page at a time, where the address bar says. While another page or filter loads, the one
- * before stays, dimmed; with nothing in it at all it says what to do next (`empty`).
+ * A list with cursor pagination; cursor and filters are in the URL. While another page or filter loads, the previous rows stay,
+ * dimmed. `empty` is shown if the list has no records at all.
  */
 export function CursorList<T>(props: {
   label: string;
@@ -44,10 +44,10 @@ export function CursorList<T>(props: {
   if (items.length === 0 && filters.cursor === undefined) {
     if (!filters.any) return empty;
     return (
-      <EmptyState title="Nothing matches">
-        <p>Nothing here matches the filters.</p>
+      <EmptyState title="No matches">
+        <p>No records match the filters.</p>
         <Button variant="default" size="xs" onClick={filters.clear}>
-          Clear the filters
+          Clear filters
         </Button>
       </EmptyState>
     );
@@ -60,13 +60,13 @@ export function CursorList<T>(props: {
   );
 }
 
-/** The ways to the pages beside this one. Whoever came by a link has gone through none: from there it leads to the first. */
+/** Links to the previous and next page. Without a known previous page, such as after a shared link, it leads to the first. */
 function Pager({ label, filters, next }: { label: string; filters: Filters<string>; next: string | null }) {
   const { cursor, previousCursors, goTo } = filters;
-  const back = () => goTo(previousCursors.at(-1) || undefined, previousCursors.slice(0, -1));
+  const goBack = () => goTo(previousCursors.at(-1) || undefined, previousCursors.slice(0, -1));
   return (
     <nav className={styles.pager} aria-label={`Pages of ${label}`}>
-      <Button variant="default" size="xs" disabled={cursor === undefined} onClick={back}>
+      <Button variant="default" size="xs" disabled={cursor === undefined} onClick={goBack}>
         {cursor !== undefined && previousCursors.length === 0 ? 'First page' : 'Previous page'}
       </Button>
       <Button

@@ -1,21 +1,21 @@
 import type { ReactNode } from 'react';
 import styles from './data-table.module.css';
 
-/** One column. The first one leads to the row's page; at phone width rows become cards and `title` stands before each value. */
+/** One column. The first one links to the row's page. On phones rows become cards with `title` before each value. */
 export interface Column<T> {
   title: string;
   cell: (item: T) => ReactNode;
-  /** Figures stand to the right. */
+  /** Aligns numbers to the right. */
   numeric?: boolean;
-  /** Takes the room that is left; what is longer than that is broken into lines. */
+  /** Takes the remaining width and wraps long text. */
   wide?: boolean;
-  /** Takes a whole line of the cards at phone width. */
+  /** Takes a full line of the card on phones. */
   line?: boolean;
-  /** Left out of the cards at phone width. */
+  /** Hidden on phones. */
   wideOnly?: boolean;
 }
 
-/** A table of records. `label` says to screen readers what it lists. */
+/** A table of records. `label` names it for screen readers. */
 export function DataTable<T>(props: {
   label: string;
   columns: readonly Column<T>[];
@@ -59,5 +59,5 @@ export function DataTable<T>(props: {
   );
 }
 
-/** The class of the link in the first column: all of the row leads there. */
+/** The class of the link in the first column. It makes the whole row clickable. */
 export const rowLink = styles.rowLink as string;

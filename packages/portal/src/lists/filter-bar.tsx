@@ -5,13 +5,13 @@ import { Children, type ReactNode, useEffect, useId, useRef, useState } from 're
 import styles from './filter-bar.module.css';
 import type { Filters } from './use-filters.ts';
 
-/** More filters than this fold away at phone width. */
-const FOLDED_AT = 3;
+/** With more filters than this, phones show a button for the rest. */
+const COLLAPSED_ABOVE = 3;
 
 /** The filters above a list. */
 export function FilterBar({ filters, children }: { filters: Filters<string>; children: ReactNode }) {
   const [open, setOpen] = useState(false);
-  const many = Children.count(children) > FOLDED_AT;
+  const many = Children.count(children) > COLLAPSED_ABOVE;
   return (
     <search className={styles.bar} data-folded={(many && !open) || undefined}>
       {children}
@@ -31,60 +31,60 @@ export function FilterBar({ filters, children }: { filters: Filters<string>; chi
 
 const TYPING_MS = 350;
 
-/** Free text; what is typed is asked for when typing stops. */
+/** A free-text filter. It is applied when typing stops. */
 export function FilterText<N extends string>({
   filters,
   name,
   label,
   placeholder,
-  called = NOTHING,
+  displayNames = NO_NAMES,
 }: {
   filters: Filters<N>;
   name: N;
   label: string;
   placeholder?: string;
-  /** What people call some values: shown and offered in their place, and typed for them. */
-  called?: ReadonlyMap<string, string>;
+  /** Display names of some values. They are shown, suggested and accepted in place of the values. */
+  displayNames?: ReadonlyMap<string, string>;
 }) {
-  const offered = useId();
+  const suggestions = useId();
   const held = filters.values[name] ?? '';
-  const [typed, setTyped] = useState(held);
-  const asked = useRef(held);
-  const ask = (text: string) => {
-    asked.current = valueCalled(called, text.trim());
-    filters.set({ [name]: asked.current || undefined } as never);
+  const [input, setInput] = useState(held);
+  const applied = useRef(held);
+  const apply = (text: string) => {
+    applied.current = valueForName(displayNames, text.trim());
+    filters.set({ [name]: applied.current || undefined } as never);
   };
-  const askSoon = useDebouncedCallback(ask, TYPING_MS);
+  const applySoon = useDebouncedCallback(apply, TYPING_MS);
   const clear = () => {
-    askSoon.cancel();
-    setTyped('');
-    ask('');
+    applySoon.cancel();
+    setInput('');
+    apply('');
   };
   useEffect(() => {
-    // What comes back of one's own asking has lost its blanks, and may be older than what was typed since.
-    if (held === asked.current) return;
-    asked.current = held;
-    askSoon.cancel();
-    setTyped(held);
-  }, [held, askSoon]);
+    // The filter's own value returns trimmed, and may be older than the current input.
+    if (held === applied.current) return;
+    applied.current = held;
+    applySoon.cancel();
+    setInput(held);
+  }, [held, applySoon]);
   return (
     <>
       <TextInput
         size="xs"
         aria-label={label}
         placeholder={placeholder ?? label}
-        value={called.get(typed) ?? typed}
-        list={called.size > 0 ? offered : undefined}
+        value={displayNames.get(input) ?? input}
+        list={displayNames.size > 0 ? suggestions : undefined}
         leftSection={<IconSearch size={14} aria-hidden />}
-        rightSection={typed === '' ? undefined : <CloseButton size="xs" aria-label={`Clear ${label}`} onClick={clear} />}
+        rightSection={input === '' ? undefined : <CloseButton size="xs" aria-label={`Clear ${label}`} onClick={clear} />}
         onChange={({ currentTarget }) => {
-          setTyped(currentTarget.value);
-          askSoon(currentTarget.value);
+          setInput(currentTarget.value);
+          applySoon(currentTarget.value);
         }}
       />
-      {called.size > 0 && (
-        <datalist id={offered}>
-          {[...called].map(([value, text]) => (
+      {displayNames.size > 0 && (
+        <datalist id={suggestions}>
+          {[...displayNames].map(([value, text]) => (
             <option key={value} value={text} />
           ))}
         </datalist>
@@ -93,15 +93,15 @@ export function FilterText<N extends string>({
   );
 }
 
-const NOTHING: ReadonlyMap<string, string> = new Map();
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
-/** The value that is called so, in whatever letters; what is typed itself where none is. */
-function valueCalled(called: ReadonlyMap<string, string>, typed: string): string {
-  const [value = typed] = [...called].find(([, text]) => text.toLowerCase() === typed.toLowerCase()) ?? [];
+/** The value with this display name, ignoring case; otherwise the input itself. */
+function valueForName(displayNames: ReadonlyMap<string, string>, input: string): string {
+  const [value = input] = [...displayNames].find(([, text]) => text.toLowerCase() === input.toLowerCase()) ?? [];
   return value;
 }
 
-/** One of a few; the first choice lets everything through. */
+/** A filter with a few options. The first option matches everything. */
 export function FilterSelect<N extends string>(props: {
   filters: Filters<N>;
   name: N;
@@ -112,7 +112,7 @@ export function FilterSelect<N extends string>(props: {
   const { filters, name, label, all, options } = props;
   const held = filters.values[name];
   const choices = options.map((each) => (typeof each === 'string' ? { value: each, label: each } : each));
-  // What a link asks for stands in the list even where it is none of the choices, or they are not there yet.
+  // A shared link may name a value that is not among the options, or the options may not be loaded yet.
   if (held !== undefined && !choices.some(({ value }) => value === held)) choices.push({ value: held, label: held });
   return (
     <NativeSelect
@@ -125,7 +125,7 @@ export function FilterSelect<N extends string>(props: {
   );
 }
 
-/** From one day of the reader's calendar to another: two that stay side by side. */
+/** A range of days in the reader's time zone. */
 export function FilterDays({ filters }: { filters: Filters<'from' | 'to'> }) {
   const day = (name: 'from' | 'to', label: string) => (
     <TextInput

@@ -2,33 +2,33 @@ import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** Where the pages of a list began that were gone through to the one of the address. */
+    /** The cursors of the list pages that were visited before the current one. */
     previousCursors?: readonly string[];
   }
 }
 
-/** The filters of a list, kept in the address bar: a link shows the same list to somebody else, and Back goes back. */
+/** The filters of a list. They are in the URL, so any view can be shared and Back works. */
 export interface Filters<N extends string> {
   values: Partial<Record<N, string>>;
-  /** Whether any of them is set. */
+  /** Whether any filter is set. */
   any: boolean;
-  /** Sets some of them, and begins at the first page. */
+  /** Sets some filters and returns to the first page. */
   set: (patch: Partial<Record<N, string | undefined>>) => void;
   clear: () => void;
-  /** Where the page of the list begins; undefined for the first one. */
+  /** The cursor of the current page; undefined for the first page. */
   cursor: string | undefined;
   /**
-   * Where the pages began that were gone through to this one, the first one with ''. Kept in the browser's history beside the address:
-   * it goes back with Back, and stays over a reload. Empty where a link led here.
+   * The cursors of the pages visited before this one; '' is the first page. They are in the browser's history, so Back and reload
+   * keep them. Empty after a shared link.
    */
   previousCursors: readonly string[];
-  /** Goes to the page that begins there, at its top. */
+  /** Goes to the page with this cursor and scrolls to its top. */
   goTo: (cursor: string | undefined, previousCursors: readonly string[]) => void;
 }
 
 const NONE: readonly string[] = [];
 
-/** Reads and writes the filters of these names in the address bar. */
+/** Reads and writes the filters with these names in the URL. */
 export function useFilters<const N extends string>(names: readonly N[]): Filters<N> {
   const search = useSearch({ strict: false }) as Record<string, string | undefined>;
   const previousCursors = useLocation({ select: ({ state }) => state.previousCursors }) ?? NONE;
@@ -52,7 +52,7 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
   };
 }
 
-/** A day or a moment that there is not, from an address that was typed or cut off, filters nothing. */
+/** Invalid dates and times in the URL are ignored. */
 function isValidFilter(name: string, value: string): boolean {
   if (name === 'from' || name === 'to') return startOfDay(value) !== undefined;
   if (name === 'since' || name === 'before') return !Number.isNaN(Date.parse(value));
@@ -62,7 +62,7 @@ function isValidFilter(name: string, value: string): boolean {
 const withoutEmpty = (search: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
 
-/** The first moment of a day of the reader's calendar, as the API takes it; `after` counts days on. Undefined for a day that there is not. */
+/** The start of a day in the reader's time zone as the API takes it, `after` days later. Undefined for an invalid date. */
 export function startOfDay(date: string | undefined, after = 0): string | undefined {
   const [year, month, day] =
     /^(\d{4})-(\d\d)-(\d\d)$/
@@ -70,7 +70,7 @@ export function startOfDay(date: string | undefined, after = 0): string | undefi
       ?.slice(1)
       .map(Number) ?? [];
   if (year === undefined || month === undefined || day === undefined) return undefined;
-  // The calendar rolls over what is too much: the 45th of a thirteenth month is a day of next February.
+  // Date accepts an overflow, such as the 45th of month 13, so the parts are compared.
   const start = new Date(year, month - 1, day);
   if (start.getFullYear() !== year || start.getMonth() !== month - 1 || start.getDate() !== day) return undefined;
   return new Date(year, month - 1, day + after).toISOString();

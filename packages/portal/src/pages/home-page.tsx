@@ -7,7 +7,7 @@ import { lastWorkspace } from '../shell/last-workspace.ts';
 import { LoadingScreen } from '../shell/loading-screen.tsx';
 import { PublicPage } from './sign-in/public-page.tsx';
 
-/** `/`: on to the workspace that was looked at last, or the only one there is. */
+/** `/`: redirects to the last visited workspace, or to the first one. */
 export function HomePage() {
   const session = useSession();
   if (session.data === undefined) {
@@ -25,7 +25,7 @@ export function HomePage() {
   return (
     <PublicPage title="No workspace yet">
       <Notice kind="quiet">
-        <p>You belong to no workspace. Ask an admin of one to invite {session.data.person.email}.</p>
+        <p>You are not a member of any workspace. Ask an admin to invite {session.data.person.email}.</p>
       </Notice>
       <Link to="/account">Your account</Link>
     </PublicPage>

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { PublicPage } from './sign-in/public-page.tsx';
 
-/** An address that leads nowhere. */
+/** Shown for a URL without a page. */
 export function NotFoundPage() {
   return (
-    <PublicPage title="There is no such page">
-      <p className="soft">The address may be cut off, or from an older version.</p>
-      <Link to="/">To your workspaces</Link>
+    <PublicPage title="Page not found">
+      <p className="soft">The URL may be incomplete or out of date.</p>
+      <Link to="/">Go to your workspaces</Link>
     </PublicPage>
   );
 }

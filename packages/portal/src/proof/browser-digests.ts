@@ -4,7 +4,7 @@ import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 as hashBytes, sha512 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 
-/** The domain's cryptography in a browser: the same synchronous interface as on the server, so that one code checks in both places. */
+/** Cryptography for the browser with the synchronous interface of the domain, so that server and browser share the verifiers. */
 export const digests: Digests = {
   sha256Hex: (text) => bytesToHex(hashBytes(utf8ToBytes(text))),
   hmacSha256Hex: (key, text) => bytesToHex(hmac(hashBytes, key, utf8ToBytes(text))),

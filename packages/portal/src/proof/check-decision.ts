@@ -6,39 +6,39 @@ import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { digests, verifyEd25519 } from './browser-digests.ts';
 import type { PublicKeys } from './public-keys.ts';
 
-/** One thing that was checked, and what came of it. */
+/** The result of one check. */
 export interface Finding {
   good: boolean;
   detail: string;
 }
 
-/** What a decision's document says when it is recomputed here. */
+/** The results of all checks of a decision. */
 export interface DecisionFindings {
-  /** The content hashes to the digest that it carries. */
+  /** The hash of the content matches the digest in the document. */
   hash: Finding;
-  /** One of the instance's published Ed25519 keys has attested exactly this decision. */
+  /** A published Ed25519 key of the instance attests this decision. */
   attestation: Finding;
-  /** The evidence is the one that was signed, and deciding on it again gives this verdict; absent where the decision names none. */
+  /** The evidence is the one that was signed, and it supports the verdict. Absent if the decision names no evidence. */
   evidence?: Finding;
-  /** HMAC by the decision key; only where somebody has loaded it. */
+  /** The HMAC by the decision key. Absent until an admin loads the key. */
   hmac?: Finding;
 }
 
-/** What a decision is checked with besides its own text. */
+/** What a decision is checked against. */
 export interface DecisionProofParts {
   envelope: unknown;
   keys: PublicKeys;
-  /** The text of its evidence document; null where none is kept. */
+  /** The text of its evidence document; null if none is stored. */
   evidence: string | null;
-  /** 32 bytes, when an admin has loaded it. */
+  /** 32 bytes, if an admin has loaded the key. */
   decisionKey?: Uint8Array | undefined;
 }
 
-/** Checks a signed decision in the browser, by the same code as the server and the command line, over the text as it was answered. */
+/** Verifies a signed decision with the same code as the server and the command line, on the exact text of the response. */
 export function checkDecision(document: string, { envelope, keys, evidence, decisionKey }: DecisionProofParts): DecisionFindings {
-  const decision = parsed(document);
+  const decision = parseDocument(document);
   if (decision === undefined) {
-    const finding = { good: false, detail: 'The document is not JSON that can be read in one way only.' };
+    const finding = { good: false, detail: 'The document is not valid JSON, or it is ambiguous.' };
     return { hash: finding, attestation: finding };
   }
   return {
@@ -53,44 +53,51 @@ function hashFinding(decision: Record<string, unknown>): Finding {
   try {
     const computed = decisionDigest(decision, digests);
     return computed === decision.response_sha256
-      ? { good: true, detail: `SHA-256 over the canonical text is ${computed}, as it says.` }
-      : { good: false, detail: `It says ${String(decision.response_sha256)}, but hashes to ${computed}: it was altered.` };
+      ? { good: true, detail: `The SHA-256 of the canonical text is ${computed}, as the document states.` }
+      : {
+          good: false,
+          detail: `The document states ${String(decision.response_sha256)}, but its hash is ${computed}. It was altered.`,
+        };
   } catch (error) {
-    return { good: false, detail: `It has no canonical form: ${(error as Error).message}.` };
+    return { good: false, detail: `The document has no canonical form: ${(error as Error).message}.` };
   }
 }
 
 function attestationFinding(decision: Record<string, unknown>, envelope: unknown, keys: PublicKeys): Finding {
-  if (envelope === null || envelope === undefined) return { good: false, detail: 'The server gives no attestation for it.' };
+  if (envelope === null || envelope === undefined)
+    return { good: false, detail: 'The server has no attestation of this decision.' };
   const opened = openAttestation(envelope, keys.attestation, verifyEd25519, (each) => decisionDigest(each, digests));
-  if ('fault' in opened) return { good: false, detail: `Not to be believed: ${opened.fault}.` };
+  if ('fault' in opened) return { good: false, detail: `Not valid: ${opened.fault}.` };
   if (canonicalJson(opened.decision) !== canonicalJson(decision))
-    return { good: false, detail: 'The attestation is about another decision than this one.' };
-  return { good: true, detail: `Ed25519 signature of key ${opened.keyid} over the in-toto statement.` };
+    return { good: false, detail: 'The attestation is for a different decision.' };
+  return { good: true, detail: `The in-toto statement has a valid Ed25519 signature of key ${opened.keyid}.` };
 }
 
 function evidenceFinding(decision: Record<string, unknown>, evidence: string | null): { evidence?: Finding } {
   if (evidence === null && decision.evidence_sha256 === undefined) return {};
   if (evidence === null)
-    return { evidence: { good: false, detail: 'The decision names its evidence, and the server has none.' } };
+    return { evidence: { good: false, detail: 'The decision names its evidence, but the server does not have it.' } };
   const fault = evidenceFault(decision, evidence, digests);
   return {
     evidence:
       fault === undefined
-        ? { good: true, detail: `SHA-256 ${String(decision.evidence_sha256)}, and deciding on it again gives the same verdict.` }
-        : { good: false, detail: `Not to be believed: ${fault}.` },
+        ? {
+            good: true,
+            detail: `The SHA-256 is ${String(decision.evidence_sha256)}. Evaluating the evidence again gives the same verdict.`,
+          }
+        : { good: false, detail: `Not valid: ${fault}.` },
   };
 }
 
 function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Finding {
   const fault = decisionFault(decision, key, digests);
   return fault === undefined
-    ? { good: true, detail: `HMAC-SHA256 by the decision key ${String(decision.key_id)}.` }
-    : { good: false, detail: `Not to be believed: ${fault}.` };
+    ? { good: true, detail: `The HMAC-SHA256 of decision key ${String(decision.key_id)} is valid.` }
+    : { good: false, detail: `Not valid: ${fault}.` };
 }
 
-/** A document in which a member stands twice could be read in two ways: it is refused. */
-function parsed(document: string): Record<string, unknown> | undefined {
+/** Parses a document. Returns undefined if it is ambiguous, such as with a repeated member. */
+function parseDocument(document: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(document);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -100,7 +107,7 @@ function parsed(document: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The bytes of a decision key from its 64 hex digits; undefined when it has not that form. */
+/** The bytes of a decision key from its 64 hex digits; undefined for any other text. */
 export function decisionKeyBytes(hex: string): Uint8Array | undefined {
   const text = hex.trim();
   if (!/^[0-9a-fA-F]{64}$/.test(text)) return undefined;

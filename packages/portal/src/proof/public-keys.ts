@@ -2,14 +2,14 @@ import type { AttestationKey } from '@countersign/core/domain/attestation';
 import { fetchFromServer } from '../api/call.ts';
 import { readProblem } from '../api/problem.ts';
 
-/** The instance's public keys, as `/.well-known/jwks.json` publishes them to everybody. */
+/** The instance's public keys from `/.well-known/jwks.json`. */
 export interface PublicKeys {
   /** The document itself, for the note keys in it. */
   text: string;
   attestation: AttestationKey[];
 }
 
-/** Fetches the published keys; the same document that a third party would fetch. */
+/** Fetches the published keys from the document that third parties use too. */
 export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys> {
   const response = await fetchFromServer('/.well-known/jwks.json', signal === undefined ? {} : { signal });
   if (!response.ok) throw await readProblem(response);

@@ -1,20 +1,20 @@
-/** What the page asks of the worker. */
+/** What the worker has to verify. */
 export interface VerificationRequest {
-  /** Address of the ledger's NDJSON. */
-  exportAddress: string;
-  /** Address of the ledger's signed checkpoint. */
-  checkpointAddress: string;
-  /** The workspace: the tenant under each hash. */
+  /** URL of the ledger's NDJSON. */
+  exportUrl: string;
+  /** URL of the ledger's signed checkpoint. */
+  checkpointUrl: string;
+  /** The workspace ID, which every row hash covers. */
   tenantId: string;
-  /** The entries that the ledger's head says there are. */
+  /** The number of entries according to the ledger's head. */
   entries: number;
 }
 
-/** What the worker says: how far it is, and in the end one verdict. */
+/** Messages of the worker: progress, then one result. */
 export type VerificationMessage = { kind: 'progress'; checked: number } | VerificationResult;
 
-/** The end of a verification. */
+/** The result of a verification. */
 export type VerificationResult =
-  | { kind: 'whole'; checked: number; head: string | null; checkpoint: string; elapsedMs: number }
-  | { kind: 'broken'; checked: number; seq: number; reason: string }
+  | { kind: 'valid'; checked: number; head: string | null; checkpoint: string; elapsedMs: number }
+  | { kind: 'invalid'; checked: number; seq: number; reason: string }
   | { kind: 'failed'; reason: string };

@@ -1,36 +1,36 @@
 import type { VerificationMessage, VerificationRequest } from './verification-messages.ts';
 import { verifyChain } from './verify-chain.ts';
 
-/** News no more often than this: a ledger of a million rows would else be mostly messages. */
-const NEWS_EVERY_MS = 60;
+/** The minimum time between two progress messages. */
+const PROGRESS_INTERVAL_MS = 60;
 
-/** Verifies a whole ledger away from the page, so that the page stays alive. Ended by ending the worker. */
+/** Verifies a whole ledger in a worker, so that the page stays responsive. Terminating the worker cancels it. */
 self.addEventListener('message', async ({ data }: MessageEvent<VerificationRequest>) => {
-  const say = (news: VerificationMessage) => self.postMessage(news);
+  const post = (message: VerificationMessage) => self.postMessage(message);
   try {
-    const [checkpoint, keys] = await Promise.all([textOf(data.checkpointAddress), textOf('/.well-known/jwks.json')]);
-    const response = await fetched(data.exportAddress);
-    let lastNews = 0;
-    const verdict = await verifyChain(linesOf(response), { ...data, checkpoint, keys }, (checked) => {
+    const [checkpoint, keys] = await Promise.all([fetchText(data.checkpointUrl), fetchText('/.well-known/jwks.json')]);
+    const response = await fetchOk(data.exportUrl);
+    let lastProgressAt = 0;
+    const result = await verifyChain(linesOf(response), { ...data, checkpoint, keys }, (checked) => {
       const now = performance.now();
-      if (now - lastNews < NEWS_EVERY_MS) return;
-      lastNews = now;
-      say({ kind: 'progress', checked });
+      if (now - lastProgressAt < PROGRESS_INTERVAL_MS) return;
+      lastProgressAt = now;
+      post({ kind: 'progress', checked });
     });
-    say(verdict);
+    post(result);
   } catch (error) {
-    say({ kind: 'failed', reason: (error as Error).message });
+    post({ kind: 'failed', reason: (error as Error).message });
   }
 });
 
-async function fetched(address: string): Promise<Response> {
-  const response = await fetch(address, { credentials: 'same-origin' }).catch(() => undefined);
-  if (response === undefined) throw new Error('the server does not answer');
-  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+async function fetchOk(url: string): Promise<Response> {
+  const response = await fetch(url, { credentials: 'same-origin' }).catch(() => undefined);
+  if (response === undefined) throw new Error('the server is not responding');
+  if (!response.ok) throw new Error(`the server responded with status ${response.status}`);
   return response;
 }
 
-const textOf = async (address: string): Promise<string> => (await fetched(address)).text();
+const fetchText = async (url: string): Promise<string> => (await fetchOk(url)).text();
 
 async function* linesOf(response: Response): AsyncGenerator<string> {
   if (response.body === null) return;

@@ -8,10 +8,10 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { digests, sha256, verifyEd25519 } from './browser-digests.ts';
 import type { VerificationResult } from './verification-messages.ts';
 
-/** What a walk is held against besides the chain itself. */
+/** What the chain is compared with. */
 interface Expected {
   tenantId: string;
-  /** Entries that the ledger's head says there are. */
+  /** The number of entries according to the ledger's head. */
   entries: number;
   /** The signed note over the ledger's tree. */
   checkpoint: string;
@@ -20,8 +20,8 @@ interface Expected {
 }
 
 /**
- * Walks a ledger's NDJSON, a line at a time, with the same verifier as the command line: each row's hash and place, then the number
- * of rows against the head, and the root of the tree against the signed checkpoint. `progress` hears how many rows were checked.
+ * Verifies a ledger's NDJSON line by line with the same verifier as the command line: the hash and position of each row, the number
+ * of rows against the head, and the root of the tree against the signed checkpoint. `progress` gets the number of checked rows.
  */
 export async function verifyChain(
   lines: AsyncIterable<string>,
@@ -32,38 +32,39 @@ export async function verifyChain(
   const note = openCheckpoint(expected.checkpoint, trustedKeys(expected.keys, sha256) ?? [], verifyEd25519, sha256);
   const verifier = new ChainVerifier(digests, expected.tenantId);
   const tree = new Frontier(sha256);
-  const broken = (seq: number, reason: string): VerificationResult => ({
-    kind: 'broken',
+  const invalid = (seq: number, reason: string): VerificationResult => ({
+    kind: 'invalid',
     checked: verifier.head.seq,
     seq,
     reason,
   });
-  let held = 'fault' in note;
+  let matchesCheckpoint = 'fault' in note;
   for await (const line of lines) {
     const seq = verifier.head.seq + 1;
-    const parsed = parsedLine(line);
+    const parsed = parseLine(line);
     const fault = 'reason' in parsed ? { seq, reason: parsed.reason } : verifier.next(parsed.row);
-    if (fault !== undefined) return broken(fault.seq, fault.reason);
+    if (fault !== undefined) return invalid(fault.seq, fault.reason);
     tree.append(hexToBytes(verifier.head.rowHash ?? ''));
     if (!('fault' in note) && note.head.size === tree.size) {
-      held = sameBytes(tree.root(), note.head.root);
-      if (!held)
-        return broken(seq, 'the rows up to here have another tree than the signed checkpoint says: some were rewritten together');
+      matchesCheckpoint = sameBytes(tree.root(), note.head.root);
+      if (!matchesCheckpoint)
+        return invalid(seq, 'the tree of the rows up to here differs from the signed checkpoint, so rows were rewritten');
     }
     progress(seq);
   }
   const { seq, rowHash } = verifier.head;
-  if (seq < expected.entries) return broken(seq + 1, `the ledger should have ${expected.entries} entries, but ends after ${seq}`);
-  if ('fault' in note) return broken(seq, note.fault);
-  if (note.head.origin !== originOf(expected.tenantId, 'audit')) return broken(seq, 'the checkpoint is of another log');
+  if (seq < expected.entries)
+    return invalid(seq + 1, `the ledger should have ${expected.entries} entries but ends after entry ${seq}`);
+  if ('fault' in note) return invalid(seq, note.fault);
+  if (note.head.origin !== originOf(expected.tenantId, 'audit')) return invalid(seq, 'the checkpoint belongs to a different log');
   if (seq < note.head.size)
-    return broken(seq + 1, `the signed checkpoint is over ${note.head.size} entries, but the ledger ends after ${seq}`);
-  if (!held && note.head.size > 0) return broken(seq, 'the signed checkpoint was never reached');
-  return { kind: 'whole', checked: seq, head: rowHash, checkpoint: note.key.name, elapsedMs: performance.now() - startedAt };
+    return invalid(seq + 1, `the signed checkpoint covers ${note.head.size} entries but the ledger ends after entry ${seq}`);
+  if (!matchesCheckpoint && note.head.size > 0) return invalid(seq, 'the ledger does not reach the signed checkpoint');
+  return { kind: 'valid', checked: seq, head: rowHash, checkpoint: note.key.name, elapsedMs: performance.now() - startedAt };
 }
 
-/** A line's row; or why it is none: not JSON, or JSON that two readers could read in two ways. */
-function parsedLine(line: string): { row: unknown } | { reason: string } {
+/** A line's row, or the reason why it is not valid or is ambiguous JSON. */
+function parseLine(line: string): { row: unknown } | { reason: string } {
   try {
     const row: unknown = JSON.parse(line);
     const [inexact] = inexactnessOf(line);

@@ -4,10 +4,10 @@ import { IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react';
 const SCHEMES = [
   { value: 'light', label: 'Light', Icon: IconSun },
   { value: 'dark', label: 'Dark', Icon: IconMoon },
-  { value: 'auto', label: 'As the system', Icon: IconDeviceDesktop },
+  { value: 'auto', label: 'System', Icon: IconDeviceDesktop },
 ] as const;
 
-/** Light, dark, or as the system is; kept in this browser. */
+/** Selects the colour scheme. The choice is stored in this browser. */
 export function ColorSchemeToggle() {
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const current = SCHEMES.find(({ value }) => value === colorScheme) ?? SCHEMES[2];

@@ -7,8 +7,8 @@ import { PersonMenu } from './person-menu.tsx';
 import { Wordmark } from './wordmark.tsx';
 
 /**
- * The frame of all pages behind the sign-in: wordmark, what stands in the bar (`top`: the workspace, `children`: its pages), the
- * person. At phone width the bar folds away behind a burger. `page`: what stands in place of the address's own page.
+ * The frame of all pages after sign-in, with the navigation bar. `top` is the workspace and `children` are the links in the bar.
+ * On phones the bar collapses behind a menu button. `page` replaces the page of the route.
  */
 export function Frame({
   person,
@@ -23,7 +23,7 @@ export function Frame({
 }) {
   const [open, setOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the page is what closes the bar.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page change closes the bar.
   useEffect(() => setOpen(false), [path]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => event.key === 'Escape' && setOpen(false);
@@ -33,7 +33,7 @@ export function Frame({
   return (
     <div className={styles.frame}>
       <a className={styles.skip} href="#page">
-        Skip to the page
+        Skip to content
       </a>
       <header className={styles.bar} data-open={open || undefined}>
         <div className={styles.head}>

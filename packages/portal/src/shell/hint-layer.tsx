@@ -7,20 +7,20 @@ interface Hint {
   top: number;
 }
 
-/** Whether the hint would only repeat what stands there whole: a name that turned out not to be cut. */
-const isRead = (holder: Element): boolean =>
+/** Whether the hint would only repeat a text that is fully visible. */
+const isRedundant = (holder: Element): boolean =>
   holder.getAttribute('data-hint') === holder.textContent && holder.scrollWidth <= holder.clientWidth;
 
 /**
- * One layer for all short hints: whatever carries `data-hint` shows it on hover and on focus. A list of fifty rows has a
- * hundred times and hashes; a tooltip component for each would cost more than the list.
+ * Shows the `data-hint` of any element on hover and focus. One layer serves all elements, because a tooltip component per table
+ * cell would be slow.
  */
 export function HintLayer() {
   const [hint, setHint] = useState<Hint>();
   useEffect(() => {
     const show = (event: Event) => {
       const holder = event.target instanceof Element ? event.target.closest('[data-hint]') : null;
-      if (holder === null || isRead(holder)) return setHint(undefined);
+      if (holder === null || isRedundant(holder)) return setHint(undefined);
       const { left, width, top } = holder.getBoundingClientRect();
       setHint({ text: holder.getAttribute('data-hint') ?? '', left: left + width / 2, top });
     };

@@ -1,15 +1,15 @@
 const NAME = 'countersign-workspace';
 
-/** Notes the workspace that was looked at last, so that `/` leads there. A browser that keeps nothing forgets it. */
+/** Stores the last visited workspace, so that `/` can redirect to it. */
 export function rememberWorkspace(id: string): void {
   try {
     localStorage.setItem(NAME, id);
   } catch {
-    // Storage is refused; `/` leads to the first workspace.
+    // Storage is blocked; `/` redirects to the first workspace.
   }
 }
 
-/** The workspace that was looked at last; null when none is known. */
+/** The last visited workspace; null if none is stored. */
 export function lastWorkspace(): string | null {
   try {
     return localStorage.getItem(NAME);

@@ -1,19 +1,19 @@
 import { type ComponentType, use, useEffect, useReducer, useState, useSyncExternalStore } from 'react';
 import { connection } from '../api/connection.ts';
-import { PageNotLoaded, serverAnswers } from './page-not-loaded.tsx';
+import { isServerUp, PageNotLoaded } from './page-not-loaded.tsx';
 
 /** The loaders of all pages, in the order of the routes. */
 const loaders: (() => Promise<void>)[] = [];
 
 /**
- * A page whose code is loaded when somebody goes there, or ahead of that by preloadPages. The router's own lazy components reload the
- * document when the code cannot be loaded; with the server away, that leaves the browser's error screen.
+ * A page whose code loads on the first visit, or earlier by preloadPages. The router's own lazy components reload the document if
+ * the code cannot be loaded; while the server is down, that would show the browser's error page.
  */
 export function lazyPage<const N extends string>(load: () => Promise<Record<N, ComponentType>>, name: N) {
   let page: ComponentType | undefined;
   let loading: Promise<void> | undefined;
   let failed = false;
-  /** Never rejects: the page says itself what failed. */
+  /** Never rejects: the page shows the failure itself. */
   const preload = (): Promise<void> => {
     loading ??= load()
       .then(
@@ -21,7 +21,7 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
           page = module[name];
         },
         async () => {
-          await serverAnswers();
+          await isServerUp();
           failed = page === undefined;
         },
       )
@@ -38,31 +38,31 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
     const [, render] = useReducer((count: number) => count + 1, 0);
     if (page === undefined && !failed) use(preload());
     const Page = page;
-    return Page === undefined ? <Failed load={preload} onLoaded={render} /> : <Page />;
+    return Page === undefined ? <PageLoadRetry load={preload} onLoaded={render} /> : <Page />;
   }
   return Object.assign(LazyPage, { preload });
 }
 
-/** Tries again on demand, and by itself when the server is back. */
-function Failed({ load, onLoaded }: { load: () => Promise<void>; onLoaded: () => void }) {
+/** Retries on demand, and automatically when the server is back. */
+function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded: () => void }) {
   const lost = useSyncExternalStore(connection.subscribe, connection.isLost);
-  const [trying, setTrying] = useState(false);
+  const [retrying, setRetrying] = useState(false);
   const [wasLost, setWasLost] = useState(lost);
-  const tryAgain = async () => {
-    setTrying(true);
+  const retry = async () => {
+    setRetrying(true);
     await load();
-    setTrying(false);
+    setRetrying(false);
     onLoaded();
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only the return of the connection tries again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only the return of the connection retries.
   useEffect(() => {
-    if (wasLost && !lost) void tryAgain();
+    if (wasLost && !lost) void retry();
     setWasLost(lost);
   }, [lost]);
-  return <PageNotLoaded lost={lost} trying={trying} tryAgain={() => void tryAgain()} />;
+  return <PageNotLoaded lost={lost} retrying={retrying} onRetry={() => void retry()} />;
 }
 
-/** Loads the code of all pages, one after the other, so that they open while the server is away. Goes on when a lost connection is back. */
+/** Loads the code of all pages, so that they open while the server is down. Continues after a lost connection returns. */
 export async function preloadPages(): Promise<void> {
   try {
     for (const load of loaders) await load();

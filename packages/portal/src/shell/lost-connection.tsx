@@ -5,37 +5,37 @@ import { fetchFromServer } from '../api/call.ts';
 import { connection } from '../api/connection.ts';
 import styles from './lost-connection.module.css';
 
-/** How often the server is asked whether it is back, while it is away. */
-const ASK_EVERY_MS = 5_000;
+/** The interval of the checks whether the server is back. */
+const CHECK_INTERVAL_MS = 5_000;
 
-/** Says that the server does not answer, asks by itself and on demand, and loads again what was missed once it is back. */
+/** A banner while the server is not responding. Checks periodically and on demand, and reloads stale data when the server is back. */
 export function LostConnection() {
   const lost = useSyncExternalStore(connection.subscribe, connection.isLost);
   const queries = useQueryClient();
-  const [asking, setAsking] = useState(false);
-  const ask = async () => {
-    setAsking(true);
+  const [checking, setChecking] = useState(false);
+  const check = async () => {
+    setChecking(true);
     try {
       await fetchFromServer('/readyz', { cache: 'no-store' });
     } catch {
-      return; // still away: the banner stays
+      return; // The server is still down, so the banner stays.
     } finally {
-      setAsking(false);
+      setChecking(false);
     }
     if (!connection.isLost()) await queries.refetchQueries({ type: 'active', stale: true });
   };
   useEffect(() => {
     if (!lost) return;
-    const timer = setInterval(() => void ask(), ASK_EVERY_MS);
+    const timer = setInterval(() => void check(), CHECK_INTERVAL_MS);
     return () => clearInterval(timer);
   });
   if (!lost) return null;
   return (
     <div className={styles.banner} role="alert">
       <IconPlugConnectedX size={18} aria-hidden />
-      <span>The server does not answer. What you see may be old; nothing you typed is lost.</span>
-      <button type="button" onClick={() => void ask()} disabled={asking}>
-        {asking ? 'Trying …' : 'Try again'}
+      <span>The server is not responding. This page may be out of date. Your input is kept.</span>
+      <button type="button" onClick={() => void check()} disabled={checking}>
+        {checking ? 'Retrying …' : 'Try again'}
       </button>
     </div>
   );

@@ -41,7 +41,7 @@ const ADMINISTRATION = [
 
 type Entry = (typeof RECORD | typeof GOVERNANCE | typeof ADMINISTRATION)[number];
 
-/** The pages of a workspace, with what waits for somebody. */
+/** Links to the pages of a workspace, with the numbers of pending items. */
 export function Navigation({ onGo }: { onGo: () => void }) {
   const admin = useHasRole('admin');
   return (
@@ -90,7 +90,7 @@ function NavigationLink({ entry, onGo }: { entry: Entry; onGo: () => void }) {
       {count > 0 && (
         <span className={styles.count}>
           {count}
-          <span className="visually-hidden"> waiting</span>
+          <span className="visually-hidden"> pending</span>
         </span>
       )}
     </Link>

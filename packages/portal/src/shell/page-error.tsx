@@ -4,7 +4,7 @@ import { toProblem } from '../api/problem.ts';
 import { Notice } from '../components/notice.tsx';
 import { ReloadButton } from './page-not-loaded.tsx';
 
-/** What is shown when a page itself fails: said, with a way on. The frame around it stays. */
+/** Replaces a page that throws. The frame around it stays usable. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   const problem = toProblem(error);
   return (

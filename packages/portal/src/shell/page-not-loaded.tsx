@@ -4,8 +4,8 @@ import { fetchFromServer } from '../api/call.ts';
 import { Notice } from '../components/notice.tsx';
 import { toast } from '../toasts/toasts.tsx';
 
-/** Whether the server answers now. */
-export async function serverAnswers(): Promise<boolean> {
+/** Whether the server responds now. */
+export async function isServerUp(): Promise<boolean> {
   try {
     const { status } = await fetchFromServer('/readyz', { cache: 'no-store' });
     return status !== 502 && status !== 504;
@@ -14,17 +14,17 @@ export async function serverAnswers(): Promise<boolean> {
   }
 }
 
-/** In place of a page whose code could not be loaded: because the server is away, or because it was updated and has other code now. */
-export function PageNotLoaded({ lost, trying, tryAgain }: { lost: boolean; trying: boolean; tryAgain: () => void }) {
+/** Replaces a page whose code could not be loaded, because the server is down or was updated. */
+export function PageNotLoaded({ lost, retrying, onRetry }: { lost: boolean; retrying: boolean; onRetry: () => void }) {
   return (
     <Notice kind="problem" title="This page could not be loaded" role="alert">
       <p>
         {lost
-          ? 'The server does not answer. The page opens by itself when the server is back.'
-          : 'The server answers, but not with the code of this page. If it was updated, reload the page.'}
+          ? 'The server is not responding. The page opens automatically when the server is back.'
+          : 'The server did not send the code of this page. If the server was updated, reload the page.'}
       </p>
       <div className="row">
-        <Button variant="default" loading={trying} onClick={tryAgain}>
+        <Button variant="default" loading={retrying} onClick={onRetry}>
           Try again
         </Button>
         {!lost && <ReloadButton />}
@@ -33,17 +33,17 @@ export function PageNotLoaded({ lost, trying, tryAgain }: { lost: boolean; tryin
   );
 }
 
-/** Reloads the document, but only while the server answers: else the browser would show its own error screen. */
+/** Reloads the document if the server responds. Otherwise the browser would show its own error page. */
 export function ReloadButton() {
-  const [asking, setAsking] = useState(false);
+  const [checking, setChecking] = useState(false);
   const reload = async () => {
-    setAsking(true);
-    if (await serverAnswers()) window.location.reload();
-    else toast.problem('The server does not answer. Reload the page when it is back.');
-    setAsking(false);
+    setChecking(true);
+    if (await isServerUp()) window.location.reload();
+    else toast.problem('The server is not responding. Reload the page when it is back.');
+    setChecking(false);
   };
   return (
-    <Button variant="subtle" loading={asking} onClick={() => void reload()}>
+    <Button variant="subtle" loading={checking} onClick={() => void reload()}>
       Reload the page
     </Button>
   );

@@ -1,6 +1,6 @@
-import { BlockSkeleton } from '../lists/table-skeleton.tsx';
+import { BlockSkeleton } from '../components/block-skeleton.tsx';
 
-/** In the frame, in place of a page whose code is on its way: the shape of a title and of what stands below it. */
+/** Shown in the frame while the code of a page loads. */
 export const PageSkeleton = () => (
   <div className="stack">
     <div style={{ width: 180 }}>

@@ -1,6 +1,6 @@
 import styles from './wordmark.module.css';
 
-/** Two checks, one over the other: signed, and signed again. */
+/** The logo: two overlapping check marks. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (
     <svg className={styles.mark} width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">
@@ -11,7 +11,7 @@ export function Mark({ size = 24 }: { size?: number }) {
   );
 }
 
-/** The mark and the name. */
+/** The logo and the name. */
 export function Wordmark({ size = 24 }: { size?: number }) {
   return (
     <span className={styles.wordmark}>

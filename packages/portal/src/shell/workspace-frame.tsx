@@ -11,7 +11,7 @@ import { Navigation } from './navigation.tsx';
 import { WorkspaceLinks } from './workspace-links.tsx';
 import { WorkspaceSwitcher } from './workspace-switcher.tsx';
 
-/** The frame of a workspace's pages: who is signed in, the workspace of the address, and its pages. */
+/** The frame of a workspace's pages. Provides the workspace of the URL to them. */
 export function WorkspaceFrame() {
   const { workspace: id } = useParams({ from: '/w/$workspace' });
   const session = useSession();
@@ -44,15 +44,15 @@ export function WorkspaceFrame() {
   );
 }
 
-/** In place of every page of a workspace that is another's: its own pages could not even ask. */
+/** Replaces every page of a workspace that the person is not a member of. */
 const NotAMember = () => (
   <>
-    <PageHeader title="Not your workspace" lead="You do not belong to this workspace, or it does not exist." />
-    <Link to="/">To your workspaces</Link>
+    <PageHeader title="Workspace not found" lead="You are not a member of this workspace, or it does not exist." />
+    <Link to="/">Go to your workspaces</Link>
   </>
 );
 
-/** The frame of pages that belong to no workspace: the person's account. */
+/** The frame of pages that belong to no workspace, such as the account page. */
 export function PersonFrame() {
   const session = useSession();
   if (session.data === undefined) {

@@ -1,6 +1,6 @@
 import type { Session } from '../api/session.ts';
 
-/** The way to the workspaces of a person, on pages that belong to none of them. */
+/** Links to the person's workspaces, on pages that belong to no workspace. */
 export const WorkspaceLinks = ({ memberships }: { memberships: Session['memberships'] }) => (
   <nav aria-label="Workspaces">
     <h2 className="visually-hidden">Your workspaces</h2>

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useSession, useWorkspace } from '../api/session.ts';
 import styles from './workspace-switcher.module.css';
 
-/** The workspace of the page, and the way to the person's other ones. */
+/** Shows the current workspace and switches to another one. */
 export function WorkspaceSwitcher() {
   const { workspace, role } = useWorkspace();
   const memberships = useSession().data?.memberships ?? [];

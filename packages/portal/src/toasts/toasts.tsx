@@ -2,7 +2,7 @@ import { IconAlertTriangle, IconCheck, IconX } from '@tabler/icons-react';
 import { useSyncExternalStore } from 'react';
 import styles from './toasts.module.css';
 
-/** A short word about what just happened. Good news leaves by itself; a problem stays until it is closed. */
+/** A short message about an action. A success disappears after a few seconds; a problem stays until it is dismissed. */
 interface Toast {
   id: number;
   kind: 'done' | 'problem';
@@ -23,15 +23,15 @@ const dismiss = (id: number) => change(toasts.filter((each) => each.id !== id));
 
 function add(kind: Toast['kind'], text: string): void {
   const id = nextId++;
-  // The same problem twice is one problem.
+  // A repeated message replaces the earlier one.
   change([...toasts.filter((each) => each.text !== text), { id, kind, text }].slice(-4));
   if (kind === 'done') setTimeout(() => dismiss(id), DONE_SHOWN_MS);
 }
 
 export const toast = {
-  /** Something was done. */
+  /** Reports a success. */
   done: (text: string) => add('done', text),
-  /** Something could not be done. */
+  /** Reports a problem. */
   problem: (text: string) => add('problem', text),
 };
 
@@ -40,7 +40,7 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** Where toasts appear; read out by screen readers as they come. */
+/** The region that shows toasts. Screen readers announce them. */
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts);
   return (

@@ -130,11 +130,11 @@ async function emptyWorkspace(page: Page): Promise<string> {
 /** An incident that is open, as an admin opens one. */
 async function openIncident(page: Page, workspace: string): Promise<void> {
   await page.goto(`/w/${workspace}/incidents`);
-  await page.getByRole('button', { name: 'Open an incident' }).click();
+  await page.getByRole('button', { name: 'Open incident' }).click();
   await page.getByRole('dialog').getByRole('combobox', { name: 'Agent' }).click();
   await page.getByRole('option', { name: 'triage-agent' }).click();
   await page.getByRole('dialog').getByLabel('What happened').fill('Closed 14 urgent tickets as spam over one night.');
-  await page.getByRole('dialog').getByRole('button', { name: 'Open the incident' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Open incident' }).click();
   await page.getByRole('heading', { name: 'Incident with triage-agent' }).waitFor();
 }
 
@@ -142,9 +142,9 @@ async function openIncident(page: Page, workspace: string): Promise<void> {
 async function dialogs(page: Page, workspace: string, suffix: string): Promise<void> {
   if (wanted.length > 0 && !wanted.includes('dialogs')) return;
   await page.goto(`/w/${workspace}/keys`);
-  await page.getByRole('button', { name: 'Mint a key', exact: true }).click();
+  await page.getByRole('button', { name: 'Mint key', exact: true }).click();
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
-  await page.getByText('This must not be empty').waitFor();
+  await page.getByText('Must not be empty').waitFor();
   await save(page, `mint-refused-${suffix}`);
   await page.getByRole('textbox', { name: 'Name' }).fill(`ci-deploy-${suffix}`);
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
@@ -152,7 +152,7 @@ async function dialogs(page: Page, workspace: string, suffix: string): Promise<v
   await save(page, `mint-shown-${suffix}`);
   await page.goto(`/w/${workspace}/ledger`);
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
-  await page.getByText('The ledger is whole').waitFor();
+  await page.getByText('Ledger verified').waitFor();
   await save(page, `ledger-verified-${suffix}`);
   if (suffix.startsWith('390')) {
     await page.getByRole('button', { name: 'Open the menu' }).click();

@@ -16,7 +16,7 @@ import { toast } from '../../toasts/toasts.tsx';
 import styles from './account-page.module.css';
 import { browserName } from './browser-name.ts';
 
-/** A person's own account: name, password, and where they are signed in. */
+/** The account of the signed-in person: name, password and sessions. */
 export function AccountPage() {
   const person = useSession().data?.person;
   if (person === undefined) return null;
@@ -27,7 +27,7 @@ export function AccountPage() {
         <Panel title="Name">
           <Rename name={person.name} />
         </Panel>
-        <Panel title="Password" note="Changing it ends every other session of yours.">
+        <Panel title="Password" note="Changing your password ends all your other sessions.">
           <ChangePassword />
         </Panel>
       </div>
@@ -36,25 +36,25 @@ export function AccountPage() {
   );
 }
 
-function Rename({ name: held }: { name: string }) {
+function Rename({ name: currentName }: { name: string }) {
   const queries = useQueryClient();
-  const [name, setName] = useState(held);
-  const act = useMutation({
+  const [name, setName] = useState(currentName);
+  const mutation = useMutation({
     mutationFn: () => call('account.rename', { body: { name: name.trim() } }),
     meta: { errorShownInForm: true },
     onSuccess: (session) => {
       queries.setQueryData(sessionQuery.queryKey, session);
-      toast.done('Your name is changed.');
+      toast.done('Name changed.');
     },
   });
   return (
-    <Form onSubmit={() => act.mutate()} error={act.error} fields={['name']} pending={act.isPending} submit="Save">
+    <Form onSubmit={() => mutation.mutate()} error={mutation.error} fields={['name']} pending={mutation.isPending} submit="Save">
       <TextInput
-        label="Name, as others see it"
+        label="Display name"
         autoComplete="name"
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
-        error={fieldError(act.error, 'name')}
+        error={fieldError(mutation.error, 'name')}
       />
     </Form>
   );
@@ -64,42 +64,42 @@ function ChangePassword() {
   const queries = useQueryClient();
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
-  const act = useMutation({
+  const mutation = useMutation({
     mutationFn: () => call('account.change_password', { body: { current_password: current, new_password: next } }),
     meta: { errorShownInForm: true },
     onSuccess: async () => {
       setCurrent('');
       setNext('');
-      toast.done('Your password is changed; your other sessions have ended.');
+      toast.done('Password changed. Your other sessions have ended.');
       await queries.invalidateQueries({ queryKey: ['sessions'] });
     },
   });
-  const wrong = act.isError && toProblem(act.error).kind === 'wrong-password';
+  const wrong = mutation.isError && toProblem(mutation.error).kind === 'wrong-password';
   return (
     <Form
-      onSubmit={() => act.mutate()}
-      error={wrong ? undefined : act.error}
+      onSubmit={() => mutation.mutate()}
+      error={wrong ? undefined : mutation.error}
       fields={['current_password', 'new_password']}
-      pending={act.isPending}
-      submit="Change the password"
+      pending={mutation.isPending}
+      submit="Change password"
     >
       <PasswordInput
         label="Current password"
         autoComplete="current-password"
         value={current}
         onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
-        error={wrong ? 'This is not your password.' : fieldError(act.error, 'current_password')}
-        aria-invalid={(wrong ? 'This is not your password.' : fieldError(act.error, 'current_password')) !== undefined}
+        error={wrong ? 'Wrong password.' : fieldError(mutation.error, 'current_password')}
+        aria-invalid={(wrong ? 'Wrong password.' : fieldError(mutation.error, 'current_password')) !== undefined}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the current password' }}
       />
       <PasswordInput
         label="New password"
-        description="12 characters or more."
+        description="At least 12 characters."
         autoComplete="new-password"
         value={next}
         onChange={({ currentTarget }) => setNext(currentTarget.value)}
-        error={fieldError(act.error, 'new_password')}
-        aria-invalid={fieldError(act.error, 'new_password') !== undefined}
+        error={fieldError(mutation.error, 'new_password')}
+        aria-invalid={fieldError(mutation.error, 'new_password') !== undefined}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the new password' }}
       />
     </Form>
@@ -112,12 +112,16 @@ function Sessions() {
   const end = useMutation({
     mutationFn: (session: string) => call('sessions.end', { params: { session } }),
     onSuccess: async () => {
-      toast.done('The session has ended.');
+      toast.done('Session ended.');
       await queries.invalidateQueries({ queryKey: ['sessions'] });
     },
   });
   return (
-    <Panel title="Sessions" note="Where you are signed in. End what you do not know, and change your password." flush>
+    <Panel
+      title="Sessions"
+      note="Devices where you are signed in. If you do not recognize one, end its session and change your password."
+      flush
+    >
       {sessions.isError ? (
         <ProblemNotice problem={sessions.error} retry={() => void sessions.refetch()} />
       ) : sessions.data === undefined ? (
@@ -134,7 +138,7 @@ function Sessions() {
               cell: ({ user_agent, current }) => (
                 <span data-hint={user_agent ?? undefined}>
                   {browserName(user_agent)}
-                  {current && <strong> · this one</strong>}
+                  {current && <strong> · this session</strong>}
                 </span>
               ),
             },
@@ -142,7 +146,7 @@ function Sessions() {
             { title: 'Last used', cell: ({ last_used_at }) => <RelativeTime at={last_used_at} /> },
             { title: 'Ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
             {
-              title: 'Act',
+              title: 'Actions',
               cell: ({ id, current }) =>
                 current ? (
                   <span className="faint">–</span>

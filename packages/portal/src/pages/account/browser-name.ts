@@ -13,7 +13,7 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/Linux/, 'Linux'],
 ];
 
-/** What a browser calls itself, in two words a person knows; as it stands where nothing is known. */
+/** Browser and system from a User-Agent header, or the header itself if they are unknown. */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return 'Unknown browser';
   const browser = BROWSERS.find(([sign]) => sign.test(userAgent))?.[1];

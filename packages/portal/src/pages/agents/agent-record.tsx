@@ -16,13 +16,13 @@ import { runColumns } from '../runs/run-columns.tsx';
 import styles from './agent-record.module.css';
 
 const SHOWN = '10';
-type Ask = { params: { workspace: string }; query: { agent_id: string; limit: string }; signal: AbortSignal };
+type ListOptions = { params: { workspace: string }; query: { agent_id: string; limit: string }; signal: AbortSignal };
 
-/** What is recorded of an agent, the latest of each kind; the lists have all of it. */
+/** The latest records of an agent by kind, with links to the full lists. */
 export function AgentRecord({ agent }: { agent: string }) {
   const { workspace } = useWorkspace();
   const [tab, setTab] = useState<string | null>('evaluations');
-  const asked = (signal: AbortSignal): Ask => ({
+  const optionsFor = (signal: AbortSignal): ListOptions => ({
     params: { workspace: workspace.id },
     query: { agent_id: agent, limit: SHOWN },
     signal,
@@ -43,7 +43,7 @@ export function AgentRecord({ agent }: { agent: string }) {
             kind="evaluations"
             agent={agent}
             to="/w/$workspace/evaluations"
-            load={(signal) => call('evaluations.list', asked(signal))}
+            load={(signal) => call('evaluations.list', optionsFor(signal))}
             columns={evaluationColumns(id, { withAgent: false })}
             keyOf={(each) => each.id}
           />
@@ -53,7 +53,7 @@ export function AgentRecord({ agent }: { agent: string }) {
             kind="decisions"
             agent={agent}
             to="/w/$workspace/decisions"
-            load={(signal) => call('decisions.list', asked(signal))}
+            load={(signal) => call('decisions.list', optionsFor(signal))}
             columns={decisionColumns(id)}
             keyOf={(each) => each.id}
           />
@@ -63,7 +63,7 @@ export function AgentRecord({ agent }: { agent: string }) {
             kind="runs"
             agent={agent}
             to="/w/$workspace/runs"
-            load={(signal) => call('runs.list', asked(signal))}
+            load={(signal) => call('runs.list', optionsFor(signal))}
             columns={runColumns(id, { withAgent: false })}
             keyOf={(each) => `${each.id}/${each.ordinal}`}
           />
@@ -83,7 +83,7 @@ export function AgentRecord({ agent }: { agent: string }) {
             kind="incidents"
             agent={agent}
             to="/w/$workspace/incidents"
-            load={(signal) => call('incidents.list', asked(signal))}
+            load={(signal) => call('incidents.list', optionsFor(signal))}
             columns={incidentColumns(id)}
             keyOf={(each) => each.id}
           />
@@ -93,7 +93,7 @@ export function AgentRecord({ agent }: { agent: string }) {
   );
 }
 
-/** The approvals of an agent in every state: what waits first. */
+/** The approvals of an agent in every state, pending first. */
 async function allApprovals(workspace: string, agent: string, signal: AbortSignal) {
   const pages = await Promise.all(
     (['pending', 'approved', 'rejected'] as const).map((status) =>
@@ -121,7 +121,7 @@ function Latest<T>(props: {
   const list = useQuery({ queryKey: [kind, workspace.id, 'of-agent', agent], queryFn: ({ signal }) => load(signal) });
   if (list.isError) return <ProblemNotice problem={list.error} retry={() => void list.refetch()} />;
   if (list.data === undefined) return <TableSkeleton columns={columns.length} />;
-  if (list.data.items.length === 0) return <p className={styles.none}>{`No ${kind} of this agent.`}</p>;
+  if (list.data.items.length === 0) return <p className={styles.none}>{`No ${kind} for this agent.`}</p>;
   return (
     <>
       <DataTable label={`Latest ${kind}`} items={list.data.items} keyOf={keyOf} columns={columns} />

@@ -11,24 +11,21 @@ import { SimilarAgents } from '../../components/similar-agents.tsx';
 import { EvaluationStatusBadge, ExampleBadge, RiskBadge } from '../../components/status-badges.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
-import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EmptyState, ExampleRequest } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
 
 type Agent = ListItem<'agents.list'>;
 
-/** Every agent that has reported or was evaluated. */
+/** All agents that reported runs or were evaluated. */
 export function AgentsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['search', 'risk_level', 'archived']);
   return (
     <>
-      <PageHeader
-        title="Agents"
-        lead="Each agent that has reported a run or was evaluated, and whether it could be promoted now."
-      />
+      <PageHeader title="Agents" lead="All agents that reported a run or were evaluated, and whether each can be promoted now." />
       <FilterBar filters={filters}>
-        <FilterText filters={filters} name="search" label="Name" placeholder="Part of the name" />
+        <FilterText filters={filters} name="search" label="Name" placeholder="Search by name" />
         <FilterSelect
           filters={filters}
           name="risk_level"
@@ -45,7 +42,7 @@ export function AgentsPage() {
           label="Archived"
           all="Not archived"
           options={[
-            { value: 'included', label: 'Archived too' },
+            { value: 'included', label: 'Include archived' },
             { value: 'only', label: 'Archived only' },
           ]}
         />
@@ -66,8 +63,8 @@ export function AgentsPage() {
           keyOf={({ id }) => id}
           empty={
             <EmptyState title="No agents yet">
-              <p>An agent appears by itself with its first run or evaluation that names it. Nothing has to be registered.</p>
-              <FirstCall
+              <p>Agents appear automatically with their first run or evaluation. You do not need to register them.</p>
+              <ExampleRequest
                 path="/api/public/telemetry"
                 body={{ trace_id: 'run-1', outcome: 'success', agent_name: EXAMPLE_AGENT }}
                 scope="telemetry"

@@ -6,24 +6,24 @@ import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-/** Archives or restores an agent, with a reason for the ledger. For admins alone. */
+/** Archives or restores an agent, with a rationale for the ledger. Admins only. */
 export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [asking, setAsking] = useState(false);
-  // The dialog keeps what it asks for, also when somebody else archives the agent meanwhile.
+  const [dialogOpen, setDialogOpen] = useState(false);
+  // The dialog keeps its action even if someone else archives the agent in the meantime.
   const [archived, setArchived] = useState(false);
   if (!useHasRole('admin')) return null;
   const ask = () => {
     setArchived(agent.archived_at === null);
-    setAsking(true);
+    setDialogOpen(true);
   };
   const act = async (rationale: string) => {
     await call('agents.set_archived', {
       params: { workspace: workspace.id, agent: agent.id },
       body: { archived, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
-    toast.done(archived ? `${agent.name} is archived.` : `${agent.name} is restored.`);
+    toast.done(archived ? `${agent.name} archived.` : `${agent.name} restored.`);
     await queries.invalidateQueries();
   };
   return (
@@ -32,17 +32,17 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
         {agent.archived_at === null ? 'Archive' : 'Restore'}
       </Button>
       <RationaleDialog
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={dialogOpen}
+        onClose={() => setDialogOpen(false)}
         title={archived ? `Archive ${agent.name}` : `Restore ${agent.name}`}
         submit={archived ? 'Archive' : 'Restore'}
         required={false}
-        act={act}
+        action={act}
       >
         <p className="soft">
           {archived
-            ? 'The agent leaves the overview and the list of agents. Its records stay, and promotion checks decide about it as before.'
-            : 'The agent appears in the overview and the list of agents again.'}
+            ? 'The agent is hidden from the overview and the list of agents. Its records are kept, and promotion checks still work.'
+            : 'The agent is shown in the overview and the list of agents again.'}
         </p>
       </RationaleDialog>
     </>

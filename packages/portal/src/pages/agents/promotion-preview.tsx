@@ -5,26 +5,26 @@ import { useState } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useWorkspace } from '../../api/session.ts';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { ConditionList, withEvaluationName } from '../../components/condition-list.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { fieldError } from '../../forms/field-errors.ts';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import styles from './agent-page.module.css';
 
 const TYPING_MS = 350;
 
-/** "Would it be promoted now?": asked as a promotion check would be, with nothing recorded. */
+/** Runs a promotion check with the given criteria and records nothing. */
 export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
-  const [asked, setAsked] = useState<{ min_pass_rate: number | string; max_age_hours: number | string }>({
+  const [criteria, setCriteria] = useState<{ min_pass_rate: number | string; max_age_hours: number | string }>({
     min_pass_rate: 80,
     max_age_hours: 72,
   });
-  const [settled] = useDebouncedValue(asked, TYPING_MS);
+  const [debouncedCriteria] = useDebouncedValue(criteria, TYPING_MS);
   const query = Object.fromEntries(
-    Object.entries(settled).flatMap(([name, value]) => (value === '' ? [] : [[name, String(value)]])),
+    Object.entries(debouncedCriteria).flatMap(([name, value]) => (value === '' ? [] : [[name, String(value)]])),
   );
   const preview = useQuery({
     queryKey: ['preview', workspace.id, agent.id, query],
@@ -32,28 +32,28 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
       call('agents.promotion_preview', { params: { workspace: workspace.id, agent: agent.id }, query, signal }),
     placeholderData: keepPreviousData,
   });
-  const refused = preview.isError && toProblem(preview.error).kind === 'invalid';
+  const isInvalid = preview.isError && toProblem(preview.error).kind === 'invalid';
   return (
-    <Panel title="Would it be promoted now?" note="Asked by the rules of a real check; nothing is recorded.">
+    <Panel title="Promotion preview" note="Runs a promotion check with these criteria. Nothing is recorded.">
       <div className={styles.question}>
         <NumberInput
-          label="Pass rate required, %"
-          value={asked.min_pass_rate}
-          onChange={(value) => setAsked({ ...asked, min_pass_rate: value })}
+          label="Required pass rate (%)"
+          value={criteria.min_pass_rate}
+          onChange={(value) => setCriteria({ ...criteria, min_pass_rate: value })}
           error={fieldError(preview.error, 'min_pass_rate')}
           decimalScale={6}
           size="xs"
         />
         <NumberInput
-          label="Evaluation at most, hours old"
-          value={asked.max_age_hours}
-          onChange={(value) => setAsked({ ...asked, max_age_hours: value })}
+          label="Maximum evaluation age (hours)"
+          value={criteria.max_age_hours}
+          onChange={(value) => setCriteria({ ...criteria, max_age_hours: value })}
           error={fieldError(preview.error, 'max_age_hours')}
           allowDecimal={false}
           size="xs"
         />
       </div>
-      {refused ? (
+      {isInvalid ? (
         <Notice kind="problem" role="alert">
           <p>{toProblem(preview.error).message}</p>
         </Notice>
@@ -65,7 +65,7 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
         <div className="stack" aria-live="polite">
           <Notice
             kind={preview.data.promotable ? 'good' : 'problem'}
-            title={preview.data.promotable ? 'Yes, it would be promoted' : 'No, it would be blocked'}
+            title={preview.data.promotable ? 'Promotion would be allowed' : 'Promotion would be blocked'}
           >
             <p>{withEvaluationName(preview.data.message, preview.data.evaluation)}</p>
           </Notice>

@@ -6,25 +6,25 @@ import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-/** Sets the risk level of an agent, with a reason for the ledger. For admins alone. */
+/** Sets the risk level of an agent, with a rationale for the ledger. Admins only. */
 export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [asking, setAsking] = useState(false);
+  const [dialogOpen, setDialogOpen] = useState(false);
   const other = agent.risk_level === 'high' ? 'low' : 'high';
-  // What was asked for stays what is asked for, also when somebody else sets it meanwhile.
+  // The dialog keeps its level even if someone else changes it in the meantime.
   const [level, setLevel] = useState<typeof other>(other);
   if (!useHasRole('admin')) return null;
   const ask = () => {
     setLevel(other);
-    setAsking(true);
+    setDialogOpen(true);
   };
   const act = async (rationale: string) => {
     await call('agents.set_risk', {
       params: { workspace: workspace.id, agent: agent.id },
       body: { risk_level: level, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
-    toast.done(`${agent.name} is now a ${level}-risk agent.`);
+    toast.done(`${agent.name} is now ${level} risk.`);
     await queries.invalidateQueries();
   };
   return (
@@ -33,17 +33,17 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
         Set to {other} risk
       </Button>
       <RationaleDialog
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={dialogOpen}
+        onClose={() => setDialogOpen(false)}
         title={`Set ${agent.name} to ${level} risk`}
         submit={`Set to ${level} risk`}
         required={false}
-        act={act}
+        action={act}
       >
         <p className="soft">
           {level === 'high'
-            ? 'Every evaluation of it will need a person’s approval before it can be promoted.'
-            : 'Its evaluations will need no approval any more.'}
+            ? 'A person must approve each evaluation of this agent before it can be promoted.'
+            : 'Evaluations of this agent no longer need approval.'}
         </p>
       </RationaleDialog>
     </>

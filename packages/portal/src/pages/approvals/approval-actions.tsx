@@ -6,45 +6,45 @@ import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-type Act = 'approve' | 'reject' | 'withdraw';
+type Action = 'approve' | 'reject' | 'withdraw';
 
-const ACTS = {
+const ACTIONS = {
   approve: {
-    title: 'Approve this evaluation',
+    title: 'Approve evaluation',
     submit: 'Approve',
-    done: 'Approved. The next promotion check may rest on it.',
-    note: 'The agent may be promoted on this evaluation, and on no other.',
+    done: 'Approved. The next promotion check can use this evaluation.',
+    note: 'This allows promotion based on this evaluation only.',
   },
   reject: {
-    title: 'Reject this evaluation',
+    title: 'Reject evaluation',
     submit: 'Reject',
-    done: 'Rejected. No promotion will rest on it.',
-    note: 'A rejection is final: this evaluation can never be approved afterwards.',
+    done: 'Rejected. Promotion checks will not use this evaluation.',
+    note: 'A rejection is final. This evaluation can never be approved.',
   },
   withdraw: {
-    title: 'Withdraw the approval',
+    title: 'Withdraw approval',
     submit: 'Withdraw',
-    done: 'Withdrawn. The evaluation waits again.',
-    note: 'No promotion rests on it yet; it will wait for a decision again.',
+    done: 'Approval withdrawn. The evaluation is pending again.',
+    note: 'No promotion has used this approval yet. The evaluation will be pending again.',
   },
 } as const;
 
 const ROUTES = { approve: 'approvals.approve', reject: 'approvals.reject', withdraw: 'approvals.withdraw' } as const;
 
-/** What an approver may do with the evaluation as it stands. */
+/** The actions of an approver on an evaluation. */
 export function ApprovalActions({ detail: { may, evaluation } }: { detail: ResponseBody<'approvals.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [asking, setAsking] = useState<Act>();
-  const [last, setLast] = useState<Act>('approve');
+  const [openDialog, setOpenDialog] = useState<Action>();
+  const [last, setLast] = useState<Action>('approve');
   if (!useHasRole('approver')) return null;
-  const ask = (act: Act) => {
-    setLast(act);
-    setAsking(act);
+  const ask = (action: Action) => {
+    setLast(action);
+    setOpenDialog(action);
   };
   const perform = async (rationale: string) => {
     await call(ROUTES[last], { params: { workspace: workspace.id, evaluation: evaluation.id }, body: { rationale } });
-    toast.done(ACTS[last].done);
+    toast.done(ACTIONS[last].done);
     await queries.invalidateQueries();
   };
   return (
@@ -62,14 +62,14 @@ export function ApprovalActions({ detail: { may, evaluation } }: { detail: Respo
       {may.approve && <Button onClick={() => ask('approve')}>Approve</Button>}
       <RationaleDialog
         key={last}
-        opened={asking !== undefined}
-        onClose={() => setAsking(undefined)}
-        title={ACTS[last].title}
-        submit={ACTS[last].submit}
+        opened={openDialog !== undefined}
+        onClose={() => setOpenDialog(undefined)}
+        title={ACTIONS[last].title}
+        submit={ACTIONS[last].submit}
         danger={last === 'reject'}
-        act={perform}
+        action={perform}
       >
-        <p className="soft">{ACTS[last].note}</p>
+        <p className="soft">{ACTIONS[last].note}</p>
       </RationaleDialog>
     </>
   );

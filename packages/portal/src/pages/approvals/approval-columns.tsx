@@ -9,7 +9,7 @@ import { type Column, rowLink } from '../../lists/data-table.tsx';
 
 type Approval = ListItem<'approvals.list'>;
 
-/** Approvals as every list shows them. */
+/** The columns of approval lists. */
 export const approvalColumns = (workspace: string): Column<Approval>[] => [
   {
     title: 'Agent',
@@ -28,5 +28,5 @@ export const approvalColumns = (workspace: string): Column<Approval>[] => [
   { title: 'Submitted by', cell: ({ evaluation }) => <Actor by={evaluation.recorded_by} /> },
   { title: 'State', cell: ({ status }) => <ApprovalStatusBadge status={status} /> },
   { title: 'Decided by', cell: ({ decided_by }) => <Actor by={decided_by} />, wideOnly: true },
-  { title: 'Asked', cell: ({ requested_at }) => <RelativeTime at={requested_at} /> },
+  { title: 'Requested', cell: ({ requested_at }) => <RelativeTime at={requested_at} /> },
 ];

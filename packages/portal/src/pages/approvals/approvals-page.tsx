@@ -12,12 +12,12 @@ import { useFilters } from '../../lists/use-filters.ts';
 import { approvalColumns } from './approval-columns.tsx';
 
 const STATES = [
-  { value: 'pending', label: 'Waiting' },
+  { value: 'pending', label: 'Pending' },
   { value: 'approved', label: 'Approved' },
   { value: 'rejected', label: 'Rejected' },
 ];
 
-/** The queue of evaluations that wait for a person, and those that were decided. */
+/** Evaluations with pending, approved and rejected approvals. */
 export function ApprovalsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);
@@ -27,7 +27,7 @@ export function ApprovalsPage() {
     <>
       <PageHeader
         title="Approvals"
-        lead="A high-risk agent is promoted only on an evaluation that a person has approved. The oldest wait on top."
+        lead="A high-risk agent can be promoted only after a person approves its evaluation. Oldest first."
       />
       <FilterBar filters={filters}>
         <SegmentedControl
@@ -64,16 +64,16 @@ function NoApprovals({ status }: { status: string }) {
   const { workspace } = useWorkspace();
   if (status !== 'pending') {
     return (
-      <EmptyState title={`None ${status} yet`}>
-        <p>What is decided about an evaluation is kept here, with who decided and why.</p>
+      <EmptyState title={`No ${status} evaluations yet`}>
+        <p>This list shows each decision with its rationale and who made it.</p>
       </EmptyState>
     );
   }
   return (
-    <EmptyState title="Nothing waits for you">
+    <EmptyState title="No pending approvals">
       <p>
-        An approval is asked for when a promotion check meets an unapproved evaluation of a high-risk agent. An admin sets the
-        risk level on{' '}
+        A promotion check requests approval when it finds an unapproved evaluation of a high-risk agent. An admin sets the risk
+        level on{' '}
         <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
           the agent's page
         </Link>

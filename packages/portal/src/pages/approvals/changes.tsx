@@ -8,35 +8,35 @@ import { DataTable } from '../../lists/data-table.tsx';
 
 type Detail = ResponseBody<'approvals.read'>;
 
-const WORDS: Record<Detail['changes'][number]['what'], string> = {
-  name: 'Name of the evaluation',
-  pass_rate: 'Pass rate, %',
+const LABELS: Record<Detail['changes'][number]['what'], string> = {
+  name: 'Evaluation name',
+  pass_rate: 'Pass rate (%)',
   status: 'Status',
   category: 'Category',
   harness_id: 'Harness',
   severity_threshold: 'Severity threshold',
   recorded_by: 'Submitted by',
-  models: 'Models in the runs',
+  models: 'Models used',
 };
 
-function Fact({ what, value }: { what: Detail['changes'][number]['what']; value: string | null }) {
+function Value({ what, value }: { what: Detail['changes'][number]['what']; value: string | null }) {
   if (value === null) return <span className="faint">–</span>;
   return what === 'recorded_by' ? <Actor by={value} /> : <span className="break">{value}</span>;
 }
 
-/** What is another than at the last evaluation of the agent that was approved. */
+/** Differences from the last approved evaluation of the agent. */
 export function Changes({ detail: { changes, last_approved: last } }: { detail: Detail }) {
   const { workspace } = useWorkspace();
   if (last === null) {
     return (
-      <Panel title="What changed">
-        <p className="soft">No evaluation of this agent was approved before: there is nothing to compare it with.</p>
+      <Panel title="Changes">
+        <p className="soft">No earlier evaluation of this agent was approved, so there is nothing to compare.</p>
       </Panel>
     );
   }
   return (
     <Panel
-      title="What changed since the last approved evaluation"
+      title="Changes since the last approved evaluation"
       note={
         <>
           <Link to="/w/$workspace/evaluations/$evaluation" params={{ workspace: workspace.id, evaluation: last.evaluation.id }}>
@@ -48,16 +48,16 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
       flush={changes.length > 0}
     >
       {changes.length === 0 ? (
-        <p className="soft">Nothing that was reported: pass rate, harness, sender and models are the same.</p>
+        <p className="soft">No reported value changed: pass rate, harness, sender and models are the same.</p>
       ) : (
         <DataTable
           label="Changes"
           items={changes}
           keyOf={({ what }) => what}
           columns={[
-            { title: 'What', cell: ({ what }) => <strong className="nowrap">{WORDS[what]}</strong> },
-            { title: 'Before', wide: true, cell: ({ what, before }) => <Fact what={what} value={before} /> },
-            { title: 'Now', wide: true, cell: ({ what, now }) => <Fact what={what} value={now} /> },
+            { title: 'Property', cell: ({ what }) => <strong className="nowrap">{LABELS[what]}</strong> },
+            { title: 'Before', wide: true, cell: ({ what, before }) => <Value what={what} value={before} /> },
+            { title: 'Now', wide: true, cell: ({ what, now }) => <Value what={what} value={now} /> },
             {
               title: 'Difference',
               numeric: true,

@@ -4,9 +4,9 @@ import { Panel } from '../../components/panel.tsx';
 import { checkDecision, type DecisionFindings } from '../../proof/check-decision.ts';
 import type { PublicKeys } from '../../proof/public-keys.ts';
 import styles from './decision-page.module.css';
-import { FindingItem } from './decision-proof.tsx';
+import { FindingItem } from './finding-item.tsx';
 
-/** Checks a copy of this decision that came from somewhere else: a CI log, an e-mail, an auditor. */
+/** Verifies a copy of this decision from elsewhere, such as a CI log or an auditor. */
 export function CheckCopy({
   keys,
   decisionKey,
@@ -24,11 +24,11 @@ export function CheckCopy({
   return (
     <Panel
       title="Check a copy"
-      note="Paste the decision as a CI log or an auditor has it; it is held against this decision's proof."
+      note="Paste a copy of this decision, for example from a CI log. It is checked against the proof above."
     >
       <div className="stack tight">
         <Textarea
-          aria-label="The decision as JSON"
+          aria-label="Decision as JSON"
           placeholder='{"allowed":true,…}'
           autosize
           minRows={3}
@@ -42,13 +42,13 @@ export function CheckCopy({
         />
         <div className="row">
           <Button variant="default" size="xs" disabled={text.trim() === ''} onClick={check}>
-            Check the copy
+            Check copy
           </Button>
         </div>
         {findings !== undefined && (
           <ul className={styles.findings} role="status">
             <FindingItem title="Hash of the copy" finding={findings.hash} />
-            <FindingItem title="Attested as this decision" finding={findings.attestation} />
+            <FindingItem title="Matches the attestation" finding={findings.attestation} />
             {findings.hmac !== undefined && <FindingItem title="Signature (HMAC-SHA256)" finding={findings.hmac} />}
           </ul>
         )}

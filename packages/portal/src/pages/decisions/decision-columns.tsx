@@ -6,7 +6,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { REASON_LABELS, VerdictBadge } from '../../components/status-badges.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 
-/** Decisions as every list shows them. */
+/** The columns of decision lists. */
 export const decisionColumns = (workspace: string): Column<ListItem<'decisions.list'>>[] => [
   {
     title: 'Agent',
@@ -26,7 +26,7 @@ export const decisionColumns = (workspace: string): Column<ListItem<'decisions.l
   },
   { title: 'Decision', cell: ({ allowed }) => <VerdictBadge allowed={allowed} /> },
   { title: 'Reason', cell: ({ reason }) => <span className="soft nowrap">{REASON_LABELS[reason]}</span> },
-  { title: 'Asked by', cell: ({ asked_by }) => <Actor by={asked_by} />, wideOnly: true },
+  { title: 'Requested by', cell: ({ asked_by }) => <Actor by={asked_by} />, wideOnly: true },
   { title: 'No.', numeric: true, cell: ({ seq }) => seq, wideOnly: true },
   { title: 'Decided', cell: ({ decided_at }) => <RelativeTime at={decided_at} /> },
 ];

@@ -6,19 +6,19 @@ import { Panel } from '../../components/panel.tsx';
 import { REASON_LABELS } from '../../components/status-badges.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
-import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EmptyState, ExampleRequest } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { decisionColumns } from './decision-columns.tsx';
 
-/** Every promotion decision, the latest first. */
+/** All promotion decisions, latest first. */
 export function DecisionsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id', 'allowed', 'reason', 'evaluation_id', 'from', 'to']);
   const { from, to, ...others } = filters.values;
   return (
     <>
-      <PageHeader title="Decisions" lead="Each answer to “may this agent be promoted?”, signed and kept as it was given." />
+      <PageHeader title="Decisions" lead="Every promotion decision, signed and stored exactly as it was returned." />
       <FilterBar filters={filters}>
         <FilterAgent filters={filters} name="agent_id" />
         <FilterSelect
@@ -56,8 +56,11 @@ export function DecisionsPage() {
           keyOf={({ id }) => id}
           empty={
             <EmptyState title="No decisions yet">
-              <p>A deployment asks before it promotes an agent; each answer is kept here, with its reason and its signature.</p>
-              <FirstCall
+              <p>
+                A deployment requests a decision before it promotes an agent. Each decision is stored here with its reason and
+                signature:
+              </p>
+              <ExampleRequest
                 path="/api/public/governance/promotion-check"
                 body={{ agent_name: EXAMPLE_AGENT, min_pass_rate: 90, max_age_hours: 24 }}
                 scope="governance"

@@ -6,11 +6,11 @@ import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 
-/** The evidence document of a decision, readable: every value that the verdict was computed from. */
+/** The evidence document of a decision: every value that the verdict was computed from. */
 export function EvidencePanel({ text }: { text: string }) {
   const read = readEvidence(text);
   return (
-    <Panel title="Evidence" note="What the service read at that moment. The signature covers it by its SHA-256.">
+    <Panel title="Evidence" note="The data the decision was computed from. The signature covers its SHA-256.">
       {'fault' in read ? (
         <Notice kind="problem">
           <p>This evidence cannot be read: {read.fault}.</p>
@@ -29,8 +29,8 @@ const propertiesOf = ({
   evaluation,
   ...evidence
 }: EvidenceDocument): Parameters<typeof PropertyList>[0]['facts'] => [
-  ['Read at', <RelativeTime key="read" at={evidence.read_at} />],
-  ['Asked for', asked.agent_name ?? asked.agent_id ?? '–'],
+  ['Read', <RelativeTime key="read" at={evidence.read_at} />],
+  ['Requested agent', asked.agent_name ?? asked.agent_id ?? '–'],
   ['Required pass rate', formatPercent(asked.min_pass_rate)],
   ['Maximum age', `${asked.max_age_hours} hours`],
   ['Harness', asked.harness_id ?? 'any'],
@@ -40,9 +40,9 @@ const propertiesOf = ({
   ['Approval', approval === null ? 'none' : approval.status],
   ['Approval decided', approval?.decided_at == null ? undefined : <RelativeTime key="decided" at={approval.decided_at} />],
   ['Open re-certifications', String(evidence.open_recertifications)],
-  ['Other suites', evidence.other_evaluations.length === 0 ? undefined : evidence.other_evaluations.map(suiteInWords).join('; ')],
+  ['Other suites', evidence.other_evaluations.length === 0 ? undefined : evidence.other_evaluations.map(formatSuite).join('; ')],
   ['Similar names', evidence.similar_names.length === 0 ? undefined : evidence.similar_names.join(', ')],
 ];
 
-const suiteInWords = ({ name, suite, status, pass_rate: rate }: EvidenceDocument['other_evaluations'][number]): string =>
+const formatSuite = ({ name, suite, status, pass_rate: rate }: EvidenceDocument['other_evaluations'][number]): string =>
   `${name}${suite === null ? '' : ` (${suite})`}: ${status}${rate === null ? '' : `, ${formatPercent(rate)}`}`;

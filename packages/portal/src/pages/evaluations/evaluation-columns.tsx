@@ -9,7 +9,7 @@ import { type Column, rowLink } from '../../lists/data-table.tsx';
 
 type Evaluation = ListItem<'evaluations.list'>;
 
-/** Evaluations as every list shows them. */
+/** The columns of evaluation lists. */
 export const evaluationColumns = (
   workspace: string,
   { withAgent = true }: { withAgent?: boolean } = {},

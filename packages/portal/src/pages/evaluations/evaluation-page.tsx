@@ -4,23 +4,22 @@ import { Link, useParams } from '@tanstack/react-router';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { DetailPage } from '../../components/detail-page.tsx';
 import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 import { ApprovalStatusBadge, EvaluationStatusBadge } from '../../components/status-badges.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { RelatedRuns } from './related-runs.tsx';
 import { ReportedDetails } from './reported-details.tsx';
 
 type Evaluation = ResponseBody<'evaluations.read'>;
 
-/** One evaluation: how it went, what may stand behind it, and its approval. */
+/** One evaluation: result, approval and related runs. */
 export function EvaluationPage() {
   const { evaluation: id } = useParams({ strict: false }) as { evaluation: string };
   const { workspace } = useWorkspace();
@@ -28,59 +27,57 @@ export function EvaluationPage() {
     queryKey: ['evaluation', workspace.id, id],
     queryFn: ({ signal }) => call('evaluations.read', { params: { workspace: workspace.id, evaluation: id }, signal }),
   });
-  const crumb = (
-    <Link to="/w/$workspace/evaluations" params={{ workspace: workspace.id }}>
-      Evaluations
-    </Link>
-  );
-  if (read.data === undefined) {
-    return (
-      <>
-        <PageHeader title="Evaluation" crumb={crumb} />
-        {read.isError ? <ProblemNotice problem={read.error} retry={() => void read.refetch()} /> : <BlockSkeleton height={280} />}
-      </>
-    );
-  }
-  const { data } = read;
   return (
-    <>
-      <PageHeader
-        title={data.name}
-        crumb={crumb}
-        lead={
-          <span className="row">
-            <EvaluationStatusBadge status={data.status} />
-            <span>
-              recorded <RelativeTime at={data.recorded_at} /> by <Actor by={data.recorded_by} />
-            </span>
-          </span>
-        }
-        actions={
-          data.agent_risk_level === 'high' && (
-            <Button
-              component={Link}
-              {...({ to: '/w/$workspace/approvals/$evaluation', params: { workspace: workspace.id, evaluation: id } } as object)}
-            >
-              Go to its approval
-            </Button>
-          )
-        }
-      />
-      <div className="stack">
-        {data.agent !== null && data.latest_of_agent !== id && (
-          <Notice kind="quiet">
-            <p>A newer evaluation of this agent decides now; this one is history.</p>
-          </Notice>
-        )}
-        <Panel title="Outcome">
-          <OutcomeProperties evaluation={data} />
-        </Panel>
-        {data.runs !== null && data.agent !== null && <RelatedRuns runs={data.runs} agent={data.agent.id} />}
-        <Panel title="As it came" note="The body that recorded it.">
-          <Snippet text={data.document} what="the evaluation as it came" />
-        </Panel>
-      </div>
-    </>
+    <DetailPage
+      title="Evaluation"
+      list={{ to: '/w/$workspace/evaluations', label: 'Evaluations' }}
+      query={read}
+      skeletonHeight={280}
+    >
+      {(data, crumb) => (
+        <>
+          <PageHeader
+            title={data.name}
+            crumb={crumb}
+            lead={
+              <span className="row">
+                <EvaluationStatusBadge status={data.status} />
+                <span>
+                  Recorded <RelativeTime at={data.recorded_at} /> by <Actor by={data.recorded_by} />
+                </span>
+              </span>
+            }
+            actions={
+              data.agent_risk_level === 'high' && (
+                <Button
+                  component={Link}
+                  {...({
+                    to: '/w/$workspace/approvals/$evaluation',
+                    params: { workspace: workspace.id, evaluation: id },
+                  } as object)}
+                >
+                  View approval
+                </Button>
+              )
+            }
+          />
+          <div className="stack">
+            {data.agent !== null && data.latest_of_agent !== id && (
+              <Notice kind="quiet">
+                <p>This agent has a newer evaluation. Promotion checks no longer use this one.</p>
+              </Notice>
+            )}
+            <Panel title="Outcome">
+              <OutcomeProperties evaluation={data} />
+            </Panel>
+            {data.runs !== null && data.agent !== null && <RelatedRuns runs={data.runs} agent={data.agent.id} />}
+            <Panel title="Original request" note="The request body, byte for byte.">
+              <Snippet text={data.document} what="the original request" />
+            </Panel>
+          </div>
+        </>
+      )}
+    </DetailPage>
   );
 }
 
@@ -95,7 +92,7 @@ function OutcomeProperties({ evaluation }: { evaluation: Evaluation }) {
           [
             'Agent',
             agent === null ? (
-              'none: it counts for no agent'
+              'none (not linked to an agent)'
             ) : (
               <Link key="agent" to="/w/$workspace/agents/$agent" params={{ workspace: workspace.id, agent: agent.id }}>
                 {agent.name}
@@ -109,13 +106,13 @@ function OutcomeProperties({ evaluation }: { evaluation: Evaluation }) {
             evaluation.harness_id === null ? (
               '–'
             ) : (
-              <Identifier key="harness" value={evaluation.harness_id} what="the harness's id" short={8} />
+              <Identifier key="harness" value={evaluation.harness_id} what="the harness ID" short={8} />
             ),
           ],
           ['Approval', <ApprovalStatusBadge key="approval" status={approval?.status ?? null} />],
           ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
           ['Decided', approval?.decided_at == null ? undefined : <RelativeTime key="at" at={approval.decided_at} />],
-          ['Id', <Identifier key="id" value={evaluation.id} what="the evaluation's id" short={8} />],
+          ['ID', <Identifier key="id" value={evaluation.id} what="the evaluation ID" short={8} />],
         ]}
       />
       <ReportedDetails details={evaluation.details} />

@@ -5,22 +5,19 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
-import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EmptyState, ExampleRequest } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { evaluationColumns } from './evaluation-columns.tsx';
 
-/** Every evaluation, the newest first. */
+/** All evaluations, newest first. */
 export function EvaluationsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id', 'status', 'harness_id', 'from', 'to']);
   const { from, to, ...others } = filters.values;
   return (
     <>
-      <PageHeader
-        title="Evaluations"
-        lead="How agents were evaluated. The latest one of an agent decides whether it may be promoted."
-      />
+      <PageHeader title="Evaluations" lead="Evaluations of agents. Promotion checks use the latest evaluation of an agent." />
       <FilterBar filters={filters}>
         <FilterAgent filters={filters} name="agent_id" />
         <FilterSelect
@@ -30,7 +27,7 @@ export function EvaluationsPage() {
           all="Any status"
           options={['passing', 'failing', 'running', 'scheduled']}
         />
-        <FilterText filters={filters} name="harness_id" label="Harness" placeholder="Id of a harness" />
+        <FilterText filters={filters} name="harness_id" label="Harness" placeholder="Harness ID" />
         <FilterDays filters={filters} />
       </FilterBar>
       <Panel flush>
@@ -50,10 +47,10 @@ export function EvaluationsPage() {
           empty={
             <EmptyState title="No evaluations yet">
               <p>
-                Send the outcome of an evaluation run, from whatever harness made it. Without a recent passing one, no agent is
-                promoted.
+                Send the result of an evaluation run from any harness. An agent cannot be promoted without a recent passing
+                evaluation.
               </p>
-              <FirstCall
+              <ExampleRequest
                 path="/api/public/evaluations"
                 body={{ name: 'nightly-regression', agent_name: EXAMPLE_AGENT, status: 'passing', pass_rate: 92.5 }}
                 scope="evaluations"

@@ -9,24 +9,24 @@ import { LatestRuns } from './latest-runs.tsx';
 
 type Runs = NonNullable<ResponseBody<'evaluations.read'>['runs']>;
 
-/** The agent's runs between the evaluation before and this one: what may stand behind it. */
+/** The agent's runs between its previous evaluation and this one. */
 export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
   const { workspace } = useWorkspace();
   const { totals, models, from, to } = runs;
   return (
     <Panel
-      title="Runs behind it"
+      title="Related runs"
       note={
         <>
           The agent's runs{' '}
           {from === null ? (
-            'until it was recorded'
+            'before this evaluation'
           ) : (
             <>
-              since its evaluation before, <RelativeTime at={from} />
+              since its previous evaluation, <RelativeTime at={from} />
             </>
           )}
-          . Senders link no run to an evaluation.
+          . They are matched by time, because evaluations do not name their runs.
         </>
       }
       actions={
@@ -35,7 +35,7 @@ export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
           params={{ workspace: workspace.id }}
           search={{ agent_id: agent, before: to, ...(from === null ? {} : { since: from }) }}
         >
-          All of these runs
+          View all runs
         </Link>
       }
     >
@@ -44,7 +44,7 @@ export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
           facts={[
             ['Runs', formatCount(totals.runs)],
             ['Not successful', formatCount(totals.failures)],
-            ['With an error', formatCount(totals.errors)],
+            ['With errors', formatCount(totals.errors)],
             ['Tokens', formatCount(totals.total_tokens)],
             ['Cost', formatDollars(totals.cost_usd)],
             ['Models', models.length === 0 ? '–' : models.map(({ model, steps }) => `${model} (${steps})`).join(', ')],

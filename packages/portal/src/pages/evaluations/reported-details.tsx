@@ -7,7 +7,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 
 type Details = ResponseBody<'evaluations.read'>['details'];
 
-/** What the sender said about the run: its time, cases, suite, artifact and where to look at it. Nothing is shown where nothing was said. */
+/** The details that the sender reported: time, cases, suite, artifact and run page. Missing details are left out. */
 export function ReportedDetails({ details }: { details: Details }) {
   const { workspace } = useWorkspace();
   const { evaluated_at: at, suite, artifact, results_sha256: results, run_url: url, trace_ids: runs } = details;
@@ -15,8 +15,8 @@ export function ReportedDetails({ details }: { details: Details }) {
     <>
       <PropertyList
         facts={[
-          ['Run', at === null ? undefined : <RelativeTime key="at" at={at} />],
-          ['Cases', casesInWords(details)],
+          ['Evaluated', at === null ? undefined : <RelativeTime key="at" at={at} />],
+          ['Cases', formatCases(details)],
           ['Completeness', details.completeness ?? undefined],
           ['Suite', suite === null ? undefined : [suite.name, suite.version].filter((part) => part != null).join(' ')],
           ['Highest severity', details.max_severity ?? undefined],
@@ -70,10 +70,10 @@ export function ReportedDetails({ details }: { details: Details }) {
 }
 
 /** `37 of 42 passed, 2 failed, 1 errored, 2 skipped (not counted)`. */
-function casesInWords({ cases, skipped_excluded: excluded }: Details): string | undefined {
+function formatCases({ cases, skipped_excluded: excluded }: Details): string | undefined {
   if (cases === null) return undefined;
   const first = cases.passed == null ? `${cases.total}` : `${cases.passed} of ${cases.total} passed`;
   const others = (['failed', 'errored', 'skipped'] as const).flatMap((part) => (cases[part] ? [`${cases[part]} ${part}`] : []));
-  const said = [first, ...others].join(', ');
-  return excluded && cases.skipped ? `${said} (not counted)` : said;
+  const text = [first, ...others].join(', ');
+  return excluded && cases.skipped ? `${text} (not counted)` : text;
 }

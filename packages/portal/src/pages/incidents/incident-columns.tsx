@@ -8,7 +8,7 @@ import { type Column, rowLink } from '../../lists/data-table.tsx';
 
 type Incident = ListItem<'incidents.list'>;
 
-/** Incidents as every list shows them. */
+/** The columns of incident lists. */
 export const incidentColumns = (workspace: string): Column<Incident>[] => [
   {
     title: 'Incident',
@@ -28,8 +28,8 @@ export const incidentColumns = (workspace: string): Column<Incident>[] => [
   { title: 'Opened', cell: ({ opened_at }) => <RelativeTime at={opened_at} /> },
 ];
 
-/** Whether re-certification was demanded, and how that stands. */
+/** The state of a re-certification. */
 export function RecertificationBadge({ state }: { state: Incident['recertification'] }) {
-  if (state === 'none') return <span className="faint">not demanded</span>;
+  if (state === 'none') return <span className="faint">not required</span>;
   return <Badge tone={state === 'open' ? 'warn' : 'good'}>{state}</Badge>;
 }

@@ -5,23 +5,22 @@ import { useState } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { DetailPage } from '../../components/detail-page.tsx';
 import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { EvaluationStatusBadge, SeverityBadge } from '../../components/status-badges.tsx';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 import { RecertificationBadge } from './incident-columns.tsx';
 
 type Incident = ResponseBody<'incidents.read'>;
 
-/** One incident, and the way to close its re-certification. */
+/** One incident with the action to close its re-certification. */
 export function IncidentPage() {
   const { incident: id } = useParams({ strict: false }) as { incident: string };
   const { workspace } = useWorkspace();
@@ -29,46 +28,36 @@ export function IncidentPage() {
     queryKey: ['incident', workspace.id, id],
     queryFn: ({ signal }) => call('incidents.read', { params: { workspace: workspace.id, incident: id }, signal }),
   });
-  const crumb = (
-    <Link to="/w/$workspace/incidents" params={{ workspace: workspace.id }}>
-      Incidents
-    </Link>
-  );
-  if (read.data === undefined) {
-    return (
-      <>
-        <PageHeader title="Incident" crumb={crumb} />
-        {read.isError ? <ProblemNotice problem={read.error} retry={() => void read.refetch()} /> : <BlockSkeleton height={260} />}
-      </>
-    );
-  }
-  const { data } = read;
   return (
-    <>
-      <PageHeader
-        title={`Incident with ${data.agent.name}`}
-        crumb={crumb}
-        lead={
-          <span className="row">
-            <SeverityBadge severity={data.severity} />
-            <span>
-              opened <RelativeTime at={data.opened_at} /> by <Actor by={data.opened_by} />
-            </span>
-          </span>
-        }
-      />
-      <div className="stack">
-        <Closing incident={data} />
-        <Panel title="What happened">
+    <DetailPage title="Incident" list={{ to: '/w/$workspace/incidents', label: 'Incidents' }} query={read} skeletonHeight={260}>
+      {(data, crumb) => (
+        <>
+          <PageHeader
+            title={`Incident with ${data.agent.name}`}
+            crumb={crumb}
+            lead={
+              <span className="row">
+                <SeverityBadge severity={data.severity} />
+                <span>
+                  Opened <RelativeTime at={data.opened_at} /> by <Actor by={data.opened_by} />
+                </span>
+              </span>
+            }
+          />
           <div className="stack">
-            <p className="break" style={{ whiteSpace: 'pre-wrap' }}>
-              {data.description}
-            </p>
-            <IncidentProperties incident={data} />
+            <RecertificationNotice incident={data} />
+            <Panel title="What happened">
+              <div className="stack">
+                <p className="break" style={{ whiteSpace: 'pre-wrap' }}>
+                  {data.description}
+                </p>
+                <IncidentProperties incident={data} />
+              </div>
+            </Panel>
           </div>
-        </Panel>
-      </div>
-    </>
+        </>
+      )}
+    </DetailPage>
   );
 }
 
@@ -89,50 +78,48 @@ function IncidentProperties({ incident }: { incident: Incident }) {
           ['Closed', incident.closed_at === null ? undefined : <RelativeTime key="at" at={incident.closed_at} />],
           ['Closed by', incident.closed_by === null ? undefined : <Actor key="by" by={incident.closed_by} />],
           [
-            'Closed on',
+            'Closing evaluation',
             incident.closing_evaluation_id === null ? undefined : (
               <Link
                 key="evaluation"
                 to="/w/$workspace/evaluations/$evaluation"
                 params={{ ...params, evaluation: incident.closing_evaluation_id }}
               >
-                a passing evaluation
+                View evaluation
               </Link>
             ),
           ],
-          ['Id', <Identifier key="id" value={incident.id} what="the incident's id" short={8} />],
+          ['ID', <Identifier key="id" value={incident.id} what="the incident ID" short={8} />],
         ]}
       />
-      {incident.closing_rationale !== null && (
-        <PropertyList wide facts={[['Rationale of the closing', incident.closing_rationale]]} />
-      )}
+      {incident.closing_rationale !== null && <PropertyList wide facts={[['Closing rationale', incident.closing_rationale]]} />}
     </>
   );
 }
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** The open re-certification: what it takes to close it, and the button that does. */
-function Closing({ incident }: { incident: Incident }) {
+/** The open re-certification: what is needed to close it, and the button to close it. */
+function RecertificationNotice({ incident }: { incident: Incident }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const approver = useHasRole('approver');
-  const [asking, setAsking] = useState(false);
+  const [dialogOpen, setDialogOpen] = useState(false);
   const { closing, agent } = incident;
   const others = (closing?.incident_ids.length ?? 1) - 1;
   const act = async (rationale: string) => {
     await call('recertifications.close', { params: { workspace: workspace.id, agent: agent.id }, body: { rationale } });
-    toast.done('The re-certification is closed. It no longer holds the agent back.');
+    toast.done('Re-certification closed. It no longer blocks the agent.');
     await queries.invalidateQueries();
   };
-  // The dialog stays when somebody else has closed it meanwhile: it says so.
+  // The dialog stays open if someone else closes the re-certification in the meantime, and shows the error.
   return (
     <>
       {closing !== null && (
-        <Notice kind="warning" title="Re-certification is open: the agent is not promoted">
+        <Notice kind="warning" title="Open re-certification: this agent cannot be promoted">
           <p>
             {closing.possible
-              ? `${agent.name} has passed an evaluation since: the re-certification can be closed.`
+              ? `${agent.name} has passed an evaluation since the incident. The re-certification can be closed.`
               : sentence(closing.obstacle ?? '')}
           </p>
           {closing.evaluation !== null && (
@@ -150,23 +137,23 @@ function Closing({ incident }: { incident: Incident }) {
             </span>
           )}
           {approver && (
-            <Button variant="default" disabled={!closing.possible} onClick={() => setAsking(true)}>
-              Close the re-certification
+            <Button variant="default" disabled={!closing.possible} onClick={() => setDialogOpen(true)}>
+              Close re-certification
             </Button>
           )}
         </Notice>
       )}
       <RationaleDialog
-        opened={asking}
-        onClose={() => setAsking(false)}
-        title={`Close the re-certification of ${agent.name}`}
-        submit="Close it"
-        act={act}
+        opened={dialogOpen}
+        onClose={() => setDialogOpen(false)}
+        title={`Close re-certification of ${agent.name}`}
+        submit="Close re-certification"
+        action={act}
       >
         <p className="soft">
-          It is closed on the latest evaluation, which must be passing and recorded after the incident.
+          The latest evaluation must be passing and recorded after the incident.
           {others > 0 &&
-            ` The re-certifications of ${others} other ${others === 1 ? 'incident' : 'incidents'} of this agent are closed with it.`}
+            ` This also closes the re-certifications of ${others} other ${others === 1 ? 'incident' : 'incidents'} of this agent.`}
         </p>
       </RationaleDialog>
     </>

@@ -14,7 +14,7 @@ import { OpenIncident } from './open-incident.tsx';
 import { RecordViolation } from './record-violation.tsx';
 import { Violations } from './violations.tsx';
 
-/** What went wrong with agents: incidents, and violations of policies. */
+/** Incidents and policy violations. */
 export function IncidentsPage() {
   const admin = useHasRole('admin');
   const [opening, setOpening] = useState(false);
@@ -25,14 +25,14 @@ export function IncidentsPage() {
     <>
       <PageHeader
         title="Incidents"
-        lead="What went wrong with agents. An incident can demand that its agent be re-certified before it is promoted again."
+        lead="Problems with agents. An incident can require that the agent is re-certified before it can be promoted again."
         actions={
           admin && (
             <>
               <Button variant="default" onClick={() => setRecording(true)}>
-                Record a policy violation
+                Record policy violation
               </Button>
-              <Button onClick={() => setOpening(true)}>Open an incident</Button>
+              <Button onClick={() => setOpening(true)}>Open incident</Button>
             </>
           )
         }
@@ -73,7 +73,7 @@ function IncidentList() {
           filters={filters}
           name="recertification"
           label="Re-certification"
-          all="Re-certified or not"
+          all="Any re-certification"
           options={[{ value: 'open', label: 'Re-certification open' }]}
         />
       </FilterBar>
@@ -94,8 +94,8 @@ function IncidentList() {
           empty={
             <EmptyState title="No incidents">
               <p>
-                When an agent has done harm, an admin opens an incident here. With re-certification demanded, the agent is blocked
-                until it has passed an evaluation recorded after the incident, and a person has closed it.
+                When an agent causes harm, an admin opens an incident here. If the incident requires re-certification, the agent
+                is blocked until it passes a new evaluation and a person closes the re-certification.
               </p>
             </EmptyState>
           }

@@ -9,17 +9,17 @@ import { Form } from '../../forms/form.tsx';
 import { AgentSelect } from '../../lists/agent-select.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-const NOTHING = { agent: null as string | null, severity: 'high', description: '', recertify: true };
+const EMPTY_FORM = { agent: null as string | null, severity: 'high', description: '', recertify: true };
 
 /** Opens an incident against an agent. */
 export function OpenIncident({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [typed, setTyped] = useState(NOTHING);
-  const act = useMutation({
+  const [values, setValues] = useState(EMPTY_FORM);
+  const mutation = useMutation({
     mutationFn: () => {
-      const { agent, severity, description, recertify } = typed;
+      const { agent, severity, description, recertify } = values;
       const body = {
         ...(agent === null ? {} : { agent_id: agent }),
         severity,
@@ -30,53 +30,53 @@ export function OpenIncident({ opened, onClose }: { opened: boolean; onClose: ()
     },
     meta: { errorShownInForm: true },
     onSuccess: async ({ id }) => {
-      setTyped(NOTHING);
+      setValues(EMPTY_FORM);
       onClose();
-      toast.done('The incident is open, and stands in the ledger.');
+      toast.done('Incident opened and recorded in the ledger.');
       await queries.invalidateQueries();
       await navigate({ to: '/w/$workspace/incidents/$incident', params: { workspace: workspace.id, incident: id } });
     },
   });
   return (
-    <Modal opened={opened} onClose={onClose} title="Open an incident">
+    <Modal opened={opened} onClose={onClose} title="Open incident">
       <Form
-        onSubmit={() => act.mutate()}
-        error={act.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={['agent_id', 'severity', 'description']}
-        pending={act.isPending}
-        submit="Open the incident"
+        pending={mutation.isPending}
+        submit="Open incident"
         onCancel={onClose}
       >
         <AgentSelect
           label="Agent"
-          value={typed.agent}
-          onChange={(agent) => setTyped({ ...typed, agent })}
-          error={fieldError(act.error, 'agent_id')}
+          value={values.agent}
+          onChange={(agent) => setValues({ ...values, agent })}
+          error={fieldError(mutation.error, 'agent_id')}
           required
         />
         <NativeSelect
           label="Severity"
           data={['low', 'medium', 'high', 'critical']}
-          value={typed.severity}
-          onChange={({ currentTarget }) => setTyped({ ...typed, severity: currentTarget.value })}
-          error={fieldError(act.error, 'severity')}
+          value={values.severity}
+          onChange={({ currentTarget }) => setValues({ ...values, severity: currentTarget.value })}
+          error={fieldError(mutation.error, 'severity')}
         />
         <Textarea
           label="What happened"
-          description="It goes into the audit ledger and can never be changed. Name no person."
+          description="Recorded in the audit ledger and cannot be changed. Do not name people."
           autosize
           minRows={3}
           maxRows={10}
-          value={typed.description}
-          onChange={({ currentTarget }) => setTyped({ ...typed, description: currentTarget.value })}
-          error={fieldError(act.error, 'description')}
+          value={values.description}
+          onChange={({ currentTarget }) => setValues({ ...values, description: currentTarget.value })}
+          error={fieldError(mutation.error, 'description')}
           withAsterisk
         />
         <Switch
-          label="Demand re-certification"
-          description="The agent is not promoted until it has passed a new evaluation and a person has closed this."
-          checked={typed.recertify}
-          onChange={({ currentTarget }) => setTyped({ ...typed, recertify: currentTarget.checked })}
+          label="Require re-certification"
+          description="The agent cannot be promoted until it passes a new evaluation and a person closes the re-certification."
+          checked={values.recertify}
+          onChange={({ currentTarget }) => setValues({ ...values, recertify: currentTarget.checked })}
         />
       </Form>
     </Modal>

@@ -8,19 +8,19 @@ import { Form } from '../../forms/form.tsx';
 import { AgentSelect } from '../../lists/agent-select.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-const NOTHING = { agent: null as string | null, policy: '', severity: 'medium', description: '', trace: '' };
+const EMPTY_FORM = { agent: null as string | null, policy: '', severity: 'medium', description: '', trace: '' };
 const FIELDS = ['agent_id', 'policy', 'severity', 'description', 'trace_id'];
 
-/** Records that an agent violated a policy. It blocks nothing by itself: an incident does. */
+/** Records a policy violation of an agent. It does not block the agent; an incident does. */
 export function RecordViolation({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [typed, setTyped] = useState(NOTHING);
+  const [values, setValues] = useState(EMPTY_FORM);
   const set = (member: 'policy' | 'severity' | 'description' | 'trace') => (event: { currentTarget: { value: string } }) =>
-    setTyped({ ...typed, [member]: event.currentTarget.value });
-  const act = useMutation({
+    setValues({ ...values, [member]: event.currentTarget.value });
+  const mutation = useMutation({
     mutationFn: () => {
-      const { agent, policy, severity, description, trace } = typed;
+      const { agent, policy, severity, description, trace } = values;
       const body = {
         ...(agent === null ? {} : { agent_id: agent }),
         policy,
@@ -32,60 +32,60 @@ export function RecordViolation({ opened, onClose }: { opened: boolean; onClose:
     },
     meta: { errorShownInForm: true },
     onSuccess: async () => {
-      setTyped(NOTHING);
+      setValues(EMPTY_FORM);
       onClose();
-      toast.done('The violation is recorded, and stands in the ledger.');
+      toast.done('Policy violation recorded in the ledger.');
       await queries.invalidateQueries();
     },
   });
   return (
-    <Modal opened={opened} onClose={onClose} title="Record a policy violation">
+    <Modal opened={opened} onClose={onClose} title="Record policy violation">
       <Form
-        onSubmit={() => act.mutate()}
-        error={act.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={FIELDS}
-        pending={act.isPending}
+        pending={mutation.isPending}
         submit="Record"
         onCancel={onClose}
       >
         <AgentSelect
           label="Agent"
-          value={typed.agent}
-          onChange={(agent) => setTyped({ ...typed, agent })}
-          error={fieldError(act.error, 'agent_id')}
+          value={values.agent}
+          onChange={(agent) => setValues({ ...values, agent })}
+          error={fieldError(mutation.error, 'agent_id')}
           required
         />
         <TextInput
           label="Policy"
           placeholder="no-refunds-without-receipt"
-          value={typed.policy}
+          value={values.policy}
           onChange={set('policy')}
-          error={fieldError(act.error, 'policy')}
+          error={fieldError(mutation.error, 'policy')}
           withAsterisk
         />
         <NativeSelect
           label="Severity"
           data={['low', 'medium', 'high', 'critical']}
-          value={typed.severity}
+          value={values.severity}
           onChange={set('severity')}
-          error={fieldError(act.error, 'severity')}
+          error={fieldError(mutation.error, 'severity')}
         />
         <Textarea
           label="What happened"
-          description="It goes into the audit ledger and can never be changed. Name no person."
+          description="Recorded in the audit ledger and cannot be changed. Do not name people."
           autosize
           minRows={3}
           maxRows={10}
-          value={typed.description}
+          value={values.description}
           onChange={set('description')}
-          error={fieldError(act.error, 'description')}
+          error={fieldError(mutation.error, 'description')}
           withAsterisk
         />
         <TextInput
-          label="Run (trace id), if it is known"
-          value={typed.trace}
+          label="Trace ID (optional)"
+          value={values.trace}
           onChange={set('trace')}
-          error={fieldError(act.error, 'trace_id')}
+          error={fieldError(mutation.error, 'trace_id')}
         />
       </Form>
     </Modal>

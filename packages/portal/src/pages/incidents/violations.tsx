@@ -10,13 +10,13 @@ import { TruncatedText } from '../../components/truncated-text.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
-import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EmptyState, ExampleRequest } from '../../lists/empty-state.tsx';
 import { FilterBar } from '../../lists/filter-bar.tsx';
 import { useFilters } from '../../lists/use-filters.ts';
 
 type Violation = ListItem<'violations.list'>;
 
-/** The violations that stand in the ledger. */
+/** The policy violations in the ledger. */
 export function Violations() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);
@@ -41,8 +41,8 @@ export function Violations() {
           keyOf={({ id }) => id}
           empty={
             <EmptyState title="No policy violations">
-              <p>An admin records one here; a guardrail of yours can write one into the ledger itself.</p>
-              <FirstCall
+              <p>An admin can record a violation here. A guardrail can also send one to the ledger:</p>
+              <ExampleRequest
                 path="/api/public/audit"
                 body={{
                   actor: 'guardrail:refunds',

@@ -1,20 +1,21 @@
 import { Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call, type RequestBody } from '../../api/call.ts';
+import { call, type ListItem, type RequestBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { toast } from '../../toasts/toasts.tsx';
-import type { Key } from './key-list.tsx';
-import { ScopeChoice } from './scope-choice.tsx';
+import { ScopeSelect } from './scope-select.tsx';
 
-/** Gives an ingestion key other scopes, from its next request on. */
+type Key = ListItem<'keys.list'>;
+
+/** Changes the scopes of an ingestion key. They take effect on the next request. */
 export function ChangeScopes({ opened, onClose, item }: { opened: boolean; onClose: () => void; item: Key }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [scopes, setScopes] = useState<string[]>([...item.scopes]);
-  const act = useMutation({
+  const mutation = useMutation({
     mutationFn: () =>
       call('keys.change_scopes', {
         params: { workspace: workspace.id, prefix: item.prefix },
@@ -22,7 +23,7 @@ export function ChangeScopes({ opened, onClose, item }: { opened: boolean; onClo
       }),
     meta: { errorShownInForm: true },
     onSuccess: async () => {
-      toast.done('The scopes are changed, from its next request on.');
+      toast.done('Scopes changed. They take effect on the next request.');
       onClose();
       await queries.invalidateQueries();
     },
@@ -30,14 +31,14 @@ export function ChangeScopes({ opened, onClose, item }: { opened: boolean; onClo
   return (
     <Modal opened={opened} onClose={onClose} title={`Scopes of ${item.name}`}>
       <Form
-        onSubmit={() => act.mutate()}
-        error={act.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={['scopes']}
-        pending={act.isPending}
-        submit="Change the scopes"
+        pending={mutation.isPending}
+        submit="Change scopes"
         onCancel={onClose}
       >
-        <ScopeChoice value={scopes} onChange={setScopes} error={fieldError(act.error, 'scopes')} />
+        <ScopeSelect value={scopes} onChange={setScopes} error={fieldError(mutation.error, 'scopes')} />
       </Form>
     </Modal>
   );

@@ -18,10 +18,10 @@ import { ChangeScopes } from './change-scopes.tsx';
 import styles from './key-list.module.css';
 import type { NewKey } from './new-key-dialog.tsx';
 
-export type Key = ListItem<'keys.list'>;
-type Asked = { act: 'rotate' | 'revoke' | 'scopes'; key: Key };
+type Key = ListItem<'keys.list'>;
+type PendingAction = { action: 'rotate' | 'revoke' | 'scopes'; key: Key };
 
-/** All keys of the workspace, revoked ones too, and what can be done with each. */
+/** All keys of the workspace, including revoked ones, with their actions. */
 export function KeyList({
   onShow,
   onMint,
@@ -32,18 +32,18 @@ export function KeyList({
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const filters = useFilters(['kind']);
-  const [asked, setAsked] = useState<Asked>();
-  const close = () => setAsked(undefined);
-  const params = { workspace: workspace.id, prefix: asked?.key.prefix ?? '' };
+  const [pending, setPending] = useState<PendingAction>();
+  const close = () => setPending(undefined);
+  const params = { workspace: workspace.id, prefix: pending?.key.prefix ?? '' };
   const rotate = async () => {
     const answer = await call('keys.rotate', { params });
     await queries.invalidateQueries();
-    if (asked !== undefined)
-      onShow(answer, { name: asked.key.name, kind: asked.key.kind, scopes: asked.key.scopes, rotated: true });
+    if (pending !== undefined)
+      onShow(answer, { name: pending.key.name, kind: pending.key.kind, scopes: pending.key.scopes, rotated: true });
   };
   const revoke = async () => {
     await call('keys.revoke', { params });
-    toast.done('The key is revoked: its next request is refused.');
+    toast.done('Key revoked. Its next request will be rejected.');
     await queries.invalidateQueries();
   };
   return (
@@ -68,45 +68,45 @@ export function KeyList({
             call('keys.list', { params: { workspace: workspace.id }, query: { ...(filters.values as object), cursor }, signal })
           }
           filters={filters}
-          columns={columnsOf((act, key) => setAsked({ act, key }))}
+          columns={columnsOf((action, key) => setPending({ action, key }))}
           keyOf={({ id }) => id}
           empty={
             <EmptyState title="No keys yet">
-              <p>A program needs a key to send anything. Mint one for each that sends, with no more scopes than it needs.</p>
+              <p>Programs need a key to send data. Mint one key per program, with only the scopes it needs.</p>
               <Button size="xs" onClick={onMint}>
-                Mint the first key
+                Mint first key
               </Button>
             </EmptyState>
           }
         />
       </Panel>
       <ConfirmDialog
-        opened={asked?.act === 'rotate'}
+        opened={pending?.action === 'rotate'}
         onClose={close}
-        title={`Rotate ${asked?.key.name ?? ''}`}
+        title={`Rotate ${pending?.key.name ?? ''}`}
         submit="Rotate"
-        act={rotate}
+        action={rotate}
       >
-        <p className="soft">The key gets a new secret, shown once. The old one is refused with its very next request.</p>
+        <p className="soft">The key gets a new secret, which is shown only once. The old secret stops working immediately.</p>
       </ConfirmDialog>
       <ConfirmDialog
-        opened={asked?.act === 'revoke'}
+        opened={pending?.action === 'revoke'}
         onClose={close}
-        title={`Revoke ${asked?.key.name ?? ''}`}
+        title={`Revoke ${pending?.key.name ?? ''}`}
         submit="Revoke"
         danger
-        act={revoke}
+        action={revoke}
       >
-        <p className="soft">The key is refused from its next request on, for good. What was sent with it stays.</p>
+        <p className="soft">The key stops working immediately and permanently. Data sent with it is kept.</p>
       </ConfirmDialog>
-      {asked?.act === 'scopes' && <ChangeScopes opened onClose={close} item={asked.key} />}
+      {pending?.action === 'scopes' && <ChangeScopes opened onClose={close} item={pending.key} />}
     </>
   );
 }
 
 const STATES = { active: 'good', revoked: 'bad', expired: 'quiet' } as const;
 
-const columnsOf = (ask: (act: Asked['act'], key: Key) => void): Column<Key>[] => [
+const columnsOf = (start: (action: PendingAction['action'], key: Key) => void): Column<Key>[] => [
   {
     title: 'Name',
     wide: true,
@@ -138,19 +138,19 @@ const columnsOf = (ask: (act: Asked['act'], key: Key) => void): Column<Key>[] =>
   { title: 'Expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
   { title: 'Minted', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
   {
-    title: 'Act',
+    title: 'Actions',
     cell: (key) =>
       key.state === 'active' ? (
         <Menu position="bottom-end" width={180}>
           <Menu.Target>
-            <ActionIcon variant="subtle" color="gray" aria-label={`What to do with ${key.name}`}>
+            <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${key.name}`}>
               <IconDots size={17} aria-hidden />
             </ActionIcon>
           </Menu.Target>
           <Menu.Dropdown>
-            <Menu.Item onClick={() => ask('rotate', key)}>Rotate</Menu.Item>
-            {key.kind === 'live' && <Menu.Item onClick={() => ask('scopes', key)}>Change scopes</Menu.Item>}
-            <Menu.Item color="red" onClick={() => ask('revoke', key)}>
+            <Menu.Item onClick={() => start('rotate', key)}>Rotate</Menu.Item>
+            {key.kind === 'live' && <Menu.Item onClick={() => start('scopes', key)}>Change scopes</Menu.Item>}
+            <Menu.Item color="red" onClick={() => start('revoke', key)}>
               Revoke
             </Menu.Item>
           </Menu.Dropdown>

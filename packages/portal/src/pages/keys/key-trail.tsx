@@ -12,7 +12,7 @@ import { useFilters } from '../../lists/use-filters.ts';
 
 type Event = ListItem<'key_events.list'>;
 
-/** What was done with keys, by whom: a log of its own, hashed and in a tree like the ledger. */
+/** The key audit trail: a separate log with hashes and a tree, like the ledger. */
 export function KeyTrail() {
   const { workspace } = useWorkspace();
   const filters = useFilters([]);
@@ -26,8 +26,8 @@ export function KeyTrail() {
         columns={COLUMNS}
         keyOf={({ id }) => id}
         empty={
-          <EmptyState title="Nothing yet">
-            <p>Every mint, rotation, revocation and change of scopes is recorded here.</p>
+          <EmptyState title="No events yet">
+            <p>Every mint, rotation, revocation and scope change is recorded here.</p>
           </EmptyState>
         }
       />
@@ -47,14 +47,14 @@ const COLUMNS: Column<Event>[] = [
       </>
     ),
   },
-  { title: 'What', cell: ({ action }) => <Badge tone={TONES[action]}>{action.replace('_', ' ')}</Badge> },
-  { title: 'Scopes from then on', line: true, cell: ({ scopes }) => <span className="soft">{scopes.join(', ')}</span> },
-  { title: 'By', cell: ({ recorded_by }) => <Actor by={recorded_by} /> },
+  { title: 'Event', cell: ({ action }) => <Badge tone={TONES[action]}>{action.replace('_', ' ')}</Badge> },
+  { title: 'Scopes after the event', line: true, cell: ({ scopes }) => <span className="soft">{scopes.join(', ')}</span> },
+  { title: 'Recorded by', cell: ({ recorded_by }) => <Actor by={recorded_by} /> },
   { title: 'No.', numeric: true, cell: ({ seq }) => seq, wideOnly: true },
   {
     title: 'Hash',
     cell: ({ event_hash }) => <Identifier value={event_hash} what="the event's hash" short={8} />,
     wideOnly: true,
   },
-  { title: 'When', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },
+  { title: 'Recorded', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },
 ];

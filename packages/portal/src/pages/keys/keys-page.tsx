@@ -10,7 +10,7 @@ import { KeyTrail } from './key-trail.tsx';
 import { MintKey } from './mint-key.tsx';
 import { type NewKey, NewKeyDialog } from './new-key-dialog.tsx';
 
-/** The keys that programs send and read with; for admins alone. */
+/** Ingestion keys and read tokens. Admins only. */
 export function KeysPage() {
   const admin = useHasRole('admin');
   const [minting, setMinting] = useState(false);
@@ -20,8 +20,8 @@ export function KeysPage() {
     return (
       <>
         <PageHeader title="Ingestion keys" />
-        <Notice kind="quiet" title="For admins">
-          <p>Keys and their audit trail are shown to admins of the workspace alone.</p>
+        <Notice kind="quiet" title="Admins only">
+          <p>Only admins of the workspace can see keys and their audit trail.</p>
         </Notice>
       </>
     );
@@ -31,8 +31,8 @@ export function KeysPage() {
     <>
       <PageHeader
         title="Ingestion keys"
-        lead="Programs send with ingestion keys, auditors read with read tokens. A key is shown once, when it is made; nobody can see it again."
-        actions={<Button onClick={() => setMinting(true)}>Mint a key</Button>}
+        lead="Programs send data with ingestion keys. Auditors read with read tokens. A key is shown only once, when it is created."
+        actions={<Button onClick={() => setMinting(true)}>Mint key</Button>}
       />
       <Tabs
         value={tab.values.tab ?? 'keys'}

@@ -6,11 +6,11 @@ import { useWorkspace } from '../../api/session.ts';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import type { NewKey } from './new-key-dialog.tsx';
-import { ScopeChoice } from './scope-choice.tsx';
+import { ScopeSelect } from './scope-select.tsx';
 
-const NOTHING = { kind: 'live' as 'live' | 'read', name: '', scopes: ['telemetry'] as string[], expires: '' };
+const EMPTY_FORM = { kind: 'live' as 'live' | 'read', name: '', scopes: ['telemetry'] as string[], expires: '' };
 
-/** Makes a key: what it is for, what it may do, and until when. `preset`: the name and scopes that the form starts with. */
+/** Mints a key with a name, scopes and an expiry. `preset` gives the initial name and scopes. */
 export function MintKey(props: {
   opened: boolean;
   onClose: () => void;
@@ -18,12 +18,12 @@ export function MintKey(props: {
   preset?: { name: string; scopes: string[] };
 }) {
   const { opened, onClose, onShow, preset } = props;
-  const start = { ...NOTHING, ...preset };
+  const start = { ...EMPTY_FORM, ...preset };
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [typed, setTyped] = useState(start);
-  const { kind, name, scopes, expires } = typed;
-  const act = useMutation({
+  const [values, setValues] = useState(start);
+  const { kind, name, scopes, expires } = values;
+  const mutation = useMutation({
     mutationFn: () => {
       const body = {
         kind,
@@ -37,24 +37,24 @@ export function MintKey(props: {
     onSuccess: async (answer) => {
       onClose();
       onShow(answer, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as NewKey['scopes'], rotated: false });
-      setTyped(start);
+      setValues(start);
       await queries.invalidateQueries();
     },
   });
   return (
-    <Modal opened={opened} onClose={onClose} title="Mint a key">
+    <Modal opened={opened} onClose={onClose} title="Mint key">
       <Form
-        onSubmit={() => act.mutate()}
-        error={act.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={['name', 'scopes', 'expires_at']}
-        pending={act.isPending}
+        pending={mutation.isPending}
         submit="Mint"
         onCancel={onClose}
       >
         <SegmentedControl
           aria-label="Kind"
           value={kind}
-          onChange={(next) => setTyped({ ...typed, kind: next as 'live' | 'read' })}
+          onChange={(next) => setValues({ ...values, kind: next as 'live' | 'read' })}
           data={[
             { value: 'live', label: 'Ingestion key' },
             { value: 'read', label: 'Read token' },
@@ -62,33 +62,33 @@ export function MintKey(props: {
         />
         <p className="soft">
           {kind === 'live'
-            ? 'Sends to this workspace, and reads nothing.'
-            : 'Reads ledger, checkpoints, proofs and decisions: for auditors and automation. Writes nothing.'}
+            ? 'Sends data to this workspace. Cannot read.'
+            : 'Reads the ledger, checkpoints, proofs and decisions. For auditors and automation. Cannot write.'}
         </p>
         <TextInput
           label="Name"
-          description="What it is for: a pipeline, a service, an auditor."
+          description="What the key is for, such as a pipeline, a service or an auditor."
           placeholder="ci-deploy-prod"
           value={name}
-          onChange={({ currentTarget }) => setTyped({ ...typed, name: currentTarget.value })}
-          error={fieldError(act.error, 'name')}
+          onChange={({ currentTarget }) => setValues({ ...values, name: currentTarget.value })}
+          error={fieldError(mutation.error, 'name')}
           withAsterisk
           data-autofocus
         />
         {kind === 'live' && (
-          <ScopeChoice
+          <ScopeSelect
             value={scopes}
-            onChange={(next) => setTyped({ ...typed, scopes: next })}
-            error={fieldError(act.error, 'scopes')}
+            onChange={(next) => setValues({ ...values, scopes: next })}
+            error={fieldError(mutation.error, 'scopes')}
           />
         )}
         <TextInput
           label="Expires"
-          description="Leave it empty for a key that does not expire."
+          description="Leave empty for a key that does not expire."
           type="datetime-local"
           value={expires}
-          onChange={({ currentTarget }) => setTyped({ ...typed, expires: currentTarget.value })}
-          error={fieldError(act.error, 'expires_at')}
+          onChange={({ currentTarget }) => setValues({ ...values, expires: currentTarget.value })}
+          error={fieldError(mutation.error, 'expires_at')}
         />
       </Form>
     </Modal>

@@ -1,11 +1,13 @@
 import { Button, Modal } from '@mantine/core';
+import type { ListItem } from '../../api/call.ts';
 import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
 import { Notice } from '../../components/notice.tsx';
 import { Snippet } from '../../components/snippet.tsx';
-import { curlLine } from '../../lists/empty-state.tsx';
-import type { Key } from './key-list.tsx';
+import { curlCommand } from '../../lists/empty-state.tsx';
 
-/** A key that was just made, and what it is for. */
+type Key = ListItem<'keys.list'>;
+
+/** A new key. */
 export interface NewKey {
   key: string;
   name: string;
@@ -14,13 +16,13 @@ export interface NewKey {
   rotated: boolean;
 }
 
-/** Shows a new key, this once, with a line that works as it is. Closes by its button alone: a stray click must not lose the key. */
+/** Shows a new key with an example request. Only its button closes the dialog, because the key is not shown again. */
 export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; onClose: () => void }) {
   return (
     <Modal
       opened={shown !== undefined}
       onClose={onClose}
-      title={shown?.rotated === true ? `New secret of ${shown.name}` : `Key ${shown?.name ?? ''}`}
+      title={shown?.rotated === true ? `New secret for ${shown.name}` : `Key ${shown?.name ?? ''}`}
       size="lg"
       closeOnClickOutside={false}
       closeOnEscape={false}
@@ -28,18 +30,18 @@ export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; on
     >
       {shown !== undefined && (
         <div className="stack">
-          <Notice kind="warning" title="Copy it now: it is shown this once">
-            <p>Only its hash is kept. {shown.rotated && 'The old secret is dead already.'}</p>
+          <Notice kind="warning" title="Copy it now. It is shown only once.">
+            <p>The server stores only its hash. {shown.rotated && 'The old secret no longer works.'}</p>
           </Notice>
           <Snippet text={shown.key} what="key" />
           {shown.kind === 'live' && (
             <>
-              <p className="soft">The examples of these pages read the key from a variable. Set it in your shell first:</p>
-              <Snippet text={`export COUNTERSIGN_API_KEY='${shown.key}'`} what="export line" />
+              <p className="soft">The examples in this portal read the key from an environment variable. Set it in your shell:</p>
+              <Snippet text={`export COUNTERSIGN_API_KEY='${shown.key}'`} what="export command" />
             </>
           )}
-          <p className="soft">A line that works now:</p>
-          <Snippet text={firstLine(shown)} what="curl line" />
+          <p className="soft">Example request:</p>
+          <Snippet text={exampleCommand(shown)} what="curl command" />
           <div className="row" style={{ justifyContent: 'flex-end' }}>
             <Button onClick={onClose}>I have copied it</Button>
           </div>
@@ -49,18 +51,18 @@ export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; on
   );
 }
 
-/** A call that the key's scopes allow. */
-function firstLine({ key, kind, scopes }: NewKey): string {
+/** An example request that the key's scopes allow. */
+function exampleCommand({ key, kind, scopes }: NewKey): string {
   if (kind === 'read')
     return `curl -s ${window.location.origin}/api/ledger/audit/checkpoint \\\n  -H "Authorization: Bearer ${key}"`;
   if (scopes.includes('telemetry'))
-    return curlLine('/api/public/telemetry', { trace_id: 'hello-1', outcome: 'success', agent_name: EXAMPLE_AGENT }, key);
+    return curlCommand('/api/public/telemetry', { trace_id: 'hello-1', outcome: 'success', agent_name: EXAMPLE_AGENT }, key);
   if (scopes.includes('evaluations'))
-    return curlLine(
+    return curlCommand(
       '/api/public/evaluations',
       { name: 'first-evaluation', agent_name: EXAMPLE_AGENT, status: 'passing', pass_rate: 92.5 },
       key,
     );
-  if (scopes.includes('audit')) return curlLine('/api/public/audit', { actor: 'ci:first', action: 'key.tried' }, key);
-  return curlLine('/api/public/governance/promotion-check', { agent_name: EXAMPLE_AGENT }, key);
+  if (scopes.includes('audit')) return curlCommand('/api/public/audit', { actor: 'ci:first', action: 'key.tried' }, key);
+  return curlCommand('/api/public/governance/promotion-check', { agent_name: EXAMPLE_AGENT }, key);
 }

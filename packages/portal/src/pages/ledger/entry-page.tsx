@@ -4,20 +4,20 @@ import { Link, useParams } from '@tanstack/react-router';
 import { call, type ResponseBody, urlOf } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { DetailPage } from '../../components/detail-page.tsx';
+import { DownloadButton } from '../../components/download-button.tsx';
 import { Identifier } from '../../components/identifier.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 import { formatExactTime } from '../../components/time-format.ts';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
+import { ActorName } from './actor-name.tsx';
 import { EntryProof } from './entry-proof.tsx';
-import { ActorName, Download } from './ledger-page.tsx';
 
 type Entry = ResponseBody<'ledger.read'>;
 
-/** One entry of the ledger, with its place in the chain. */
+/** One ledger entry with its position in the hash chain. */
 export function EntryPage() {
   const { seq } = useParams({ strict: false }) as { seq: string };
   const { workspace } = useWorkspace();
@@ -26,51 +26,42 @@ export function EntryPage() {
     queryKey: ['entry', workspace.id, seq],
     queryFn: ({ signal }) => call('ledger.read', { params, signal }),
   });
-  const crumb = (
-    <Link to="/w/$workspace/ledger" params={{ workspace: workspace.id }}>
-      Audit ledger
-    </Link>
-  );
-  if (entry.data === undefined) {
-    return (
-      <>
-        <PageHeader title={`Entry ${seq}`} crumb={crumb} />
-        {entry.isError ? (
-          <ProblemNotice problem={entry.error} retry={() => void entry.refetch()} />
-        ) : (
-          <BlockSkeleton height={300} />
-        )}
-      </>
-    );
-  }
-  const { data } = entry;
   return (
-    <>
-      <PageHeader
-        title={`Entry ${data.seq}: ${data.action}`}
-        crumb={crumb}
-        lead={`Recorded ${formatExactTime(data.recorded_at)}`}
-        actions={
-          <>
-            <AdjacentEntryLink seq={data.previous?.seq} label="Entry before" />
-            <AdjacentEntryLink seq={data.next?.seq} label="Entry behind" />
-            <Download address={urlOf('logs.inclusion', { params: { ...params, log: 'audit' } })} label="Inclusion proof" />
-          </>
-        }
-      />
-      <div className="stack">
-        <EntryProof entry={data} />
-        <Panel title="What was recorded">
-          <EntryProperties entry={data} />
-        </Panel>
-        <Panel
-          title="The text that was hashed"
-          note="Canonical JSON (RFC 8785). The row's hash is SHA-256 over it, with the prefix of docs/formats.md."
-        >
-          <Snippet text={data.document} what="the canonical text" />
-        </Panel>
-      </div>
-    </>
+    <DetailPage
+      title={`Entry ${seq}`}
+      list={{ to: '/w/$workspace/ledger', label: 'Audit ledger' }}
+      query={entry}
+      skeletonHeight={300}
+    >
+      {(data, crumb) => (
+        <>
+          <PageHeader
+            title={`Entry ${data.seq}: ${data.action}`}
+            crumb={crumb}
+            lead={`Recorded ${formatExactTime(data.recorded_at)}`}
+            actions={
+              <>
+                <AdjacentEntryLink seq={data.previous?.seq} label="Previous" />
+                <AdjacentEntryLink seq={data.next?.seq} label="Next" />
+                <DownloadButton url={urlOf('logs.inclusion', { params: { ...params, log: 'audit' } })} label="Inclusion proof" />
+              </>
+            }
+          />
+          <div className="stack">
+            <EntryProof entry={data} />
+            <Panel title="Record">
+              <EntryProperties entry={data} />
+            </Panel>
+            <Panel
+              title="Hashed text"
+              note="Canonical JSON (RFC 8785). The row hash is the SHA-256 of this text with the prefix given in docs/formats.md."
+            >
+              <Snippet text={data.document} what="the canonical text" />
+            </Panel>
+          </div>
+        </>
+      )}
+    </DetailPage>
   );
 }
 
@@ -96,8 +87,8 @@ function EntryProperties({ entry }: { entry: Entry }) {
       wide
       facts={[
         ['Action', <code key="action">{entry.action}</code>],
-        ['Actor, as sent', <ActorName key="actor" actor={entry.actor} />],
-        ['Really written by', <Actor key="by" by={entry.recorded_by} />],
+        ['Actor (as sent)', <ActorName key="actor" actor={entry.actor} />],
+        ['Recorded by (verified)', <Actor key="by" by={entry.recorded_by} />],
         ['Subject', entry.subject ?? '–'],
         ['Rationale', entry.rationale ?? '–'],
         [
@@ -122,7 +113,7 @@ function EntryProperties({ entry }: { entry: Entry }) {
         ],
         ['Framework', entry.framework ?? '–'],
         ['Keep until', entry.retention_until ?? '–'],
-        ['Id', <Identifier key="id" value={entry.id} what="the entry's id" />],
+        ['ID', <Identifier key="id" value={entry.id} what="the entry ID" />],
         [
           'Metadata',
           entry.metadata === null ? (

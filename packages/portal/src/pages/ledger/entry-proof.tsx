@@ -8,36 +8,36 @@ import styles from './entry-proof.module.css';
 
 type Entry = ResponseBody<'ledger.read'>;
 
-/** The entry's place in the chain, recomputed here: its own hash, and the links to its neighbours. */
+/** Recomputes the entry's hash and checks its links to the adjacent entries. */
 export function EntryProof({ entry }: { entry: Entry }) {
-  const faults = faultsOf(entry);
+  const errors = chainErrors(entry);
   return (
-    <Panel title="Place in the chain" note="Recomputed in this browser.">
+    <Panel title="Hash chain" note="Recomputed in this browser.">
       <div className="stack">
         <ol className={styles.chain}>
           <Link
             label={
-              entry.previous === null ? 'First entry: nothing before it' : `Hash of entry ${entry.previous.seq}, the one before`
+              entry.previous === null ? 'First entry, no previous hash' : `Hash of the previous entry, ${entry.previous.seq}`
             }
             hash={entry.prev_hash}
           />
           <Link label={`Hash of this entry, ${entry.seq}`} hash={entry.row_hash} current />
           <Link
-            label={entry.next === null ? 'Last entry: nothing behind it yet' : `Hash of entry ${entry.next.seq}, the one behind`}
+            label={entry.next === null ? 'Last entry, no next entry yet' : `Hash of the next entry, ${entry.next.seq}`}
             hash={entry.next?.row_hash ?? null}
           />
         </ol>
-        {faults.length === 0 ? (
+        {errors.length === 0 ? (
           <Notice kind="good">
             <p>
-              Its content hashes to its hash, and its neighbours are linked to it. Verify the whole ledger to know the same of all
-              others.
+              The hash of this entry matches its content, and the adjacent entries link to it. To check all entries, verify the
+              whole ledger.
             </p>
           </Notice>
         ) : (
-          <Notice kind="problem" title="This entry is not as it was recorded" role="alert">
-            {faults.map((fault) => (
-              <p key={fault}>{fault}</p>
+          <Notice kind="problem" title="This entry was altered" role="alert">
+            {errors.map((error) => (
+              <p key={error}>{error}</p>
             ))}
           </Notice>
         )}
@@ -55,16 +55,17 @@ function Link({ label, hash, current = false }: { label: string; hash: string | 
   );
 }
 
-function faultsOf({ document, row_hash, prev_hash, previous, next, seq }: Entry): string[] {
-  const faults: string[] = [];
+function chainErrors({ document, row_hash, prev_hash, previous, next, seq }: Entry): string[] {
+  const errors: string[] = [];
   const computed = rowHashOf(document, digests);
-  if (computed !== row_hash) faults.push(`Its hash says ${row_hash}, but its content hashes to ${computed}: it was altered.`);
+  if (computed !== row_hash)
+    errors.push(`The stored hash is ${row_hash}, but the hash of the content is ${computed}. The entry was altered.`);
   if (!document.includes(`"prev_hash":${prev_hash === null ? 'null' : `"${prev_hash}"`}`))
-    faults.push('The hash before that is shown is not the one in the text that was hashed.');
+    errors.push('The previous hash shown here differs from the one in the hashed text.');
   if (previous !== null && previous.row_hash !== prev_hash)
-    faults.push(`It names ${prev_hash} as the hash before, but entry ${previous.seq} has ${previous.row_hash}.`);
-  if (previous === null && seq > 1) faults.push('The entry before it is missing.');
+    errors.push(`The entry names ${prev_hash} as the previous hash, but entry ${previous.seq} has ${previous.row_hash}.`);
+  if (previous === null && seq > 1) errors.push('The previous entry is missing.');
   if (next !== null && next.prev_hash !== row_hash)
-    faults.push(`Entry ${next.seq} names another hash as the one before it: ${next.prev_hash}.`);
-  return faults;
+    errors.push(`Entry ${next.seq} names a different previous hash: ${next.prev_hash}.`);
+  return errors;
 }

@@ -1,11 +1,10 @@
-import { Button } from '@mantine/core';
-import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call, type ListItem, urlOf } from '../../api/call.ts';
 import { membersQuery } from '../../api/people.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { DownloadButton } from '../../components/download-button.tsx';
 import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
 import { Identifier } from '../../components/identifier.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -15,14 +14,15 @@ import { TruncatedText } from '../../components/truncated-text.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
-import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EmptyState, ExampleRequest } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
+import { ActorName } from './actor-name.tsx';
 import { VerifyLedger } from './verify-ledger.tsx';
 
 type Entry = ListItem<'ledger.list'>;
 
-/** The audit ledger: what was decided about agents and by whom, each entry chained to the one before. */
+/** The audit ledger: decisions about agents and who made them, as a hash chain. */
 export function LedgerPage() {
   const { workspace } = useWorkspace();
   const params = { workspace: workspace.id };
@@ -33,17 +33,17 @@ export function LedgerPage() {
     queryFn: ({ signal }) => call('ledger.actions', { params, signal }),
   });
   const { data: members } = useQuery(membersQuery(workspace.id));
-  // With the address: a person may be named as a program is that writes here, and its acts must not be taken for theirs.
+  // The email address is included, because a person can have the same name as a program that writes here.
   const actors = new Map((members?.items ?? []).map(({ person_id: id, name, email }) => [`user:${id}`, `${name}, ${email}`]));
   return (
     <>
       <PageHeader
         title="Audit ledger"
-        lead="What was decided about agents, and by whom. Each entry carries the hash of the one before; nothing in it can be changed unseen."
+        lead="Decisions about agents and who made them. Each entry contains the hash of the previous one, so any change can be detected."
         actions={
           <>
-            <Download address={urlOf('ledger.export', { params })} label="NDJSON" />
-            <Download address={urlOf('logs.checkpoint', { params: { ...params, log: 'audit' } })} label="Checkpoint" />
+            <DownloadButton url={urlOf('ledger.export', { params })} label="NDJSON" />
+            <DownloadButton url={urlOf('logs.checkpoint', { params: { ...params, log: 'audit' } })} label="Checkpoint" />
           </>
         }
       />
@@ -52,9 +52,9 @@ export function LedgerPage() {
         <div>
           <FilterBar filters={filters}>
             <FilterSelect filters={filters} name="action" label="Action" all="Any action" options={actions.data?.actions ?? []} />
-            <FilterText filters={filters} name="actor" label="Actor" called={actors} />
+            <FilterText filters={filters} name="actor" label="Actor" displayNames={actors} />
             <FilterAgent filters={filters} name="agent_id" />
-            <FilterText filters={filters} name="trace_id" label="Run" placeholder="Run (trace id)" />
+            <FilterText filters={filters} name="trace_id" label="Run" placeholder="Trace ID" />
             <FilterDays filters={filters} />
           </FilterBar>
           <Panel flush>
@@ -72,11 +72,11 @@ export function LedgerPage() {
               columns={columnsOf(workspace.id)}
               keyOf={({ id }) => id}
               empty={
-                <EmptyState title="The ledger is empty">
+                <EmptyState title="No entries yet">
                   <p>
-                    Whatever is decided about an agent goes here: by people in this portal, and by your own systems with one call.
+                    Actions of people in this portal and of your own systems are recorded here. Add an entry with one request:
                   </p>
-                  <FirstCall
+                  <ExampleRequest
                     path="/api/public/audit"
                     body={{
                       actor: 'ci:deploy-prod',
@@ -95,12 +95,6 @@ export function LedgerPage() {
     </>
   );
 }
-
-export const Download = ({ address, label }: { address: string; label: string }) => (
-  <Button component="a" href={address} download variant="default" leftSection={<IconDownload size={15} aria-hidden />}>
-    {label}
-  </Button>
-);
 
 const columnsOf = (workspace: string): Column<Entry>[] => [
   {
@@ -129,7 +123,7 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
     cell: ({ actor, recorded_by }) => (
       <>
         <ActorName actor={actor} short />
-        {/* Who really wrote is said where the actor is another one than that: a claim of the sender. */}
+        {/* The actor is the sender's claim, so the verified author is shown if it differs. */}
         {recorded_by !== actor && recorded_by !== `system:${actor}` && (
           <div className="faint nowrap">
             by <Actor by={recorded_by} />
@@ -141,16 +135,3 @@ const columnsOf = (workspace: string): Column<Entry>[] => [
   { title: 'Hash', cell: ({ row_hash }) => <Identifier value={row_hash} what="the entry's hash" short={8} />, wideOnly: true },
   { title: 'Recorded', cell: ({ recorded_at }) => <RelativeTime at={recorded_at} /> },
 ];
-
-/** What the sender called somebody; a person of this workspace by name. `short`: cut where there is little room. */
-export const ActorName = ({ actor, short = false }: { actor: string; short?: boolean }) => {
-  if (actor.startsWith('user:')) return <Actor by={actor} />;
-  if (!short || actor.length <= ACTOR_LENGTH_MAX) return <span className={short ? 'nowrap' : 'break'}>{actor}</span>;
-  return (
-    <span className="nowrap" data-hint={actor}>
-      {actor.slice(0, ACTOR_LENGTH_MAX)}…
-    </span>
-  );
-};
-
-const ACTOR_LENGTH_MAX = 20;

@@ -2,15 +2,15 @@ import { useEffect, useRef, useState } from 'react';
 import { call, urlOf } from '../../api/call.ts';
 import type { VerificationMessage, VerificationRequest, VerificationResult } from '../../proof/verification-messages.ts';
 
-/** How far the verification of a ledger is. */
+/** The state of a ledger verification. */
 export type VerificationState =
   | { kind: 'idle' }
   | { kind: 'running'; checked: number; entries: number }
   | { kind: 'cancelled'; checked: number }
-  | { kind: 'refused'; problem: unknown }
-  | { kind: 'ended'; verdict: VerificationResult };
+  | { kind: 'error'; problem: unknown }
+  | { kind: 'finished'; verdict: VerificationResult };
 
-/** Verifies a workspace's ledger in a worker; leaving the page ends it. */
+/** Verifies a workspace's ledger in a worker. Leaving the page cancels it. */
 export function useLedgerVerification(workspace: string): { state: VerificationState; start: () => void; cancel: () => void } {
   const [state, setState] = useState<VerificationState>({ kind: 'idle' });
   const worker = useRef<Worker>(undefined);
@@ -21,39 +21,39 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
   useEffect(() => () => worker.current?.terminate(), []);
   const run = async () => {
     end();
-    const mine = new Worker(new URL('../../proof/verification-worker.ts', import.meta.url), { type: 'module' });
-    worker.current = mine;
+    const current = new Worker(new URL('../../proof/verification-worker.ts', import.meta.url), { type: 'module' });
+    worker.current = current;
     setState({ kind: 'running', checked: 0, entries: 0 });
     const params = { workspace };
     const { tenant_id, seq } = await call('ledger.head', { params });
-    // Cancelled, or begun anew, while the head was asked for.
-    if (worker.current !== mine) return;
+    // The verification was cancelled or restarted while the head was loading.
+    if (worker.current !== current) return;
     setState({ kind: 'running', checked: 0, entries: seq });
-    mine.addEventListener('message', ({ data: news }: MessageEvent<VerificationMessage>) => {
-      if (news.kind === 'progress') setState({ kind: 'running', checked: news.checked, entries: seq });
+    current.addEventListener('message', ({ data: message }: MessageEvent<VerificationMessage>) => {
+      if (message.kind === 'progress') setState({ kind: 'running', checked: message.checked, entries: seq });
       else {
         end();
-        setState({ kind: 'ended', verdict: news });
+        setState({ kind: 'finished', verdict: message });
       }
     });
-    mine.addEventListener('error', () => {
+    current.addEventListener('error', () => {
       end();
-      setState({ kind: 'ended', verdict: { kind: 'failed', reason: 'the verifier itself could not be loaded' } });
+      setState({ kind: 'finished', verdict: { kind: 'failed', reason: 'the verifier could not be loaded' } });
     });
-    const order: VerificationRequest = {
-      exportAddress: urlOf('ledger.export', { params }),
-      checkpointAddress: urlOf('logs.checkpoint', { params: { ...params, log: 'audit' } }),
+    const request: VerificationRequest = {
+      exportUrl: urlOf('ledger.export', { params }),
+      checkpointUrl: urlOf('logs.checkpoint', { params: { ...params, log: 'audit' } }),
       tenantId: tenant_id,
       entries: seq,
     };
-    mine.postMessage(order);
+    current.postMessage(request);
   };
   return {
     state,
     start: () =>
       void run().catch((problem: unknown) => {
         end();
-        setState({ kind: 'refused', problem });
+        setState({ kind: 'error', problem });
       }),
     cancel: () => {
       end();

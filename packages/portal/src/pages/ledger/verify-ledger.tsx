@@ -11,7 +11,7 @@ import type { VerificationResult } from '../../proof/verification-messages.ts';
 import { useLedgerVerification } from './use-ledger-verification.ts';
 import styles from './verify-ledger.module.css';
 
-/** Verifies the whole ledger in this browser: every hash, every link, the number of rows, and the tree against the signed checkpoint. */
+/** Verifies the whole ledger in this browser: hashes, links, number of rows, and the tree against the signed checkpoint. */
 export function VerifyLedger() {
   const { workspace } = useWorkspace();
   const { state, start, cancel } = useLedgerVerification(workspace.id);
@@ -22,7 +22,7 @@ export function VerifyLedger() {
           <IconShieldCheck size={18} aria-hidden color="var(--accent)" /> Verify the whole ledger
         </span>
       }
-      note="Every entry is hashed again in this browser, and the whole held against the signed checkpoint."
+      note="Recomputes every hash in this browser and compares the result with the signed checkpoint."
       actions={
         state.kind === 'running' ? (
           <Button variant="default" onClick={cancel}>
@@ -34,11 +34,11 @@ export function VerifyLedger() {
       }
     >
       <div aria-live="polite">
-        {state.kind === 'idle' && <p className="soft">Not verified in this visit.</p>}
+        {state.kind === 'idle' && <p className="soft">Not verified yet.</p>}
         {state.kind === 'cancelled' && (
-          <p className="soft">Cancelled after {formatCount(state.checked)} entries; nothing was found up to there.</p>
+          <p className="soft">Cancelled after {formatCount(state.checked)} entries. No errors found up to there.</p>
         )}
-        {state.kind === 'refused' && <ProblemNotice problem={state.problem} retry={start} />}
+        {state.kind === 'error' && <ProblemNotice problem={state.problem} retry={start} />}
         {state.kind === 'running' && (
           <div className={styles.running}>
             <Progress value={state.entries === 0 ? 0 : (state.checked / state.entries) * 100} aria-label="Entries checked" />
@@ -47,7 +47,7 @@ export function VerifyLedger() {
             </p>
           </div>
         )}
-        {state.kind === 'ended' && <Verdict verdict={state.verdict} />}
+        {state.kind === 'finished' && <Verdict verdict={state.verdict} />}
       </div>
     </Panel>
   );
@@ -55,35 +55,35 @@ export function VerifyLedger() {
 
 function Verdict({ verdict }: { verdict: VerificationResult }) {
   const { workspace } = useWorkspace();
-  if (verdict.kind === 'whole') {
+  if (verdict.kind === 'valid') {
     return (
       <Notice
         kind="good"
-        title={`The ledger is whole: ${formatCount(verdict.checked)} ${verdict.checked === 1 ? 'entry' : 'entries'}, checked in ${formatDuration(verdict.elapsedMs)}`}
+        title={`Ledger verified: ${formatCount(verdict.checked)} ${verdict.checked === 1 ? 'entry' : 'entries'} in ${formatDuration(verdict.elapsedMs)}`}
       >
         <div className="row">
-          <span>Ends at</span> <Identifier value={verdict.head} what="the hash of the last entry" short={24} />
+          <span>Last hash</span> <Identifier value={verdict.head} what="the hash of the last entry" short={24} />
         </div>
-        <p>The checkpoint over its tree is signed by {verdict.checkpoint}.</p>
+        <p>The checkpoint is signed by {verdict.checkpoint}.</p>
       </Notice>
     );
   }
   if (verdict.kind === 'failed') {
     return (
-      <Notice kind="warning" title="The verification could not be finished">
-        <p>{verdict.reason}. This says nothing about the ledger; try again.</p>
+      <Notice kind="warning" title="Verification failed to complete">
+        <p>{verdict.reason}. The ledger was not checked. Try again.</p>
       </Notice>
     );
   }
   return (
-    <Notice kind="problem" title={`Entry ${verdict.seq} is wrong`} role="alert">
+    <Notice kind="problem" title={`Entry ${verdict.seq} is not valid`} role="alert">
       <p>{verdict.reason}</p>
       <p>
         {formatCount(verdict.checked)} {verdict.checked === 1 ? 'entry' : 'entries'} before it{' '}
-        {verdict.checked === 1 ? 'is' : 'are'} sound. What comes after rests on it.
+        {verdict.checked === 1 ? 'is' : 'are'} valid. Later entries depend on this one.
       </p>
       <Link to="/w/$workspace/ledger/$seq" params={{ workspace: workspace.id, seq: String(verdict.seq) }}>
-        Look at entry {verdict.seq}
+        View entry {verdict.seq}
       </Link>
     </Notice>
   );

@@ -9,7 +9,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-/** The invitations that nobody has accepted yet. */
+/** The open invitations. */
 export function Invitations() {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
@@ -20,29 +20,25 @@ export function Invitations() {
   const withdraw = useMutation({
     mutationFn: (invitation: string) => call('invitations.withdraw', { params: { workspace: workspace.id, invitation } }),
     onSuccess: async () => {
-      toast.done('The invitation is withdrawn; its link is dead.');
+      toast.done('Invitation withdrawn. Its link no longer works.');
       await queries.invalidateQueries({ queryKey: ['invitations'] });
     },
   });
   if (invitations.isError) return <ProblemNotice problem={invitations.error} retry={() => void invitations.refetch()} />;
   if (invitations.data === undefined || invitations.data.items.length === 0) return null;
   return (
-    <Panel
-      title="Invited"
-      note="Their links were shown once, when they were made. Inviting the same address again makes a new one."
-      flush
-    >
+    <Panel title="Invitations" note="Each link was shown only once. To get a new link, invite the same address again." flush>
       <DataTable
         label="Invitations"
         items={invitations.data.items}
         keyOf={({ id }) => id}
         columns={[
-          { title: 'E-mail address', wide: true, cell: ({ email }) => <strong className="break">{email}</strong> },
+          { title: 'Email address', wide: true, cell: ({ email }) => <strong className="break">{email}</strong> },
           { title: 'Role', cell: ({ role }) => role },
           { title: 'Invited by', cell: ({ invited_by }) => <Actor by={invited_by} /> },
-          { title: 'Link ends', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
+          { title: 'Link expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
           {
-            title: 'Act',
+            title: 'Actions',
             cell: ({ id }) => (
               <Button variant="default" size="compact-xs" onClick={() => withdraw.mutate(id)}>
                 Withdraw

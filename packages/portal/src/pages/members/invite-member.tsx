@@ -6,7 +6,7 @@ import { useWorkspace } from '../../api/session.ts';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 
-/** Invites somebody by a one-time link, which the admin passes on. */
+/** Creates an invitation. The admin gets a one-time link to share. */
 export function InviteMember(props: {
   opened: boolean;
   onClose: () => void;
@@ -17,7 +17,7 @@ export function InviteMember(props: {
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState('viewer');
-  const act = useMutation({
+  const mutation = useMutation({
     mutationFn: () =>
       call('invitations.create', {
         params: { workspace: workspace.id },
@@ -32,22 +32,22 @@ export function InviteMember(props: {
     },
   });
   return (
-    <Modal opened={opened} onClose={onClose} title={`Invite somebody to ${workspace.name}`}>
+    <Modal opened={opened} onClose={onClose} title={`Invite to ${workspace.name}`}>
       <Form
-        onSubmit={() => act.mutate()}
-        error={act.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={['email', 'role']}
-        pending={act.isPending}
-        submit="Make the invitation"
+        pending={mutation.isPending}
+        submit="Create invitation"
         onCancel={onClose}
       >
         <TextInput
-          label="E-mail address"
+          label="Email address"
           type="email"
           autoComplete="off"
           value={email}
           onChange={({ currentTarget }) => setEmail(currentTarget.value)}
-          error={fieldError(act.error, 'email')}
+          error={fieldError(mutation.error, 'email')}
           withAsterisk
           data-autofocus
         />
@@ -56,13 +56,13 @@ export function InviteMember(props: {
           value={role}
           onChange={({ currentTarget }) => setRole(currentTarget.value)}
           data={[
-            { value: 'viewer', label: 'Viewer: reads everything' },
-            { value: 'approver', label: 'Approver: also decides about evaluations' },
-            { value: 'admin', label: 'Admin: everything' },
+            { value: 'viewer', label: 'Viewer: read-only access' },
+            { value: 'approver', label: 'Approver: also approves evaluations' },
+            { value: 'admin', label: 'Admin: full access' },
           ]}
-          error={fieldError(act.error, 'role')}
+          error={fieldError(mutation.error, 'role')}
         />
-        <p className="soft">No e-mail is sent. You get a link to pass on, which works once.</p>
+        <p className="soft">No email is sent. You get a one-time link to share.</p>
       </Form>
     </Modal>
   );

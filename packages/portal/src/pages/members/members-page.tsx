@@ -16,9 +16,9 @@ import { InviteMember } from './invite-member.tsx';
 import { MemberMenu } from './member-menu.tsx';
 import { type OneTimeLink, OneTimeLinkDialog } from './one-time-link-dialog.tsx';
 
-export type Member = ListItem<'members.list'>;
+type Member = ListItem<'members.list'>;
 
-/** Who belongs to the workspace, in which role. */
+/** The members of the workspace and their roles. */
 export function MembersPage() {
   const { workspace } = useWorkspace();
   const admin = useHasRole('admin');
@@ -30,8 +30,8 @@ export function MembersPage() {
     <>
       <PageHeader
         title="Members"
-        lead="Viewers read; approvers decide about evaluations and close re-certifications; admins do everything else."
-        actions={admin && <Button onClick={() => setInviting(true)}>Invite somebody</Button>}
+        lead="Viewers have read-only access. Approvers also approve evaluations and close re-certifications. Admins have full access."
+        actions={admin && <Button onClick={() => setInviting(true)}>Invite member</Button>}
       />
       <div className="stack">
         <Panel flush>
@@ -68,16 +68,16 @@ const columnsOf = (admin: boolean, show: (link: ResponseBody<'invitations.create
       </>
     ),
   },
-  { title: 'Role', line: admin, cell: (member) => (admin ? <RoleChoice member={member} /> : member.role) },
+  { title: 'Role', line: admin, cell: (member) => (admin ? <RoleSelect member={member} /> : member.role) },
   { title: 'Joined', cell: ({ joined_at }) => <RelativeTime at={joined_at} /> },
-  ...(admin ? [{ title: 'Act', cell: (member: Member) => <MemberMenu member={member} onShow={show} /> }] : []),
+  ...(admin ? [{ title: 'Actions', cell: (member: Member) => <MemberMenu member={member} onShow={show} /> }] : []),
 ];
 
-/** A member's role; changed as soon as another one is chosen. The server keeps the last admin. */
-function RoleChoice({ member }: { member: Member }) {
+/** A member's role. Selecting another one changes it immediately. The server rejects removing the last admin. */
+function RoleSelect({ member }: { member: Member }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const act = useMutation({
+  const mutation = useMutation({
     mutationFn: (role: RequestBody<'members.change_role'>['role']) =>
       call('members.change_role', { params: { workspace: workspace.id, person: member.person_id }, body: { role } }),
     onSuccess: async (_done, role) => {
@@ -91,9 +91,9 @@ function RoleChoice({ member }: { member: Member }) {
       miw={116}
       aria-label={`Role of ${member.name}`}
       data={['viewer', 'approver', 'admin']}
-      value={act.isPending ? act.variables : member.role}
-      disabled={act.isPending}
-      onChange={({ currentTarget }) => act.mutate(currentTarget.value as 'viewer')}
+      value={mutation.isPending ? mutation.variables : member.role}
+      disabled={mutation.isPending}
+      onChange={({ currentTarget }) => mutation.mutate(currentTarget.value as 'viewer')}
     />
   );
 }

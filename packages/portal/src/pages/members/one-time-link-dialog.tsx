@@ -4,10 +4,10 @@ import { Notice } from '../../components/notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 
-/** A one-time link that was just made, and what for. */
+/** A new one-time link with the title of its dialog. */
 export type OneTimeLink = ResponseBody<'invitations.create'> & { what: string };
 
-/** Shows a one-time link, this once. Closes by its button alone. */
+/** Shows a new one-time link. Only its button closes the dialog, because the link is not shown again. */
 export function OneTimeLinkDialog({ shown, onClose }: { shown: OneTimeLink | undefined; onClose: () => void }) {
   return (
     <Modal
@@ -21,9 +21,9 @@ export function OneTimeLinkDialog({ shown, onClose }: { shown: OneTimeLink | und
     >
       {shown !== undefined && (
         <div className="stack">
-          <Notice kind="warning" title="Copy it now: it is shown this once">
+          <Notice kind="warning" title="Copy it now. It is shown only once.">
             <p>
-              Pass it on by a way you trust. It works once, and ends <RelativeTime at={shown.expires_at} />.
+              Share it over a secure channel. It works once and expires <RelativeTime at={shown.expires_at} />.
             </p>
           </Notice>
           <Snippet text={window.location.origin + shown.path} what="one-time link" />

@@ -6,12 +6,12 @@ import type { ResponseBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { EXAMPLE_AGENT } from '../../components/example-agent.ts';
 import { Panel } from '../../components/panel.tsx';
-import { FirstCall } from '../../lists/empty-state.tsx';
+import { ExampleRequest } from '../../lists/empty-state.tsx';
 import { MintKey } from '../keys/mint-key.tsx';
 import { type NewKey, NewKeyDialog } from '../keys/new-key-dialog.tsx';
 import styles from './first-steps.module.css';
 
-/** The workspace's first hour: what to do next. Shown until somebody opens the page after the first decision. */
+/** The onboarding steps of a new workspace. Shown until the page is opened after the first decision. */
 export function FirstSteps({ overview: { has, decisions } }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace, role } = useWorkspace();
   const [isOnboarding] = useState(!has.decisions);
@@ -24,25 +24,25 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
       done: has.keys,
       how:
         role === 'admin' ? (
-          <Button onClick={() => setMinting(true)}>Mint a key</Button>
+          <Button onClick={() => setMinting(true)}>Mint key</Button>
         ) : (
-          <p className="soft">An admin of the workspace does this.</p>
+          <p className="soft">An admin of the workspace has to do this.</p>
         ),
     },
     {
-      title: 'Report what an agent did',
+      title: 'Report a run',
       done: has.runs,
-      how: <FirstCall path="/api/public/traces" scope="telemetry" body={TRACE} />,
+      how: <ExampleRequest path="/api/public/traces" scope="telemetry" body={TRACE} />,
     },
     {
-      title: 'Record how it was evaluated',
+      title: 'Record an evaluation',
       done: has.evaluations,
-      how: <FirstCall path="/api/public/evaluations" scope="evaluations" body={EVALUATION} />,
+      how: <ExampleRequest path="/api/public/evaluations" scope="evaluations" body={EVALUATION} />,
     },
     {
-      title: 'Ask whether it may be promoted',
+      title: 'Request a promotion decision',
       done: has.decisions,
-      how: <FirstCall path="/api/public/governance/promotion-check" scope="governance" body={QUESTION} />,
+      how: <ExampleRequest path="/api/public/governance/promotion-check" scope="governance" body={QUESTION} />,
     },
   ];
   const next = steps.findIndex(({ done }) => !done);
@@ -50,7 +50,7 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
   return (
     <Panel
       title="First steps"
-      note="A key and three calls take an agent from its first run to a signed decision. Each step is ticked when it is done."
+      note="One key and three requests take an agent from its first run to a signed decision. Completed steps are checked off automatically."
     >
       <ol className={styles.steps}>
         {steps.map(({ title, done, how }, index) => (

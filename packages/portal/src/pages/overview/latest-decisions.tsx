@@ -5,12 +5,12 @@ import { Panel } from '../../components/panel.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { decisionColumns } from '../decisions/decision-columns.tsx';
 
-/** The decisions of late. */
+/** The latest decisions. */
 export function LatestDecisions({ decisions }: { decisions: readonly ListItem<'decisions.list'>[] }) {
   const { workspace } = useWorkspace();
   return (
     <Panel
-      title="Last decisions"
+      title="Latest decisions"
       actions={
         <Link to="/w/$workspace/decisions" params={{ workspace: workspace.id }}>
           All decisions
@@ -18,7 +18,7 @@ export function LatestDecisions({ decisions }: { decisions: readonly ListItem<'d
       }
       flush
     >
-      <DataTable label="Last decisions" items={decisions} keyOf={({ id }) => id} columns={decisionColumns(workspace.id)} />
+      <DataTable label="Latest decisions" items={decisions} keyOf={({ id }) => id} columns={decisionColumns(workspace.id)} />
     </Panel>
   );
 }

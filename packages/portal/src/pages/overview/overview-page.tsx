@@ -3,10 +3,10 @@ import { Link } from '@tanstack/react-router';
 import type { ResponseBody } from '../../api/call.ts';
 import { overviewQuery } from '../../api/overview.ts';
 import { useWorkspace } from '../../api/session.ts';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { DifferingRows } from './differing-rows.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { LatestDecisions } from './latest-decisions.tsx';
@@ -16,18 +16,18 @@ import { PromotionTable } from './promotion-table.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 
 const AGENTS_SHOWN = 8;
-/** So many agents that could be promoted are shown, however many could not. */
+/** At least this many promotable agents are shown, if there are any. */
 const PROMOTABLE_SHOWN_MIN = 3;
 
-/** How often the page looks whether another of the first steps is done. */
+/** The polling interval while the first steps are shown. */
 const FIRST_STEPS_MS = 3_000;
 
-/** How the workspace stands: who could be promoted, what waits, what ran, what was decided. */
+/** The state of the workspace: promotion status, pending items, usage and latest decisions. */
 export function OverviewPage() {
   const { workspace } = useWorkspace();
   const overview = useQuery({
     ...overviewQuery(workspace.id),
-    // The first steps are ticked while somebody watches. A hidden page does not ask.
+    // The first steps are checked off while the page is visible. A hidden page does not poll.
     refetchInterval: ({ state }) => (state.data?.has.decisions === false ? FIRST_STEPS_MS : false),
   });
   if (overview.data === undefined) {
@@ -43,7 +43,7 @@ export function OverviewPage() {
     );
   }
   const { data } = overview;
-  const chosen = choose(data.agents);
+  const chosen = selectAgents(data.agents);
   return (
     <>
       <PageHeader title="Overview" lead={<Lead overview={data} />} />
@@ -53,8 +53,8 @@ export function OverviewPage() {
         {data.agents_total > 0 && (
           <div className={styles.columns}>
             <Panel
-              title="Promotion, as it stands now"
-              note="By the default rule: a passing evaluation of the last 72 hours, at 80 % or more."
+              title="Promotion status"
+              note="Default rule: a passing evaluation within 72 hours, with a pass rate of at least 80 %."
               actions={
                 <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
                   All agents
@@ -81,8 +81,8 @@ export function OverviewPage() {
   );
 }
 
-/** Agents that could not be promoted and agents that could, in the order they have; neither kind leaves the other out. */
-function choose(agents: ResponseBody<'overview.read'>['agents']) {
+/** Selects blocked and promotable agents in their given order, so that both kinds are shown. */
+function selectAgents(agents: ResponseBody<'overview.read'>['agents']) {
   const promotable = agents.filter(({ standing }) => standing.promotable).length;
   const blockedShown = AGENTS_SHOWN - Math.min(promotable, PROMOTABLE_SHOWN_MIN);
   const blocked = agents.filter(({ standing }) => !standing.promotable).slice(0, blockedShown);
@@ -92,13 +92,13 @@ function choose(agents: ResponseBody<'overview.read'>['agents']) {
 function Lead({ overview }: { overview: ResponseBody<'overview.read'> }) {
   const { agents_total: all, promotable, blocked, has } = overview;
   if (all === 0 && (has.runs || has.evaluations))
-    return 'No agents are listed. Archived agents are on the Agents page, by its filter.';
-  if (all === 0) return 'Nothing has been reported to this workspace yet.';
+    return 'No active agents. To see archived agents, use the filter on the Agents page.';
+  if (all === 0) return 'No data yet.';
   return (
     <>
-      <strong>{promotable}</strong> of {promotable + blocked} {promotable + blocked === 1 ? 'agent' : 'agents'} could be promoted
+      <strong>{promotable}</strong> of {promotable + blocked} {promotable + blocked === 1 ? 'agent' : 'agents'} can be promoted
       now
-      {blocked > 0 ? `; ${blocked} could not.` : '.'}
+      {blocked > 0 ? `; ${blocked} cannot.` : '.'}
     </>
   );
 }

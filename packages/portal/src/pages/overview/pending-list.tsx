@@ -7,16 +7,16 @@ import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from './pending-list.module.css';
 
-/** What waits for a person: approvals and open re-certifications, the oldest first. */
+/** Pending approvals and open re-certifications, oldest first. */
 export function PendingList({ overview }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace } = useWorkspace();
   const { approvals, approvals_pending, recertifications, recertifications_open } = overview;
   const nothing = approvals_pending + recertifications_open === 0;
   return (
-    <Panel title="Waiting for a person" flush>
+    <Panel title="Pending" flush>
       {nothing && (
         <p className={styles.nothing}>
-          <IconCircleCheck size={17} aria-hidden /> Nothing waits: no approval, no re-certification.
+          <IconCircleCheck size={17} aria-hidden /> No pending approvals or re-certifications.
         </p>
       )}
       <ul className={styles.list}>
@@ -41,8 +41,8 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
           </li>
         ))}
       </ul>
-      <More shown={approvals.length} all={approvals_pending} to="/w/$workspace/approvals" words="approvals" />
-      <More shown={recertifications.length} all={recertifications_open} to="/w/$workspace/incidents" words="re-certifications" />
+      <More shown={approvals.length} all={approvals_pending} to="/w/$workspace/approvals" label="approvals" />
+      <More shown={recertifications.length} all={recertifications_open} to="/w/$workspace/incidents" label="re-certifications" />
     </Panel>
   );
 }
@@ -51,19 +51,19 @@ function More({
   shown,
   all,
   to,
-  words,
+  label,
 }: {
   shown: number;
   all: number;
   to: '/w/$workspace/approvals' | '/w/$workspace/incidents';
-  words: string;
+  label: string;
 }) {
   const { workspace } = useWorkspace();
   if (all <= shown) return null;
   return (
     <div className={styles.more}>
       <Link to={to} params={{ workspace: workspace.id }}>
-        All {all} {words}
+        All {all} {label}
       </Link>
     </div>
   );

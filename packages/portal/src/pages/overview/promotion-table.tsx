@@ -9,12 +9,12 @@ import { DataTable, rowLink } from '../../lists/data-table.tsx';
 
 type Agent = ListItem<'agents.list'>;
 
-/** Agents with whether each could be promoted now, and why not. */
+/** Agents with their promotion status and the reasons. */
 export function PromotionTable({ agents }: { agents: readonly Agent[] }) {
   const { workspace } = useWorkspace();
   return (
     <DataTable
-      label="Agents and whether they could be promoted"
+      label="Promotion status of agents"
       items={agents}
       keyOf={({ id }) => id}
       columns={[

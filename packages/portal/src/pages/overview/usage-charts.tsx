@@ -4,10 +4,10 @@ import { useMemo, useState } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { DayBars } from '../../charts/day-bars.tsx';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { formatDollars, formatShortCount, formatShortDollars } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import styles from './usage-charts.module.css';
 
 type Day = ResponseBody<'overview.usage'>['days'][number];
@@ -23,14 +23,14 @@ export function UsageCharts() {
   });
   return (
     <Panel
-      title="Use by day"
-      note="Days in UTC; traces and telemetry events together."
+      title="Usage by day"
+      note="Days are in UTC. Traces and telemetry events are counted together."
       actions={
         <SegmentedControl
           size="xs"
           value={days}
           onChange={setDays}
-          aria-label="How many days"
+          aria-label="Period"
           data={['14', '30', '90'].map((value) => ({ value, label: `${value} days` }))}
         />
       }
@@ -48,7 +48,7 @@ function Charts({ days }: { days: readonly Day[] }) {
   const sum = (figures: readonly { value: number }[]) => figures.reduce((all, { value }) => all + value, 0);
   return (
     <div className={styles.charts}>
-      <DayBars title="Runs" days={runs} total={formatShortCount(sum(runs))} show={formatShortCount} badWord="not successful" />
+      <DayBars title="Runs" days={runs} total={formatShortCount(sum(runs))} show={formatShortCount} badLabel="not successful" />
       <DayBars title="Tokens" days={tokens} total={formatShortCount(sum(tokens))} show={formatShortCount} />
       <DayBars title="Cost" days={cost} total={formatDollars(sum(cost))} show={formatDollars} showShort={formatShortDollars} />
     </div>

@@ -1,7 +1,7 @@
 import styles from './conversation.module.css';
 
-/** A message as senders give it. Only the roles are sure: the rest is taken as it comes. */
-interface Said {
+/** A message as it was sent. The fields are not validated. */
+interface Message {
   role?: unknown;
   name?: unknown;
   content?: unknown;
@@ -9,16 +9,16 @@ interface Said {
   tool_calls?: unknown;
 }
 
-/** Messages as a conversation: who speaks, what is said, which tools are asked for. */
+/** Messages as a conversation with roles, content and tool calls. */
 export function Conversation({ messages }: { messages: readonly unknown[] }) {
   return (
     <ol className={styles.conversation}>
       {messages.map((each, index) => {
         const { role, name, content, tool_call_id, tool_calls } = (
           typeof each === 'object' && each !== null ? each : { content: each }
-        ) as Said;
+        ) as Message;
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other name than their place, which never changes.
+          // biome-ignore lint/suspicious/noArrayIndexKey: messages have no ID, and their order never changes.
           <li key={index} data-role={String(role ?? 'other')}>
             <p className={styles.who}>
               {String(role ?? 'message')}
@@ -51,7 +51,7 @@ interface Part {
   code: boolean;
 }
 
-/** What is said, in parts: text as text, anything else as the JSON that came. */
+/** The content of a message in parts: text as text, anything else as JSON. */
 function partsOf(content: unknown): Part[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ text: content, code: false }];
@@ -62,7 +62,7 @@ function partsOf(content: unknown): Part[] {
   });
 }
 
-/** The tool of a call, in the forms of the usual model interfaces. */
+/** The tool of a call, in the formats of the common model APIs. */
 function callName(call: unknown): string {
   const { name, function: called } = (call ?? {}) as { name?: unknown; function?: { name?: unknown } };
   return String(called?.name ?? name ?? 'a tool');

@@ -3,19 +3,18 @@ import { Link, useParams } from '@tanstack/react-router';
 import { call, urlOf } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
+import { DetailPage } from '../../components/detail-page.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatCount } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { OutcomeBadge } from '../../components/status-badges.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { PayloadView } from './payload-view.tsx';
 import { RunSummary } from './run-summary.tsx';
 import styles from './trace-page.module.css';
 
-/** One telemetry event: the summary of a run, without steps. */
+/** One telemetry event: the summary of a run without steps. */
 export function EventPage() {
   const { submission, ordinal } = useParams({ strict: false }) as { submission: string; ordinal: string };
   const { workspace } = useWorkspace();
@@ -24,80 +23,66 @@ export function EventPage() {
     queryKey: ['event', workspace.id, submission, ordinal],
     queryFn: ({ signal }) => call('runs.event', { params, signal }),
   });
-  const crumb = (
-    <Link to="/w/$workspace/runs" params={{ workspace: workspace.id }}>
-      Runs
-    </Link>
-  );
-  if (event.data === undefined) {
-    return (
-      <>
-        <PageHeader title="Run" crumb={crumb} />
-        {event.isError ? (
-          <ProblemNotice problem={event.error} retry={() => void event.refetch()} />
-        ) : (
-          <BlockSkeleton height={280} />
-        )}
-      </>
-    );
-  }
-  const { data } = event;
   return (
-    <>
-      <PageHeader
-        title={data.trace_id}
-        shown={<span className={styles.title}>{data.trace_id}</span>}
-        crumb={crumb}
-        lead={
-          <span className="row">
-            <OutcomeBadge outcome={data.outcome} />
-            <span>
-              telemetry event, received <RelativeTime at={data.received_at} /> from <Actor by={data.recorded_by} />
-            </span>
-          </span>
-        }
-      />
-      <div className="stack">
-        {data.payload.error !== undefined && (
-          <Notice kind="problem" title="The run reported an error">
-            <pre className={styles.error}>{data.payload.error}</pre>
-          </Notice>
-        )}
-        {data.trace !== null && (
-          <Notice kind="quiet">
-            <p>
-              This run was sent as a trace too:{' '}
-              <Link to="/w/$workspace/runs/traces/$trace" params={{ workspace: workspace.id, trace: data.trace }}>
-                see its steps
-              </Link>
-              .
-            </p>
-          </Notice>
-        )}
-        <RunSummary
-          trace={data}
-          more={[
-            ['Status', data.status ?? '–'],
-            ['Model', data.model ?? '–'],
-            ['Provider', data.provider ?? '–'],
-            ['Tool calls', formatCount(data.tool_count)],
-          ]}
-        />
-        <Panel
-          title="What it said"
-          actions={
-            <a href={urlOf('runs.event_submission', { params: { workspace: workspace.id, submission } })} download>
-              The submission, as it came
-            </a>
-          }
-        >
-          {Object.keys(data.payload).length === 0 ? (
-            <p className="soft">The event says no more than the figures above.</p>
-          ) : (
-            <PayloadView payload={data.payload} />
-          )}
-        </Panel>
-      </div>
-    </>
+    <DetailPage title="Run" list={{ to: '/w/$workspace/runs', label: 'Runs' }} query={event} skeletonHeight={280}>
+      {(data, crumb) => (
+        <>
+          <PageHeader
+            title={data.trace_id}
+            shown={<span className={styles.title}>{data.trace_id}</span>}
+            crumb={crumb}
+            lead={
+              <span className="row">
+                <OutcomeBadge outcome={data.outcome} />
+                <span>
+                  Telemetry event, received <RelativeTime at={data.received_at} /> from <Actor by={data.recorded_by} />
+                </span>
+              </span>
+            }
+          />
+          <div className="stack">
+            {data.payload.error !== undefined && (
+              <Notice kind="problem" title="The run reported an error">
+                <pre className={styles.error}>{data.payload.error}</pre>
+              </Notice>
+            )}
+            {data.trace !== null && (
+              <Notice kind="quiet">
+                <p>
+                  This run was also sent as a trace:{' '}
+                  <Link to="/w/$workspace/runs/traces/$trace" params={{ workspace: workspace.id, trace: data.trace }}>
+                    view its steps
+                  </Link>
+                  .
+                </p>
+              </Notice>
+            )}
+            <RunSummary
+              trace={data}
+              more={[
+                ['Status', data.status ?? '–'],
+                ['Model', data.model ?? '–'],
+                ['Provider', data.provider ?? '–'],
+                ['Tool calls', formatCount(data.tool_count)],
+              ]}
+            />
+            <Panel
+              title="Content"
+              actions={
+                <a href={urlOf('runs.event_submission', { params: { workspace: workspace.id, submission } })} download>
+                  Original request
+                </a>
+              }
+            >
+              {Object.keys(data.payload).length === 0 ? (
+                <p className="soft">The event contains nothing else.</p>
+              ) : (
+                <PayloadView payload={data.payload} />
+              )}
+            </Panel>
+          </div>
+        </>
+      )}
+    </DetailPage>
   );
 }

@@ -5,7 +5,7 @@ import styles from './payload-view.module.css';
 
 type Payload = ResponseBody<'runs.span'>['payload'];
 
-/** What was said and answered at length: the conversation, the tool call, whatever else was sent. */
+/** The content of a step or an event: conversation, tool call, input, output and other fields. */
 export function PayloadView({ payload }: { payload: Payload }) {
   const { messages, tool_arguments, tool_result, input, output, metadata, others } = payload;
   return (
@@ -21,7 +21,7 @@ export function PayloadView({ payload }: { payload: Payload }) {
       <Value title="Input" value={input} />
       <Value title="Output" value={output} />
       <Value title="Metadata" value={metadata} />
-      <Value title="Other members, as sent" value={others} />
+      <Value title="Other fields" value={others} />
     </div>
   );
 }

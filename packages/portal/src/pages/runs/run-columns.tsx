@@ -9,7 +9,7 @@ import { type Column, rowLink } from '../../lists/data-table.tsx';
 
 type Run = ListItem<'runs.list'>;
 
-/** Runs as every list shows them: traces and telemetry events alike. */
+/** The columns of run lists, for traces and telemetry events. */
 export const runColumns = (workspace: string, { withAgent = true }: { withAgent?: boolean } = {}): Column<Run>[] => [
   { title: 'Run', wide: true, cell: (run) => <RunLink run={run} workspace={workspace} /> },
   ...(withAgent
@@ -31,7 +31,7 @@ export const runColumns = (workspace: string, { withAgent = true }: { withAgent?
       <span className="row nowrap">
         <OutcomeBadge outcome={outcome} />
         {has_error && (
-          <span data-hint="It reported an error">
+          <span data-hint="The run reported an error">
             <IconAlertTriangle size={15} color="var(--bad)" aria-label="with an error" />
           </span>
         )}

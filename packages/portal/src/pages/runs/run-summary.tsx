@@ -22,7 +22,7 @@ type Run = Pick<
   | 'detail'
 >;
 
-/** What a run used and to whom it belongs; `span_count` of a trace, `more` of an event. */
+/** Agent, usage and origin of a run. `more` adds properties of an event. */
 export function RunSummary({
   trace,
   more = [],
@@ -51,7 +51,7 @@ export function RunSummary({
             ['Tokens', tokens(trace)],
             ['Cost', formatDollars(trace.cost_usd)],
             ['Steps', trace.span_count === undefined ? undefined : formatCount(trace.span_count)],
-            ['Began', trace.started_at === null ? '–' : <RelativeTime key="at" at={trace.started_at} />],
+            ['Started', trace.started_at === null ? '–' : <RelativeTime key="at" at={trace.started_at} />],
             [
               'Session',
               trace.session_id === null ? (
@@ -62,7 +62,7 @@ export function RunSummary({
                 </Link>
               ),
             ],
-            ['User of the sender', trace.external_user_id ?? '–'],
+            ['End user', trace.external_user_id ?? '–'],
             ...more,
           ]}
         />
@@ -72,8 +72,7 @@ export function RunSummary({
   );
 }
 
-const provisionalAgent = (name: string | null): string =>
-  name === null ? 'none named' : `${name} (provisional, not registered)`;
+const provisionalAgent = (name: string | null): string => (name === null ? 'none' : `${name} (provisional, not registered)`);
 
 function tokens({ prompt_tokens, completion_tokens, total_tokens }: Run): string {
   if (total_tokens === null) return '–';

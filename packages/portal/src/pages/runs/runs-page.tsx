@@ -7,15 +7,15 @@ import { Snippet } from '../../components/snippet.tsx';
 import { formatExactTime } from '../../components/time-format.ts';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';
-import { EmptyState, FirstCall } from '../../lists/empty-state.tsx';
+import { EmptyState, ExampleRequest } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { runColumns } from './run-columns.tsx';
 
-/** Every run that was reported, as a trace or as a telemetry event. */
+/** All runs, as traces or telemetry events. */
 export function RunsPage() {
   const { workspace } = useWorkspace();
-  // `since` and `before` are exact moments, which other pages link with; `from` and `to` are days that a person chooses.
+  // `since` and `before` are exact times in links from other pages; `from` and `to` are days that a person selects.
   const filters = useFilters(['text', 'source', 'agent_id', 'outcome', 'session_id', 'from', 'to', 'since', 'before']);
   const { from, to, since, before, ...others } = filters.values;
   return (
@@ -29,7 +29,7 @@ export function RunsPage() {
               {before !== undefined && <>until {formatExactTime(before)}</>}.
             </>
           ) : (
-            'What agents did: traces with their steps, and telemetry events, the newest first.'
+            'Runs of agents, as traces with their steps or as telemetry events. Newest first.'
           )
         }
       />
@@ -47,7 +47,7 @@ export function RunsPage() {
             { value: 'telemetry', label: 'Telemetry events' },
           ]}
         />
-        <FilterText filters={filters} name="session_id" label="Session" placeholder="Session id" />
+        <FilterText filters={filters} name="session_id" label="Session" placeholder="Session ID" />
         <FilterDays filters={filters} />
       </FilterBar>
       <Panel flush>
@@ -66,8 +66,8 @@ export function RunsPage() {
           keyOf={({ id, ordinal }) => `${id}/${ordinal}`}
           empty={
             <EmptyState title="No runs yet">
-              <p>Send what an agent did: one call with the steps of a run, at its end or as it goes.</p>
-              <FirstCall path="/api/public/traces" body={FIRST_TRACE} scope="telemetry" />
+              <p>Send the steps of a run in one request, at its end or while it runs:</p>
+              <ExampleRequest path="/api/public/traces" body={FIRST_TRACE} scope="telemetry" />
               <OpenTelemetryVariables />
             </EmptyState>
           }

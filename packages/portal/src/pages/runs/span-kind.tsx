@@ -11,13 +11,13 @@ const ICONS = {
   other: IconPoint,
 };
 
-/** What kind of step it was, as a small sign; with its word where there is room (`worded`). */
-export function SpanKind({ kind, worded = false }: { kind: Span['kind']; worded?: boolean }) {
+/** The kind of a step as an icon; `withLabel` adds the text. */
+export function SpanKind({ kind, withLabel = false }: { kind: Span['kind']; withLabel?: boolean }) {
   const Icon = ICONS[kind];
   return (
-    <span className={styles.kind} data-kind={kind} data-worded={worded || undefined}>
+    <span className={styles.kind} data-kind={kind} data-with-label={withLabel || undefined}>
       <Icon size={14} stroke={1.9} aria-hidden />
-      {worded ? kind : <span className="visually-hidden">{kind}: </span>}
+      {withLabel ? kind : <span className="visually-hidden">{kind}: </span>}
     </span>
   );
 }

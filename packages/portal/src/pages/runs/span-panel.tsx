@@ -2,19 +2,19 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Badge } from '../../components/badge.tsx';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatCount, formatDollars, formatDuration } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { formatExactTime } from '../../components/time-format.ts';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { PayloadView } from './payload-view.tsx';
 import { SpanKind } from './span-kind.tsx';
 import type { Span } from './span-tree.ts';
 import styles from './trace-page.module.css';
 
-/** What the chosen step was and said: figures, error, conversation, arguments and results. */
+/** The selected step: usage, error, conversation, arguments and results. */
 export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
   const { workspace } = useWorkspace();
   const payload = useQuery({
@@ -27,7 +27,7 @@ export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
   return (
     <Panel
       title={<span className="break">{span.name}</span>}
-      note={<SpanKind kind={span.kind} worded />}
+      note={<SpanKind kind={span.kind} withLabel />}
       actions={<StatusBadge status={span.status} />}
     >
       <div className="stack">
@@ -48,12 +48,12 @@ export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
             ['Cost', formatDollars(span.cost_usd)],
             ['Model', span.model === null ? undefined : span.model],
             ['Provider', span.provider === null ? undefined : span.provider],
-            ['Began', span.started_at === null ? undefined : formatExactTime(span.started_at)],
-            ['Id', <code key="id">{span.span_id}</code>],
+            ['Started', span.started_at === null ? undefined : formatExactTime(span.started_at)],
+            ['ID', <code key="id">{span.span_id}</code>],
           ]}
         />
         {!span.has_payload ? (
-          <p className="faint">Nothing more was sent for this step.</p>
+          <p className="faint">This step has no content.</p>
         ) : payload.isError ? (
           <ProblemNotice problem={payload.error} retry={() => void payload.refetch()} />
         ) : payload.data === undefined ? (

@@ -5,10 +5,10 @@ import { SpanKind } from './span-kind.tsx';
 import { type Span, type SpanNode, type TimeFrame, timesOf } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
 
-/** Deeper steps stand where these stand, with their level before the name: there is no room to the right without end. */
+/** Deeper steps are not indented further; they show their level instead. */
 const INDENTED_LEVELS_MAX = 6;
 
-/** One step in the tree: its name, its bar on the time line, how long it took. */
+/** One step in the tree: name, bar on the time line and duration. */
 export function SpanRow(props: {
   id: string;
   top: number;
@@ -23,7 +23,7 @@ export function SpanRow(props: {
   const { span, depth, hasChildren, below } = node;
   const failed = span.error !== null || span.status === 'failure' || span.status === 'error';
   return (
-    // The tree's own keys are on the tree (aria-activedescendant): a row takes the pointer alone.
+    // The tree handles the keyboard (aria-activedescendant), so a row only handles the pointer.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
     // biome-ignore lint/a11y/useFocusableInteractive: see above.
     <div
@@ -41,7 +41,7 @@ export function SpanRow(props: {
     >
       <span className={styles.name} style={{ '--indented': Math.min(depth, INDENTED_LEVELS_MAX) } as CSSProperties}>
         {hasChildren ? (
-          // biome-ignore lint/a11y/noStaticElementInteractions: folding by keyboard is the arrow keys of the tree.
+          // biome-ignore lint/a11y/noStaticElementInteractions: the tree handles the keyboard.
           // biome-ignore lint/a11y/useKeyWithClickEvents: see above.
           <span
             className={styles.caret}

@@ -2,15 +2,15 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { formatDuration } from '../../components/number-format.ts';
 import { SpanRow } from './span-row.tsx';
-import { type Span, type SpanNode, spanTree, timeFrameOf, unfolded } from './span-tree.ts';
+import { type Span, type SpanNode, spanTree, timeFrameOf, visibleNodes } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
 import { treeMove } from './tree-keys.ts';
 
 const ROW_PX = 32;
 
 /**
- * The steps of a run as a tree beside their time line. Only the rows that can be seen are in the page, so that a run of many
- * hundred steps scrolls as one of ten. One stop for the keyboard: arrows move, fold and unfold, as in any tree.
+ * The steps of a run as a tree with a time line. Only visible rows are rendered, so that long runs scroll smoothly. The tree is
+ * one tab stop: the arrow keys move, collapse and expand.
  */
 export function SpanTreeView({
   spans,
@@ -24,7 +24,7 @@ export function SpanTreeView({
   const nodes = useMemo(() => spanTree(spans), [spans]);
   const frame = useMemo(() => timeFrameOf(spans), [spans]);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const shown = useMemo(() => unfolded(nodes, folded), [nodes, folded]);
+  const shown = useMemo(() => visibleNodes(nodes, folded), [nodes, folded]);
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: shown.length,

@@ -2,27 +2,27 @@ import type { ListItem } from '../../api/call.ts';
 
 export type Span = ListItem<'runs.spans'>;
 
-/** A step in the order in which the tree shows it. */
+/** A step in the order of the tree. */
 export interface SpanNode {
   span: Span;
   depth: number;
-  /** Steps below it, at any depth. */
+  /** The number of steps below it at any depth. */
   below: number;
   hasChildren: boolean;
-  /** Place among its siblings, from 1, and how many there are: what screen readers say. */
+  /** Position among its siblings from 1, and their number, for screen readers. */
   position: number;
   siblings: number;
 }
 
-/** The whole while that a run took, as far as its steps say. */
+/** The time range of a run, from its steps. */
 export interface TimeFrame {
   start: number;
   end: number;
 }
 
 /**
- * The steps as a tree, depth first. Children stand in the order in which they began, else in which they came. A step whose parent
- * is not there, and steps that are each other's parents, stand at the top: nothing that was sent is hidden.
+ * The steps as a tree, depth first. Children are sorted by start time, then by arrival. Steps with an unknown parent or in a cycle
+ * of parents are at the top level, so that no step is hidden.
  */
 export function spanTree(spans: readonly Span[]): SpanNode[] {
   const known = new Set(spans.map(({ span_id }) => span_id));
@@ -53,13 +53,13 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
     return total;
   };
   walk(children.get(null) ?? [], 0);
-  // What is left stands in a circle of parents.
+  // The remaining steps are in cycles of parents.
   for (const span of spans) if (!seen.has(span.span_id)) walk([span], 0);
   return nodes;
 }
 
-/** What is shown when some steps are folded. */
-export function unfolded(nodes: readonly SpanNode[], folded: ReadonlySet<string>): SpanNode[] {
+/** The visible steps when some are collapsed. */
+export function visibleNodes(nodes: readonly SpanNode[], folded: ReadonlySet<string>): SpanNode[] {
   const shown: SpanNode[] = [];
   for (let at = 0; at < nodes.length; at += 1) {
     const node = nodes[at] as SpanNode;
@@ -69,7 +69,7 @@ export function unfolded(nodes: readonly SpanNode[], folded: ReadonlySet<string>
   return shown;
 }
 
-/** When a step began and ended, in milliseconds; undefined when its sender did not say enough. */
+/** Start and end of a step in milliseconds; undefined if the sender did not report them. */
 export function timesOf({ started_at, ended_at, latency_ms }: Span): TimeFrame | undefined {
   const start = started_at === null ? undefined : Date.parse(started_at);
   const end = ended_at === null ? undefined : Date.parse(ended_at);
@@ -78,7 +78,7 @@ export function timesOf({ started_at, ended_at, latency_ms }: Span): TimeFrame |
   return undefined;
 }
 
-/** From the first beginning to the last end; undefined when no step says when it was. */
+/** From the earliest start to the latest end; undefined if no step has times. */
 export function timeFrameOf(spans: readonly Span[]): TimeFrame | undefined {
   let frame: TimeFrame | undefined;
   for (const span of spans) {

@@ -8,15 +8,15 @@ import { Snippet } from '../../components/snippet.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { runColumns } from './run-columns.tsx';
 
-/** Where a trace came from: the requests that brought it, byte for byte; its metadata; telemetry events of the same run. */
+/** The original requests of a trace, its metadata, and telemetry events of the same run. */
 export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   const { workspace } = useWorkspace();
   return (
     <>
       {trace.telemetry.length > 0 && (
-        <Panel title="Telemetry events of the same run" flush>
+        <Panel title="Telemetry events of this run" flush>
           <DataTable
-            label="Telemetry events of the same run"
+            label="Telemetry events of this run"
             items={trace.telemetry}
             keyOf={({ id, ordinal }) => `${id}/${ordinal}`}
             columns={runColumns(workspace.id, { withAgent: false })}
@@ -28,9 +28,9 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
           <Snippet text={JSON.stringify(trace.metadata, null, 2)} what="the run's metadata" />
         </Panel>
       )}
-      <Panel title="Submissions" note="What was sent, byte for byte as it came. Sending a trace again merges." flush>
+      <Panel title="Original requests" note="The original requests, byte for byte. Sending a trace again merges it." flush>
         <DataTable
-          label="Submissions"
+          label="Original requests"
           items={trace.submissions}
           keyOf={({ number }) => String(number)}
           columns={[
@@ -44,7 +44,7 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
                   })}
                   download
                 >
-                  Submission {number}
+                  Request {number}
                 </a>
               ),
             },

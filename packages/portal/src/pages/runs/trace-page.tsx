@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
+import { DetailPage } from '../../components/detail-page.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { OutcomeBadge } from '../../components/status-badges.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { Findings } from './findings.tsx';
 import { RunSummary } from './run-summary.tsx';
 import { TraceOrigins } from './trace-origins.tsx';
@@ -17,7 +16,7 @@ import { TraceSteps } from './trace-steps.tsx';
 /** How often a run is loaded again while its spans arrive. */
 const ARRIVING_REFRESH_MS = 5_000;
 
-/** One run with its steps: the tree and its time line, and what the chosen step said. */
+/** One run with the tree of its steps and the content of the selected step. */
 export function TracePage() {
   const { trace: id } = useParams({ strict: false }) as { trace: string };
   const { workspace } = useWorkspace();
@@ -26,52 +25,38 @@ export function TracePage() {
     queryFn: ({ signal }) => call('runs.trace', { params: { workspace: workspace.id, trace: id }, signal }),
     refetchInterval: ({ state }) => (state.data?.outcome === null ? ARRIVING_REFRESH_MS : false),
   });
-  const crumb = (
-    <Link to="/w/$workspace/runs" params={{ workspace: workspace.id }}>
-      Runs
-    </Link>
-  );
-  if (trace.data === undefined) {
-    return (
-      <>
-        <PageHeader title="Run" crumb={crumb} />
-        {trace.isError ? (
-          <ProblemNotice problem={trace.error} retry={() => void trace.refetch()} />
-        ) : (
-          <BlockSkeleton height={360} />
-        )}
-      </>
-    );
-  }
-  const { data } = trace;
   return (
-    <>
-      <PageHeader
-        title={data.trace_id}
-        shown={<span className={styles.title}>{data.trace_id}</span>}
-        crumb={crumb}
-        lead={
-          <span className="row">
-            <OutcomeBadge outcome={data.outcome} />
-            <span>
-              received <RelativeTime at={data.received_at} />
-            </span>
-          </span>
-        }
-      />
-      <div className="stack">
-        {data.error !== null && (
-          <Notice kind="problem" title="The run reported an error">
-            <pre className={styles.error}>{data.error}</pre>
-          </Notice>
-        )}
-        <Unfinished outcome={data.outcome} />
-        <RunSummary trace={data} />
-        <Findings findings={data.findings} />
-        <TraceSteps trace={data} />
-        <TraceOrigins trace={data} />
-      </div>
-    </>
+    <DetailPage title="Run" list={{ to: '/w/$workspace/runs', label: 'Runs' }} query={trace} skeletonHeight={360}>
+      {(data, crumb) => (
+        <>
+          <PageHeader
+            title={data.trace_id}
+            shown={<span className={styles.title}>{data.trace_id}</span>}
+            crumb={crumb}
+            lead={
+              <span className="row">
+                <OutcomeBadge outcome={data.outcome} />
+                <span>
+                  received <RelativeTime at={data.received_at} />
+                </span>
+              </span>
+            }
+          />
+          <div className="stack">
+            {data.error !== null && (
+              <Notice kind="problem" title="The run reported an error">
+                <pre className={styles.error}>{data.error}</pre>
+              </Notice>
+            )}
+            <Unfinished outcome={data.outcome} />
+            <RunSummary trace={data} />
+            <Findings findings={data.findings} />
+            <TraceSteps trace={data} />
+            <TraceOrigins trace={data} />
+          </div>
+        </>
+      )}
+    </DetailPage>
   );
 }
 

@@ -4,19 +4,19 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { formatCount } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { SpanPanel } from './span-panel.tsx';
 import type { Span } from './span-tree.ts';
 import { SpanTreeView } from './span-tree-view.tsx';
 import styles from './trace-page.module.css';
 
-/** Steps that are loaded at once; more come with the button below the tree. */
+/** The number of steps to load at once. The button below the tree loads more. */
 const STEPS_LOADED_MIN = 5000;
 
-/** Steps behind a cursor, and the cursor behind them; null at the end of the trace. */
+/** Loaded steps and the cursor of the next ones; null at the end of the trace. */
 interface LoadedSteps {
   spans: Span[];
   next: string | null;
@@ -38,7 +38,7 @@ async function loadSteps(workspace: string, trace: string, from: string | null, 
   return { spans, next };
 }
 
-/** The steps of a run as a tree, and what the chosen step said. A long run shows its first steps, and more on demand. */
+/** The tree of steps and the selected step. A long run shows its first steps and loads more on demand. */
 export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   const { workspace } = useWorkspace();
   const { step } = useSearch({ strict: false }) as { step?: string };
@@ -58,7 +58,7 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   if (spans.length === 0) {
     return (
       <Panel title="Steps">
-        <p className="soft">This run was sent without steps: its trace has no spans.</p>
+        <p className="soft">This trace has no steps.</p>
       </Panel>
     );
   }
@@ -68,11 +68,11 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   const all = steps.hasNextPage ? trace.span_count : spans.length;
   return (
     <div className={styles.steps}>
-      <Panel title="Steps" note={`${formatCount(all)} in all`} flush>
+      <Panel title="Steps" note={`${formatCount(all)} in total`} flush>
         <SpanTreeView spans={spans} selected={chosen?.span_id} onSelect={choose} />
         {steps.hasNextPage && (
           <div className={styles.more}>
-            <span className="soft">The first {formatCount(spans.length)} steps are shown.</span>
+            <span className="soft">Showing the first {formatCount(spans.length)} steps.</span>
             <Button variant="default" size="xs" loading={steps.isFetchingNextPage} onClick={() => void steps.fetchNextPage()}>
               Load more steps
             </Button>

@@ -1,12 +1,12 @@
 import type { SpanNode } from './span-tree.ts';
 
-/** Where a key leads in the tree, and what it folds. */
+/** The effect of a key in the tree: the new position and what to collapse or expand. */
 export interface TreeMove {
   to: number;
   fold?: { id: string; folding: boolean };
 }
 
-/** What a key does in the tree (WAI-ARIA Authoring Practices, "Tree View"). */
+/** Returns the effect of a key (WAI-ARIA Authoring Practices, "Tree View"). */
 export function treeMove(key: string, shown: readonly SpanNode[], at: number, folded: ReadonlySet<string>): TreeMove | undefined {
   const node = shown[at];
   if (node === undefined) return undefined;

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useHasRole, useWorkspace } from '../../api/session.ts';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { Identifier } from '../../components/identifier.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -11,11 +12,10 @@ import { PropertyList } from '../../components/property-list.tsx';
 import { formatExactTime } from '../../components/time-format.ts';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 import styles from './settings-page.module.css';
 
-/** The workspace itself. */
+/** The settings of the workspace. */
 export function SettingsPage() {
   const { workspace } = useWorkspace();
   const admin = useHasRole('admin');
@@ -25,7 +25,7 @@ export function SettingsPage() {
   });
   return (
     <>
-      <PageHeader title="Workspace" lead="Its name can change; its id stands under every hash and never does." />
+      <PageHeader title="Workspace" lead="You can rename the workspace; its ID never changes." />
       {settings.data === undefined ? (
         settings.isError ? (
           <ProblemNotice problem={settings.error} retry={() => void settings.refetch()} />
@@ -39,13 +39,13 @@ export function SettingsPage() {
               wide
               facts={[
                 ['Name', settings.data.name],
-                ['Id', <Identifier key="id" value={settings.data.id} what="the workspace's id" />],
-                ['Made', formatExactTime(settings.data.created_at)],
+                ['ID', <Identifier key="id" value={settings.data.id} what="the workspace ID" />],
+                ['Created', formatExactTime(settings.data.created_at)],
               ]}
             />
           </Panel>
           {admin && (
-            <Panel title="Rename" note="Goes into the audit ledger as workspace.renamed.">
+            <Panel title="Rename" note="Recorded in the audit ledger as workspace.renamed.">
               <Rename facts={settings.data} />
             </Panel>
           )}
@@ -58,21 +58,27 @@ export function SettingsPage() {
 function Rename({ facts }: { facts: ResponseBody<'workspace.read'> }) {
   const queries = useQueryClient();
   const [name, setName] = useState(facts.name);
-  const act = useMutation({
+  const mutation = useMutation({
     mutationFn: () => call('workspace.rename', { params: { workspace: facts.id }, body: { name: name.trim() } }),
     meta: { errorShownInForm: true },
     onSuccess: async () => {
-      toast.done('The workspace is renamed.');
+      toast.done('Workspace renamed.');
       await queries.invalidateQueries();
     },
   });
   return (
-    <Form onSubmit={() => act.mutate()} error={act.error} fields={['name']} pending={act.isPending} submit="Rename">
+    <Form
+      onSubmit={() => mutation.mutate()}
+      error={mutation.error}
+      fields={['name']}
+      pending={mutation.isPending}
+      submit="Rename"
+    >
       <TextInput
         label="Name"
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
-        error={fieldError(act.error, 'name')}
+        error={fieldError(mutation.error, 'name')}
       />
     </Form>
   );

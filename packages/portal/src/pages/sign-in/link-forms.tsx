@@ -1,21 +1,27 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call } from '../../api/call.ts';
+import { call, type ResponseBody } from '../../api/call.ts';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
-import type { LinkFormProps } from './link-page.tsx';
 
-const LENGTH = '12 characters or more; a few unusual words are better than one with signs in it.';
+/** What the forms of a one-time link need: the link, its secret, and what to do after the sign-in. */
+export interface LinkFormProps {
+  link: ResponseBody<'links.show'>;
+  token: string;
+  signedIn: (session: ResponseBody<'links.sign_in'>) => void;
+}
 
-/** The first admin: of a new workspace, or of the one that the link is for. */
+const PASSWORD_HINT = 'At least 12 characters. Several uncommon words make a strong password.';
+
+/** Creates the first admin of a new workspace or of the link's workspace. */
 export function SetUp({ link, token, signedIn }: LinkFormProps) {
-  const [typed, setTyped] = useState({ workspace_name: '', email: link.email ?? '', name: '', password: '' });
-  const set = (member: keyof typeof typed) => (value: string) => setTyped({ ...typed, [member]: value });
-  const act = useMutation({
+  const [values, setValues] = useState({ workspace_name: '', email: link.email ?? '', name: '', password: '' });
+  const set = (member: keyof typeof values) => (value: string) => setValues({ ...values, [member]: value });
+  const mutation = useMutation({
     mutationFn: () => {
-      const { workspace_name, email, name, password } = typed;
+      const { workspace_name, email, name, password } = values;
       return call('links.set_up', {
         body: { token, email: email.trim(), password, name: name.trim(), ...(link.workspace === null ? { workspace_name } : {}) },
       });
@@ -27,50 +33,50 @@ export function SetUp({ link, token, signedIn }: LinkFormProps) {
     <>
       <p className="soft">
         {link.workspace === null
-          ? 'Name the first workspace, and become its admin. Others are invited afterwards.'
+          ? 'Create the first workspace and its admin account. You can invite others afterwards.'
           : `Become the first admin of ${link.workspace.name}.`}
       </p>
       <Form
-        onSubmit={() => act.mutate()}
-        error={act.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={['workspace_name', 'email', 'name', 'password']}
-        pending={act.isPending}
-        submit="Set up and sign in"
+        pending={mutation.isPending}
+        submit="Create account and sign in"
       >
         {link.workspace === null && (
           <Text
             label="Workspace"
-            description="For example your company or team."
-            value={typed.workspace_name}
+            description="For example, your company or team."
+            value={values.workspace_name}
             onChange={set('workspace_name')}
-            error={fieldError(act.error, 'workspace_name')}
+            error={fieldError(mutation.error, 'workspace_name')}
           />
         )}
         <Text
           label="Your name"
           autoComplete="name"
-          value={typed.name}
+          value={values.name}
           onChange={set('name')}
-          error={fieldError(act.error, 'name')}
+          error={fieldError(mutation.error, 'name')}
         />
         <Text
-          label="E-mail address"
+          label="Email address"
           autoComplete="username"
-          value={typed.email}
+          value={values.email}
           onChange={set('email')}
-          error={fieldError(act.error, 'email')}
+          error={fieldError(mutation.error, 'email')}
         />
-        <Password isNew value={typed.password} onChange={set('password')} error={fieldError(act.error, 'password')} />
+        <Password isNew value={values.password} onChange={set('password')} error={fieldError(mutation.error, 'password')} />
       </Form>
     </>
   );
 }
 
-/** Joins a workspace: with a new account, or with the one that the person has. */
+/** Joins a workspace with a new or an existing account. */
 export function AcceptInvitation({ link, token, signedIn }: LinkFormProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
-  const act = useMutation({
+  const mutation = useMutation({
     mutationFn: () =>
       call('links.accept_invitation', { body: { token, password, ...(link.has_account ? {} : { name: name.trim() }) } }),
     meta: { errorShownInForm: true },
@@ -79,46 +85,65 @@ export function AcceptInvitation({ link, token, signedIn }: LinkFormProps) {
   return (
     <>
       <p className="soft">
-        You are invited to <strong>{link.workspace?.name}</strong> as {link.role === 'viewer' ? 'a' : 'an'} {link.role}, as{' '}
-        {link.email}.{link.has_account && ' You have an account already: its password is enough.'}
+        You have been invited to <strong>{link.workspace?.name}</strong> as {link.role === 'viewer' ? 'a' : 'an'} {link.role} with
+        the address {link.email}.{link.has_account && ' You already have an account. Enter its password.'}
       </p>
-      <Form onSubmit={() => act.mutate()} error={act.error} fields={['name', 'password']} pending={act.isPending} submit="Join">
+      <Form
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
+        fields={['name', 'password']}
+        pending={mutation.isPending}
+        submit="Join"
+      >
         {!link.has_account && (
-          <Text label="Your name" autoComplete="name" value={name} onChange={setName} error={fieldError(act.error, 'name')} />
+          <Text
+            label="Your name"
+            autoComplete="name"
+            value={name}
+            onChange={setName}
+            error={fieldError(mutation.error, 'name')}
+          />
         )}
-        <Password isNew={!link.has_account} value={password} onChange={setPassword} error={fieldError(act.error, 'password')} />
+        <Password
+          isNew={!link.has_account}
+          value={password}
+          onChange={setPassword}
+          error={fieldError(mutation.error, 'password')}
+        />
       </Form>
     </>
   );
 }
 
-/** A new password in place of a lost one. */
+/** Sets a new password for a lost one. */
 export function ResetPassword({ link, token, signedIn }: LinkFormProps) {
   const [password, setPassword] = useState('');
-  const act = useMutation({
+  const mutation = useMutation({
     mutationFn: () => call('links.reset_password', { body: { token, password } }),
     meta: { errorShownInForm: true },
     onSuccess: signedIn,
   });
   return (
     <>
-      <p className="soft">A new password for {link.email}. All sessions of this account end, and a new one begins here.</p>
+      <p className="soft">
+        Set a new password for {link.email}. This ends all other sessions of the account and signs you in here.
+      </p>
       <Form
-        onSubmit={() => act.mutate()}
-        error={act.error}
+        onSubmit={() => mutation.mutate()}
+        error={mutation.error}
         fields={['password']}
-        pending={act.isPending}
-        submit="Set the password"
+        pending={mutation.isPending}
+        submit="Set password"
       >
-        <Password isNew value={password} onChange={setPassword} error={fieldError(act.error, 'password')} />
+        <Password isNew value={password} onChange={setPassword} error={fieldError(mutation.error, 'password')} />
       </Form>
     </>
   );
 }
 
-/** Signs in with nothing but the link; by a button, because programs that preview links must not use it up. */
+/** Signs in with only the link. It needs a button, because programs that preview links must not use the link up. */
 export function SignInByLink({ link, token, signedIn }: LinkFormProps) {
-  const act = useMutation({
+  const mutation = useMutation({
     mutationFn: () => call('links.sign_in', { body: { token } }),
     meta: { errorShownInForm: true },
     onSuccess: signedIn,
@@ -127,10 +152,10 @@ export function SignInByLink({ link, token, signedIn }: LinkFormProps) {
     <>
       <p className="soft">
         This link signs you in{link.email !== null && ` as ${link.email}`}
-        {link.workspace !== null && `, to the workspace ${link.workspace.name}`}. It works once.
+        {link.workspace !== null && ` to the workspace ${link.workspace.name}`}. It works once.
       </p>
-      {act.isError && <ProblemNotice problem={act.error} />}
-      <Button loading={act.isPending} onClick={() => act.mutate()} data-autofocus>
+      {mutation.isError && <ProblemNotice problem={mutation.error} />}
+      <Button loading={mutation.isPending} onClick={() => mutation.mutate()} data-autofocus>
         Sign in
       </Button>
     </>
@@ -163,7 +188,7 @@ function Password({
   return (
     <PasswordInput
       label={isNew ? 'New password' : 'Your password'}
-      {...(isNew ? { description: LENGTH } : {})}
+      {...(isNew ? { description: PASSWORD_HINT } : {})}
       autoComplete={isNew ? 'new-password' : 'current-password'}
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}

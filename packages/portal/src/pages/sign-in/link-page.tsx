@@ -5,34 +5,28 @@ import { call, type ResponseBody } from '../../api/call.ts';
 import { queryClient } from '../../api/query-client.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { announceSessionChange } from '../../api/session-channel.ts';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
-import { AcceptInvitation, ResetPassword, SetUp, SignInByLink } from './link-forms.tsx';
+import { AcceptInvitation, type LinkFormProps, ResetPassword, SetUp, SignInByLink } from './link-forms.tsx';
 import { PublicPage } from './public-page.tsx';
 
-export type ShownLink = ResponseBody<'links.show'>;
-/** What a form of this page needs: the link, its secret, and where to go when it is used. */
-export interface LinkFormProps {
-  link: ShownLink;
-  token: string;
-  signedIn: (answer: ResponseBody<'links.sign_in'>) => void;
-}
+type ShownLink = ResponseBody<'links.show'>;
 
 const TITLES: Record<ShownLink['purpose'], string> = {
   set_up: 'Set up Countersign',
   invitation: 'Join a workspace',
   password_reset: 'Set a new password',
-  sign_in: 'Sign in by link',
+  sign_in: 'Sign in with a link',
 };
 
-/** A second link that is pasted over the first changes the fragment alone: the page stays. */
-const onAnotherLink = (heard: () => void) => {
-  window.addEventListener('hashchange', heard);
-  return () => window.removeEventListener('hashchange', heard);
+/** Pasting another link over the current one changes only the fragment, so the page stays loaded. */
+const subscribeToHash = (listener: () => void) => {
+  window.addEventListener('hashchange', listener);
+  return () => window.removeEventListener('hashchange', listener);
 };
 
-/** What stands behind the #; as it is where it is no address's text: a link that was never given out. */
-function tokenOfAddress(): string {
+/** The token after the #, unchanged if it is not valid percent-encoding. */
+function readToken(): string {
   const text = window.location.hash.slice(1);
   try {
     return decodeURIComponent(text);
@@ -41,9 +35,9 @@ function tokenOfAddress(): string {
   }
 }
 
-/** `/link#…`: what a one-time link is for, and the form that uses it. The secret stays in the fragment, which no server's log sees. */
+/** `/link#…`: the form for a one-time link. The secret is in the fragment, so it does not appear in server logs. */
 export function LinkPage() {
-  const token = useSyncExternalStore(onAnotherLink, tokenOfAddress);
+  const token = useSyncExternalStore(subscribeToHash, readToken);
   const navigate = useNavigate();
   const link = useQuery({
     queryKey: ['link', token],
@@ -69,13 +63,13 @@ export function LinkPage() {
   return (
     <PublicPage title="One-time link">
       {token === '' ? (
-        <p className="soft">The address is not whole: behind the # stands nothing. Open the link as it was given to you.</p>
+        <p className="soft">The link is incomplete: the part after # is missing. Open the full link.</p>
       ) : link.isError ? (
         <ProblemNotice problem={link.error} retry={() => void link.refetch()} />
       ) : (
         <BlockSkeleton />
       )}
-      <Link to="/sign-in">To the sign-in</Link>
+      <Link to="/sign-in">Go to sign-in</Link>
     </PublicPage>
   );
 }

@@ -3,7 +3,7 @@ import { ColorSchemeToggle } from '../../shell/color-scheme-toggle.tsx';
 import { Wordmark } from '../../shell/wordmark.tsx';
 import styles from './public-page.module.css';
 
-/** The pages before the frame: sign-in, one-time links, and what leads nowhere. */
+/** The layout of pages without a frame: sign-in, one-time links and page not found. */
 export function PublicPage({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · Countersign`;
@@ -20,7 +20,7 @@ export function PublicPage({ title, lead, children }: { title: string; lead?: Re
           {lead !== undefined && <p className="soft">{lead}</p>}
           {children}
         </div>
-        <p className={styles.foot}>The governance ledger for AI agents. No recent passing evaluation, no promotion.</p>
+        <p className={styles.foot}>The governance ledger for AI agents. No promotion without a recent passing evaluation.</p>
       </div>
     </main>
   );

@@ -10,7 +10,7 @@ import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { PublicPage } from './public-page.tsx';
 
-/** Signs in, and goes back to where somebody was sent away from. */
+/** The sign-in form. Returns to the page that required the sign-in. */
 export function SignInPage() {
   const { to } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
@@ -29,7 +29,7 @@ export function SignInPage() {
     },
   });
   return (
-    <PublicPage title="Sign in" lead={to === undefined ? undefined : 'Sign in to go on where you were.'}>
+    <PublicPage title="Sign in" lead={to === undefined ? undefined : 'Sign in to continue.'}>
       <Form
         onSubmit={() => signIn.mutate()}
         error={signIn.error}
@@ -38,7 +38,7 @@ export function SignInPage() {
         submit="Sign in"
       >
         <TextInput
-          label="E-mail address"
+          label="Email address"
           type="email"
           autoComplete="username"
           value={email}
@@ -56,11 +56,11 @@ export function SignInPage() {
           visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
         />
       </Form>
-      <p className="faint">Lost your password? An admin of your workspace can give you a one-time link to set a new one.</p>
-      <p className="faint">No account yet? An admin invites you by a link. A server that is new prints a link when it starts.</p>
+      <p className="faint">Forgot your password? Ask an admin of your workspace for a one-time link to set a new one.</p>
+      <p className="faint">No account yet? Ask an admin for an invitation. A new server prints a set-up link when it starts.</p>
     </PublicPage>
   );
 }
 
-/** Back to a page of this portal alone: an address of somewhere else in a link must lead nowhere. */
+/** Only paths of this portal are allowed as redirect targets. */
 const isOwnPath = (to: string): boolean => to.startsWith('/') && !to.startsWith('//') && !to.startsWith('/\\');

@@ -12,40 +12,41 @@ import { DataTable } from '../../lists/data-table.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
 type Key = ResponseBody<'signing.read'>['decision_keys'][number];
-type Asked = { act: 'show' | 'retire'; key: Key } | { act: 'rotate' };
+type PendingAction = { action: 'show' | 'retire'; key: Key } | { action: 'rotate' };
 
 const TONES = { signs: 'good', waits: 'warn', retired: 'quiet' } as const;
+const STATE_LABELS = { signs: 'signing', waits: 'waiting', retired: 'retired' } as const;
 
-/** The keys that sign this workspace's decisions. Admins show, rotate and retire them; each of these acts is in the ledger. */
+/** The keys that sign this workspace's decisions. Admins can show, rotate and retire them; the ledger records it. */
 export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const admin = useHasRole('admin');
-  const [asked, setAsked] = useState<Asked>();
+  const [pending, setPending] = useState<PendingAction>();
   const [shown, setShown] = useState<ResponseBody<'decision_keys.show'>>();
-  const close = () => setAsked(undefined);
+  const close = () => setPending(undefined);
   const params = { workspace: workspace.id };
-  const key = asked !== undefined && 'key' in asked ? asked.key.key_id : '';
+  const key = pending !== undefined && 'key' in pending ? pending.key.key_id : '';
   const live = keys.filter(({ state }) => state !== 'retired').length;
   const show = async () => setShown(await call('decision_keys.show', { params: { ...params, key } }));
   const rotate = async () => {
     await call('decision_keys.rotate', { params });
-    toast.done('A second key is made. It signs as soon as you retire the older one.');
+    toast.done('Key created. It starts signing when you retire the current key.');
     await queries.invalidateQueries({ queryKey: ['signing'] });
   };
   const retire = async () => {
     const { signing } = await call('decision_keys.retire', { params: { ...params, key } });
-    toast.done(`The key is retired; ${signing} signs now.`);
+    toast.done(`Key retired. ${signing} now signs decisions.`);
     await queries.invalidateQueries({ queryKey: ['signing'] });
   };
   return (
     <Panel
       title="Decision keys"
-      note="Whoever has a decision key can check decisions of this workspace, and forge them."
+      note="A decision key can verify decisions of this workspace, and can also forge them. Keep it secret."
       actions={
         admin &&
         live === 1 && (
-          <Button variant="default" size="xs" onClick={() => setAsked({ act: 'rotate' })}>
+          <Button variant="default" size="xs" onClick={() => setPending({ action: 'rotate' })}>
             Rotate
           </Button>
         )
@@ -57,21 +58,21 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
         items={keys}
         keyOf={({ key_id }) => key_id}
         columns={[
-          { title: 'Key id', wide: true, cell: ({ key_id }) => <code>{key_id}</code> },
-          { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
-          { title: 'Made', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+          { title: 'Key ID', wide: true, cell: ({ key_id }) => <code>{key_id}</code> },
+          { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{STATE_LABELS[state]}</Badge> },
+          { title: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
           { title: 'Retired', cell: ({ retired_at }) => <RelativeTime at={retired_at} /> },
           ...(admin
             ? [
                 {
-                  title: 'Act',
+                  title: 'Actions',
                   cell: (each: Key) => (
                     <span className="row">
-                      <Button variant="default" size="compact-xs" onClick={() => setAsked({ act: 'show', key: each })}>
+                      <Button variant="default" size="compact-xs" onClick={() => setPending({ action: 'show', key: each })}>
                         Show
                       </Button>
                       {each.state !== 'retired' && live > 1 && (
-                        <Button variant="default" size="compact-xs" onClick={() => setAsked({ act: 'retire', key: each })}>
+                        <Button variant="default" size="compact-xs" onClick={() => setPending({ action: 'retire', key: each })}>
                           Retire
                         </Button>
                       )}
@@ -85,40 +86,46 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
       {shown !== undefined && (
         <div className="stack tight" style={{ padding: 16 }}>
           <p>
-            Decision key <code>{shown.key_id}</code>, 64 hex digits. Keep it where your verifiers run, and nowhere else.
+            Decision key <code>{shown.key_id}</code>, 64 hex digits. Store it only where your verifiers run.
           </p>
           <Snippet text={shown.decision_key} what="decision key" />
           <div>
             <Button variant="default" size="xs" onClick={() => setShown(undefined)}>
-              Hide it
+              Hide
             </Button>
           </div>
         </div>
       )}
-      <ConfirmDialog opened={asked?.act === 'show'} onClose={close} title="Show the decision key?" submit="Show it" act={show}>
-        <p className="soft">Whoever has it can forge decisions. That you looked at it is written into the audit ledger.</p>
+      <ConfirmDialog
+        opened={pending?.action === 'show'}
+        onClose={close}
+        title="Show the decision key?"
+        submit="Show key"
+        action={show}
+      >
+        <p className="soft">This key can forge decisions. Showing it is recorded in the audit ledger.</p>
       </ConfirmDialog>
       <ConfirmDialog
-        opened={asked?.act === 'rotate'}
+        opened={pending?.action === 'rotate'}
         onClose={close}
         title="Rotate the decision key?"
-        submit="Make a second key"
-        act={rotate}
+        submit="Create key"
+        action={rotate}
       >
         <p className="soft">
-          A second key is made and waits. Give it to your verifiers, then retire the older one: from then on the new one signs.
-          Old decisions stay checkable by the old key.
+          This creates a second key. Give it to your verifiers, then retire the current key. From then on the new key signs. The
+          old key still verifies old decisions.
         </p>
       </ConfirmDialog>
       <ConfirmDialog
-        opened={asked?.act === 'retire'}
+        opened={pending?.action === 'retire'}
         onClose={close}
         title={`Retire ${key}?`}
         submit="Retire"
         danger
-        act={retire}
+        action={retire}
       >
-        <p className="soft">It signs nothing any more. Verifiers that do not know the other key will refuse new decisions.</p>
+        <p className="soft">The key stops signing. Verifiers that do not have the new key will reject new decisions.</p>
       </ConfirmDialog>
     </Panel>
   );

@@ -2,19 +2,19 @@ import { useQuery } from '@tanstack/react-query';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Badge } from '../../components/badge.tsx';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
 import { Identifier } from '../../components/identifier.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
-import { BlockSkeleton } from '../../lists/table-skeleton.tsx';
 import { DecisionKeys } from './decision-keys.tsx';
 import { TrustFile } from './trust-file.tsx';
 
 type Jwk = { kid: string; x: string; note_key?: string; created_at?: string; retired_at?: string };
 
-/** What the record is signed with: the workspace's decision keys, and the instance's public keys. */
+/** The signing keys: the workspace's decision keys and the instance's public keys. */
 export function SigningPage() {
   const { workspace } = useWorkspace();
   const signing = useQuery({
@@ -25,7 +25,7 @@ export function SigningPage() {
     <>
       <PageHeader
         title="Signing"
-        lead="Decisions are signed with a key of this workspace (HMAC-SHA256), and attested with the instance's key (Ed25519), which anybody can check."
+        lead="Each decision is signed with a key of this workspace (HMAC-SHA256) and attested with a key of this instance (Ed25519). Anyone can verify the attestation."
       />
       {signing.isError ? (
         <ProblemNotice problem={signing.error} retry={() => void signing.refetch()} />
@@ -46,10 +46,10 @@ function PublicKeys({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'
   return (
     <Panel
       title="Public keys of this instance"
-      note="They check checkpoints and attestations. Keep a copy where this server cannot change it."
+      note="Use these keys to verify checkpoints and attestations. Keep a copy where this server cannot change it."
       actions={
         <a href="/.well-known/jwks.json" target="_blank" rel="noreferrer">
-          As JWKS
+          Open as JWKS
         </a>
       }
       flush
@@ -59,9 +59,9 @@ function PublicKeys({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'
         items={keys as unknown as Jwk[]}
         keyOf={({ kid }) => kid}
         columns={[
-          { title: 'Key id', cell: ({ kid }) => <Identifier value={kid} what="the key's id" short={16} /> },
+          { title: 'Key ID', cell: ({ kid }) => <Identifier value={kid} what="the key ID" short={16} /> },
           {
-            title: 'Verifier key, for notes',
+            title: 'Verifier key (signed notes)',
             wide: true,
             line: true,
             cell: ({ note_key, x }) => <Identifier value={note_key ?? x} what="the verifier key" short={44} />,
@@ -69,7 +69,7 @@ function PublicKeys({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'
           {
             title: 'State',
             cell: ({ retired_at }) => (
-              <Badge tone={retired_at === undefined ? 'good' : 'quiet'}>{retired_at === undefined ? 'signs' : 'retired'}</Badge>
+              <Badge tone={retired_at === undefined ? 'good' : 'quiet'}>{retired_at === undefined ? 'signing' : 'retired'}</Badge>
             ),
           },
           { title: 'Since', cell: ({ created_at }) => <RelativeTime at={created_at ?? null} /> },

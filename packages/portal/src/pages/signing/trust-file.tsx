@@ -6,20 +6,20 @@ import { useWorkspace } from '../../api/session.ts';
 import { Panel } from '../../components/panel.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 
-/** The trust file of the workspace, to be copied or kept as a file: what `countersign gate --trust` takes. */
+/** The trust file of the workspace for `countersign gate --trust`, to copy or download. */
 export function TrustFile({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'] }) {
   const { workspace } = useWorkspace();
   const text = trustFileText({ workspace: { id: workspace.id, name: workspace.name }, url: window.location.origin, keys });
   return (
     <Panel
       title="Trust file for CI"
-      note="With it, countersign gate --trust trust.json believes only decisions of this workspace. It holds no secret. Renew it after each key rotation."
+      note="With this file, countersign gate --trust trust.json accepts only decisions of this workspace. It contains no secret. Download it again after each key rotation."
       actions={
         <Button
           variant="default"
           size="compact-sm"
           leftSection={<IconDownload size={15} aria-hidden />}
-          onClick={() => save(text)}
+          onClick={() => download(text)}
         >
           Download
         </Button>
@@ -30,12 +30,12 @@ export function TrustFile({ keys }: { keys: ResponseBody<'signing.read'>['public
   );
 }
 
-/** Saves a text under the name that the documentation uses. */
-function save(text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+/** Downloads a text as trust.json, the name that the documentation uses. */
+function download(text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
   const link = document.createElement('a');
-  link.href = address;
+  link.href = url;
   link.download = 'trust.json';
   link.click();
-  URL.revokeObjectURL(address);
+  URL.revokeObjectURL(url);
 }

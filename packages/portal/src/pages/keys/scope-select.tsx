@@ -1,15 +1,15 @@
 import type { Scope } from '@countersign/core/contract/scopes';
 import { Checkbox } from '@mantine/core';
 
-const MEANINGS: Record<Scope, string> = {
+const DESCRIPTIONS: Record<Scope, string> = {
   telemetry: 'Send traces and telemetry events.',
-  evaluations: 'Record how agents were evaluated.',
-  audit: 'Append to the audit ledger.',
-  governance: 'Ask whether an agent may be promoted.',
+  evaluations: 'Record evaluations.',
+  audit: 'Append entries to the audit ledger.',
+  governance: 'Request promotion decisions.',
 };
 
-/** The scopes of an ingestion key, each with what it allows. */
-export function ScopeChoice({
+/** Selects the scopes of an ingestion key. */
+export function ScopeSelect({
   value,
   onChange,
   error,
@@ -21,8 +21,8 @@ export function ScopeChoice({
   return (
     <Checkbox.Group label="Scopes" value={value} onChange={onChange} error={error} withAsterisk>
       <div className="stack tight" style={{ marginTop: 6 }}>
-        {Object.entries(MEANINGS).map(([scope, meaning]) => (
-          <Checkbox key={scope} value={scope} label={scope} description={meaning} />
+        {Object.entries(DESCRIPTIONS).map(([scope, description]) => (
+          <Checkbox key={scope} value={scope} label={scope} description={description} />
         ))}
       </div>
     </Checkbox.Group>

@@ -1,0 +1,51 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useWorkspace } from '../api/session.ts';
+import { BlockSkeleton } from './block-skeleton.tsx';
+import { PageHeader } from './page-header.tsx';
+import { ProblemNotice } from './problem-notice.tsx';
+
+/** The page that lists records of one kind, and its title. */
+interface ListPage {
+  to:
+    | '/w/$workspace/agents'
+    | '/w/$workspace/runs'
+    | '/w/$workspace/evaluations'
+    | '/w/$workspace/decisions'
+    | '/w/$workspace/approvals'
+    | '/w/$workspace/incidents'
+    | '/w/$workspace/ledger';
+  label: string;
+}
+
+/**
+ * The page of one record. Shows a skeleton while the record loads, or an error with a retry. `children` renders the loaded
+ * record; it gets the link to the record's list for its header.
+ */
+export function DetailPage<T>(props: {
+  title: string;
+  list: ListPage;
+  query: UseQueryResult<T>;
+  skeletonHeight: number;
+  children: (data: T, crumb: ReactNode) => ReactNode;
+}) {
+  const { title, list, query, skeletonHeight, children } = props;
+  const { workspace } = useWorkspace();
+  const crumb = (
+    <Link to={list.to} params={{ workspace: workspace.id }}>
+      {list.label}
+    </Link>
+  );
+  if (query.data !== undefined) return children(query.data, crumb);
+  return (
+    <>
+      <PageHeader title={title} crumb={crumb} />
+      {query.isError ? (
+        <ProblemNotice problem={query.error} retry={() => void query.refetch()} />
+      ) : (
+        <BlockSkeleton height={skeletonHeight} />
+      )}
+    </>
+  );
+}
