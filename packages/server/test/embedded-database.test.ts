@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { acquireEmbeddedDatabase } from '../src/database/embedded/embedded-database.ts';
@@ -52,6 +52,29 @@ test('many processes that come at once to an empty folder share one database', a
   expect(readdirSync(dataDir).sort()).toEqual(['keeper', 'postgres', 'postgres.log']);
   await Promise.all(all.map((holder) => holder.release()));
   await expectStopped(dataDir);
+});
+
+test('a keeper that comes too late has ended when the database is released', { timeout: 60_000 }, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  await (await acquireEmbeddedDatabase({ dataDir, say: silent })).release();
+  await expectStopped(dataDir);
+  const node = process.execPath;
+  const slowNode = join(dirname(dataDir), 'slow-node');
+  writeFileSync(slowNode, `#!/bin/sh\nsleep 2\nexec '${node}' "$@"\n`, { mode: 0o755 });
+  process.execPath = slowNode;
+  const acquired = acquireEmbeddedDatabase({ dataDir, say: silent });
+  await until('it starts', () => processesOf(dataDir).keepers.length > 0);
+  process.execPath = node;
+  const holder = world.hold(dataDir);
+  await holder.heard('acquired');
+  const database = await acquired;
+  expect(processesOf(dataDir).keepers).toHaveLength(2);
+  await Promise.all([holder.release(), database.release()]);
+  expect(processesOf(dataDir).postmasters).toEqual([]);
+  await until('nothing runs', () => {
+    expect(processesOf(dataDir).postmasters).toEqual([]);
+    return countProcesses(dataDir) === 0;
+  });
 });
 
 test('the database runs until the last of its holders leaves', alongside, async ({ world }) => {

@@ -25,12 +25,12 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** A keeper that was started and is no longer wanted gets this long until it can be asked to end. */
-const cancelPatienceMs = 3_000;
+/** How long the end of a keeper that was started and is not needed is waited for. */
+const unneededKeeperPatienceMs = 5_000;
 
 /**
  * Joins the keeper of the folder, or starts one; resolves when PostgreSQL takes connections.
- * @param cancelled ends the wait: the keeper is asked to end first, so that no process is left behind. The promise then rejects.
+ * @param cancelled ends the wait. The promise then rejects.
  */
 export async function takeLease(
   folder: DataFolder,
@@ -40,30 +40,49 @@ export async function takeLease(
 ): Promise<Lease> {
   let failures = 0;
   let starting: Promise<void> | undefined;
-  let endAt = Number.POSITIVE_INFINITY;
-  for (;;) {
-    const socket = await connectToKeeper(folder.dataDir);
-    const lease = socket === undefined ? undefined : await becomeHolder(socket, say, cancelled);
-    if (lease !== undefined) return lease;
-    if (cancelled.aborted) {
-      endAt = Math.min(endAt, Date.now() + cancelPatienceMs);
-      if (starting === undefined || Date.now() >= endAt) throw cancelled.reason;
+
+  /** Where another keeper was faster, or has failed, ours may still start, take over and run PostgreSQL for nobody. */
+  async function endUnneededKeeper(): Promise<void> {
+    const endAt = Date.now() + unneededKeeperPatienceMs;
+    while (starting !== undefined && Date.now() < endAt) {
+      const socket = await connectToKeeper(folder.dataDir);
+      if (socket !== undefined) await becomeHolder(socket, () => {}, AbortSignal.abort()).catch(() => {});
       await Promise.race([starting, sleep(pollMs)]);
-      continue;
     }
-    if (failures >= triesWithoutKeeper) {
-      const log = logFile(folder.dataDir);
-      throw new EmbeddedDatabaseError(
-        'start_failed',
-        `the embedded PostgreSQL cannot be started; the end of ${log}:\n${lastLines(log, 5)}`,
-      );
+  }
+
+  async function take(): Promise<Lease> {
+    for (;;) {
+      const socket = await connectToKeeper(folder.dataDir);
+      const lease = socket === undefined ? undefined : await becomeHolder(socket, say, cancelled);
+      if (lease !== undefined) return lease;
+      cancelled.throwIfAborted();
+      if (failures >= triesWithoutKeeper) {
+        const log = logFile(folder.dataDir);
+        throw new EmbeddedDatabaseError(
+          'start_failed',
+          `the embedded PostgreSQL cannot be started; the end of ${log}:\n${lastLines(log, 5)}`,
+        );
+      }
+      // It ends at once when another one lives, or is faster; then there is somebody to join.
+      starting ??= startKeeper(folder, orders).then(({ failed }) => {
+        starting = undefined;
+        if (failed) failures += 1;
+      });
+      await Promise.race([starting, sleep(pollMs)]);
     }
-    // It ends at once when another one lives, or is faster; then there is somebody to join.
-    starting ??= startKeeper(folder, orders).then(({ failed }) => {
-      starting = undefined;
-      if (failed) failures += 1;
-    });
-    await Promise.race([starting, sleep(pollMs)]);
+  }
+
+  try {
+    const lease = await take();
+    const release = async () => {
+      await lease.release();
+      await endUnneededKeeper();
+    };
+    return { ...lease, release };
+  } catch (error) {
+    await endUnneededKeeper();
+    throw error;
   }
 }
 
