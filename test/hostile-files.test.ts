@@ -40,6 +40,10 @@ const logs = cases.filter(({ kind }) => kind !== 'attestation' && kind !== 'deci
 const documents = cases.filter(({ kind }) => kind === 'attestation' || kind === 'decision');
 const keyOf = ({ key = 'first.vkey' }: Case): string => at(key);
 
+/** The client's command takes a trust file by an option of its own. */
+const keyOptionOf = ({ key }: Case, keyOption: string): string =>
+  keyOption === '--verify-key' && key?.endsWith('.json') === true ? '--trust' : keyOption;
+
 /** The options of both commands that examine an export. */
 function exportOptions(each: Case, tenantOption: string, keyOption: string): string[] {
   const { kind, tenant, head, checkpoint, audit } = each;
@@ -48,7 +52,7 @@ function exportOptions(each: Case, tenantOption: string, keyOption: string): str
     ...(tenant === undefined ? [] : [tenantOption, tenant]),
     ...(head === undefined ? [] : ['--head', head]),
     ...(audit === undefined ? [] : ['--audit', at(audit)]),
-    ...(checkpoint === undefined ? [] : ['--checkpoint', at(checkpoint), keyOption, keyOf(each)]),
+    ...(checkpoint === undefined ? [] : ['--checkpoint', at(checkpoint), keyOptionOf(each, keyOption), keyOf(each)]),
   ];
 }
 

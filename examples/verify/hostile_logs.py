@@ -2,6 +2,7 @@
 
 import json
 
+import hostile_keys
 import ledger
 import make_vectors
 import merkle
@@ -207,6 +208,9 @@ def _kept_heads():
     yield signed('without-last-newline', whole[:-1])
     yield signed('by-a-stranger', proof_vectors.checkpoint(origin, data, proof_vectors.SEEDS['stranger']))
     yield signed('twice-signed-once-wrongly', whole + proof_vectors.signature_line(first, 'another text\n'))
+    second = proof_vectors.checkpoint(origin, data, proof_vectors.SEEDS['second'])
+    for name, verdict, file in hostile_keys.successions():
+        yield {**signed(f'succession-{name}', second, verdict), 'key': file}
 
 
 def _decision_line(seq, response):

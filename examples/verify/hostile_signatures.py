@@ -6,6 +6,7 @@ import json
 import attestation
 import decision
 import ed25519
+import hostile_keys
 import jcs
 import make_vectors
 import note
@@ -28,6 +29,7 @@ def keys():
     made['retired.jwks'] = json.dumps(retired).encode('ascii')
     kept = {'keys': [proof_vectors.jwk(FIRST, ANSWER['timestamp'])]}
     made['retired-then.jwks'] = json.dumps(kept).encode('ascii')
+    made.update(hostile_keys.files())
     made['decision.key'] = decision.decision_key(make_vectors.MASTER_SECRET, make_vectors.TENANT, ANSWER['key_id']).hex().encode('ascii')
     return made
 

@@ -446,6 +446,7 @@ def files():
         'checkpoints.json': proof_vectors.checkpoint_vectors(ORIGIN, TENANT, row_hashes, digests),
         'head-seals.json': seal_vectors.seal_vectors(ORIGIN, MASTER_SECRET, TENANT, row_hashes),
         'row-seals.json': seal_vectors.row_seal_vectors(ORIGIN, MASTER_SECRET, TENANT),
+        'signing-key-succession.json': proof_vectors.succession_vectors(ORIGIN),
         'attestation.json': proof_vectors.attestation_vectors(ORIGIN, responses),
     }
     return {name: (json.dumps(value, indent=2) + '\n').encode('ascii') for name, value in made.items()}

@@ -13,6 +13,7 @@ import ed25519
 import forms
 import jcs
 import merkle
+import succession
 from verdict import Invalid, shown, text_of
 
 LONGEST_NOTE_BYTES = 1024 * 1024
@@ -79,7 +80,7 @@ def read_verifier_key(text):
 
 
 def read_keys(data):
-    """The Keys of a file: a JWKS, or vkeys one a line."""
+    """The Keys of a file: a JWKS, a trust file, or vkeys one a line."""
     text = text_of(data)
     if text.lstrip()[:1] != '{':
         return [read_verifier_key(line) for line in text.split('\n') if line.strip()] or _no_keys()
@@ -89,10 +90,15 @@ def read_keys(data):
         raise Invalid([(error.code, str(error))]) from None
     if not isinstance(jwks.get('keys'), list) or not all(isinstance(jwk, dict) for jwk in jwks['keys']):
         raise Invalid([('bad_key', 'the JWKS has no array "keys" of objects')])
-    return [_key_of_jwk(jwk) for jwk in jwks['keys'] if jwk.get('kty') == 'OKP' and jwk.get('crv') == 'Ed25519'] or _no_keys()
+    if 'version' in jwks:
+        return succession.keys_of_trust_file(jwks)
+    listed = [(jwk, key_of_jwk(jwk)) for jwk in jwks['keys'] if jwk.get('kty') == 'OKP' and jwk.get('crv') == 'Ed25519']
+    succession.check_listed(listed)
+    return [key for _, key in listed] or _no_keys()
 
 
-def _key_of_jwk(jwk):
+def key_of_jwk(jwk):
+    """The Key of a JWK; raises Invalid when it is none, or contradicts itself."""
     x = jwk.get('x')
     public_key = from_base64(x.replace('-', '+').replace('_', '/') + '=') if isinstance(x, str) else None
     if public_key is None or len(public_key) != 32 or to_base64url(public_key) != x:

@@ -12,6 +12,7 @@ import key_events
 import log_proof
 import merkle
 import note
+import succession
 
 INSTANCE = 'd7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93'
 KEY_NAME = f'countersign/{INSTANCE}'
@@ -128,6 +129,30 @@ def jwk(seed, retired_at=None):
     if retired_at is not None:
         members['retired_at'] = retired_at
     return members
+
+
+def successor(seed, predecessor, signer=None, instance=INSTANCE):
+    """The JWK of a key for which another one has signed, or `signer` in its place."""
+    kids = [note.thumbprint(public_key(each)) for each in (predecessor, seed)]
+    signature = note.to_base64(sign(signer or predecessor, succession.message(instance, *kids)))
+    return {**jwk(seed), 'predecessor': kids[0], 'predecessor_signature': signature}
+
+
+def succession_vectors(origin):
+    """What the first key signs to vouch for the second, and JWKs of both."""
+    first, second = SEEDS['first'], SEEDS['second']
+    kids = [note.thumbprint(public_key(seed)) for seed in (first, second)]
+    text = succession.message(INSTANCE, *kids).decode('ascii')
+    return {
+        'origin': origin,
+        'instance_id': INSTANCE,
+        'predecessor': jwk(first),
+        'successor': successor(second, first),
+        'third': successor(SEEDS['stranger'], second),
+        'message': text,
+        'signed_by_another': successor(second, first, SEEDS['stranger']),
+        'signed_for_another_instance': successor(second, first, None, OTHER_TENANT),
+    }
 
 
 def _key_vectors():

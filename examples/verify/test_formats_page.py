@@ -83,6 +83,13 @@ class FormatsPage(unittest.TestCase):
             (seal,) = self.blocks('vector: ' + name)
             self.assertEqual(seal.strip(), vectors(name.replace(' ', '-') + 's.json')['cases'][case]['seal'])
 
+    def test_its_succession_is_that_of_the_vectors(self):
+        golden = vectors('signing-key-succession.json')
+        (text,), (members,) = self.blocks('vector: succession message'), self.blocks('vector: succession')
+        self.assertEqual('countersign/signing-key-successor/v1\n' + text.strip(), golden['message'])
+        members = json.loads(members)
+        self.assertEqual(members, {name: golden['successor'][name] for name in members})
+
     def test_its_tree_has_the_roots_that_it_says(self):
         (table,) = re.findall(r'<!-- vector: tree -->\n((?:\|.*\n)+)', self.page)
         tree = merkle.Tree()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readTrustFile } from '@countersign/core/domain/trust-file';
 import { expect, test } from 'vitest';
-import { sha256 } from '../../server/src/digests.ts';
+import { sha256, verifyEd25519 } from '../../server/src/digests.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 test('a decision is verified in the browser: hash, attestation, and its HMAC once an admin has loaded the key; a doctored copy is refused', async () => {
@@ -87,6 +87,8 @@ test('the trust file of the workspace is downloaded from the page Signing', asyn
   expect(saved.suggestedFilename()).toBe('trust.json');
   const file = JSON.parse(readFileSync(await saved.path(), 'utf8'));
   expect(file).toMatchObject({ version: 1, workspace: { id: workspace.id }, keys: [{ kty: 'OKP', crv: 'Ed25519' }] });
-  expect(readTrustFile(JSON.stringify(file), sha256)).toMatchObject({ workspace: { id: workspace.id } });
+  expect(readTrustFile(JSON.stringify(file), { sha256, verify: verifyEd25519 })).toMatchObject({
+    workspace: { id: workspace.id },
+  });
   expect(pageErrors).toEqual([]);
 });

@@ -229,6 +229,9 @@ signing_keys.created_at timestamp with time zone not null
 signing_keys.retired_at timestamp with time zone
 signing_keys.signs_since timestamp with time zone
 signing_keys.seal bytea not null
+signing_keys.predecessor text
+signing_keys.predecessor_signature bytea
+signing_keys.reset_from text
 telemetry_events.tenant_id uuid not null
 telemetry_events.submission uuid not null
 telemetry_events.ordinal integer not null
@@ -432,6 +435,7 @@ countersign.sign_in_attempts sign_in_attempts_attempts_check CHECK ((attempts >=
 countersign.sign_in_attempts sign_in_attempts_pkey PRIMARY KEY (subject)
 countersign.sign_in_attempts sign_in_attempts_subject_check CHECK ((octet_length(subject) = 32))
 countersign.signing_keys signing_keys_pkey PRIMARY KEY (kid)
+countersign.signing_keys signing_keys_predecessor_signature_check CHECK ((octet_length(predecessor_signature) = 64))
 countersign.signing_keys signing_keys_public_key_check CHECK ((octet_length(public_key) = 32))
 countersign.signing_keys signing_keys_seal_check CHECK ((octet_length(seal) = 33))
 countersign.telemetry_events telemetry_events_pkey PRIMARY KEY (tenant_id, submission, ordinal)

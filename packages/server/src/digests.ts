@@ -31,6 +31,10 @@ export const sha256 = (bytes: Uint8Array): Uint8Array => Buffer.from(hash('sha25
 /** Head of a raw Ed25519 public key as SubjectPublicKeyInfo (RFC 8410). */
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 
+/** The fingerprint by which an installation knows its first signing key: SHA-256 of the SubjectPublicKeyInfo, in hex. */
+export const publicKeyFingerprint = (publicKey: Uint8Array): string =>
+  hash('sha256', Buffer.concat([SPKI_HEAD, publicKey]), 'hex');
+
 /** Checks an Ed25519 signature by a raw public key, without the cofactor; false for whatever is no key and no signature. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   // OpenSSL takes such keys, under which one signature fits many messages.

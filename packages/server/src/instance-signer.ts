@@ -1,13 +1,21 @@
 import { createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { type PublicJwk, publicJwk } from '@countersign/core/domain/attestation';
 import { noteKeyName } from '@countersign/core/domain/checkpoint';
-import { type NoteKey, noteVerifierKey } from '@countersign/core/domain/signed-note';
+import { type NoteKey, noteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
+import { successionMessage } from '@countersign/core/domain/signing-key-succession';
 import type { Pool } from 'pg';
 import { sha256 } from './digests.ts';
 import { ExitError } from './exit-codes.ts';
 import { fingerprints, type Secrets } from './secrets.ts';
 import type { Instance } from './storage/instance.ts';
-import { insertSigningKey, isSigningKeyStored, listSigningKeys, type StoredSigningKey } from './storage/signing-keys.ts';
+import {
+  insertSigningKey,
+  isSigningKeyStored,
+  listSigningKeys,
+  markSigningKeyRetired,
+  type NewSigningKey,
+  type StoredSigningKey,
+} from './storage/signing-keys.ts';
 
 /** A live key of the instance: signs notes under the instance's name, and attestations under its thumbprint. */
 export interface SigningKey {
@@ -28,7 +36,13 @@ export interface InstanceSigner {
  * The instance's signer. A key that the database does not know is taken only beside the one before it, which is how a rotation looks;
  * where none is listed yet, only the one that the installation was made with. A server with a wrong key must not start.
  */
-export async function openSigner(pool: Pool, instance: Instance, secrets: Secrets): Promise<InstanceSigner> {
+export async function openSigner(
+  pool: Pool,
+  instance: Instance,
+  secrets: Secrets,
+  { reset = false }: { reset?: boolean } = {},
+): Promise<InstanceSigner> {
+  if (reset) await resetSigningKey(pool, signingKey(noteKeyName(instance.id), secrets.signingKey));
   const name = noteKeyName(instance.id);
   const current = signingKey(name, secrets.signingKey);
   const previous = secrets.previousSigningKey === undefined ? undefined : signingKey(name, secrets.previousSigningKey);
@@ -43,14 +57,47 @@ export async function openSigner(pool: Pool, instance: Instance, secrets: Secret
     if (!mayFollow) {
       throw new ExitError(
         'wrong_secret',
-        'COUNTERSIGN_SIGNING_KEY is not one of this database; give the right one, or the one before it as COUNTERSIGN_SIGNING_KEY_PREVIOUS',
+        'COUNTERSIGN_SIGNING_KEY is not one of this database; give the right one, or the one before it as COUNTERSIGN_SIGNING_KEY_PREVIOUS; where the one before it is lost, see `signing-key reset --help`',
       );
     }
-    await insertSigningKey(pool, current.keyid, current.publicKey);
+    await insertSigningKey(pool, newSigningKey(instance.id, current, listed.size > 0 ? previous : undefined));
   }
   // The same key under both names is a rotation that was cut off: it signs once.
   const both = isLive(previous) && previous!.keyid !== current.keyid;
   return { instanceId: instance.id, keys: both ? [current, previous!] : [current] };
+}
+
+/** A key as it is listed, with the signature of the one that it follows. */
+function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, previous: SigningKey | undefined): NewSigningKey {
+  const predecessor = previous?.keyid ?? null;
+  const predecessorSignature = previous?.sign(successionMessage(instanceId, previous.keyid, keyid)) ?? null;
+  return { kid: keyid, publicKey, predecessor, predecessorSignature, resetFrom: null };
+}
+
+/**
+ * Lists a key in the place of live ones whose private halves are lost, and ends those. Done again after it was cut off, it goes on.
+ * @param next refused if it is listed already and no reset.
+ */
+async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
+  const listed = await listSigningKeys(pool);
+  const lost = listed.filter(({ kid, retiredAt }) => retiredAt === null && kid !== next.keyid);
+  const own = listed.find(({ kid }) => kid === next.keyid);
+  if (own === undefined && (await isSigningKeyStored(pool, next.keyid))) throw brokenSigningKey(next.keyid);
+  if (lost.length === 0 || (own !== undefined && own.resetFrom === null))
+    throw new ExitError(
+      'refused',
+      `the signing key at hand, ${next.keyid}, is one of this database: it is not lost; nothing was changed`,
+    );
+  const resetFrom = lost.at(-1)!.kid;
+  if (own === undefined)
+    await insertSigningKey(pool, {
+      kid: next.keyid,
+      publicKey: next.publicKey,
+      predecessor: null,
+      predecessorSignature: null,
+      resetFrom,
+    });
+  for (const { kid } of lost) await markSigningKeyRetired(pool, kid);
 }
 
 const brokenSigningKey = (kid: string): ExitError =>
@@ -76,15 +123,23 @@ export interface PublishedKey extends PublicJwk {
   note_key: string;
   created_at: string;
   retired_at?: string;
+  /** Id of the key that vouches for it, with its signature in base64 (docs/formats.md, "Succession of signing keys"). */
+  predecessor?: string;
+  predecessor_signature?: string;
+  /** Id of the lost key that an operator put it in the place of: a break in the chain of signatures. */
+  reset_from?: string;
 }
 
 /** A listed key as it is published. */
-export function publishedKey(instanceId: string, { publicKey, createdAt, retiredAt }: StoredSigningKey): PublishedKey {
+export function publishedKey(instanceId: string, key: StoredSigningKey): PublishedKey {
+  const { publicKey, createdAt, retiredAt, predecessor, predecessorSignature, resetFrom } = key;
   return {
     ...publicJwk(publicKey, sha256),
     note_key: noteVerifierKey({ name: noteKeyName(instanceId), publicKey }, sha256),
     created_at: createdAt,
     ...(retiredAt === null ? {} : { retired_at: retiredAt }),
+    ...(predecessor === null ? {} : { predecessor, predecessor_signature: toBase64(predecessorSignature!) }),
+    ...(resetFrom === null ? {} : { reset_from: resetFrom }),
   };
 }
 

@@ -41,8 +41,9 @@ interface Site {
 /**
  * What opening may do to the database. `use`: it must be there. `set-up`: where there is none yet, it is made. `migrate`: an older
  * outside one is migrated as well, which otherwise is refused, because another server may be running on it; the embedded one always is.
+ * `reset-signing-key`: it must be there, and the signing key at hand takes the place of lost ones.
  */
-export type Opening = 'use' | 'set-up' | 'migrate';
+export type Opening = 'use' | 'set-up' | 'migrate' | 'reset-signing-key';
 
 /**
  * Opens the configured database.
@@ -64,7 +65,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
     sealWith(pools, secrets.masterSecret);
-    const signer = await openInstance(pools.lookupPool, secrets);
+    const signer = await openInstance(pools.lookupPool, secrets, { reset: opening === 'reset-signing-key' });
     rememberBeyond(pools.pool, named ?? openMemoryFolder(config, say));
     return { ...pools, secrets, signer, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
   } catch (error) {
@@ -75,7 +76,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
 
 async function embeddedSite({ dataDir }: Config, say: (line: string) => void, opening: Opening): Promise<Site> {
   try {
-    const embedded = await acquireEmbeddedDatabase({ dataDir, say, mayCreate: opening !== 'use' });
+    const embedded = await acquireEmbeddedDatabase({ dataDir, say, mayCreate: opening === 'set-up' || opening === 'migrate' });
     return {
       server: embedded.server,
       owner: embedded.owner,
@@ -121,7 +122,7 @@ async function ensureSchema(site: Site, pool: pg.Pool, opening: Opening, say: (l
   const level = await schemaLevel(pool);
   if (level === 'newer') throw newerSchema();
   if (level === 'current') return [];
-  if (level === 'empty' && opening === 'use') throw notSetUp(site);
+  if (level === 'empty' && (opening === 'use' || opening === 'reset-signing-key')) throw notSetUp(site);
   if (level === 'older' && opening !== 'migrate') throw olderSchema();
   const names = await migrate(site.owner, site.serverRole, opening === 'migrate');
   say(level === 'older' ? `migrated the database: ${names.join(', ')}` : `made the tables in ${site.where}`);
@@ -135,7 +136,7 @@ const notSetUp = ({ where }: Site): ExitError =>
   );
 
 /** What signs for the instance that the database belongs to. A server with other secrets would sign what nobody can verify: it must not start. */
-export async function openInstance(pool: pg.Pool, secrets: Secrets): Promise<InstanceSigner> {
+export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);
   const kept = await keepInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
   if (kept.masterFingerprint !== own.master) {
@@ -150,7 +151,7 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets): Promise<Ins
       'the seal of the row of instance does not hold: somebody else than the server has changed it; put it back from a backup (nothing was changed)',
     );
   }
-  return openSigner(pool, kept, secrets);
+  return openSigner(pool, kept, secrets, options);
 }
 
 /** What migrations raise where rows of before would have no seals. */

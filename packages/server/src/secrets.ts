@@ -126,6 +126,18 @@ export function rotateSigningKeyFile(dataDir: string): void {
   syncFolder(folder);
 }
 
+/** Makes a signing key where its file is missing, for `signing-key reset`. Refuses in a folder that holds no secrets of an installation. */
+export function replaceLostSigningKeyFile(dataDir: string): void {
+  const folder = join(dataDir, 'secrets');
+  if (!existsSync(join(folder, 'master-secret')))
+    throw new ExitError(
+      'wrong_secret',
+      `${join(folder, 'master-secret')} is missing: this is not the data folder, or restore it first`,
+    );
+  const path = join(folder, 'signing-key.pem');
+  if (!existsSync(path)) writeOnce(path, newSigningKey());
+}
+
 /** Forgets the previous key's private half: from the next start on it signs nothing. */
 export const forgetPreviousSigningKeyFile = (dataDir: string): void =>
   rmSync(join(dataDir, 'secrets', 'signing-key-previous.pem'), { force: true });

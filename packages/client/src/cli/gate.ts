@@ -13,8 +13,17 @@ import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readDuration, readLabel, readPercentage, readUuid, readWhole } from './readings.ts';
 import type { Session } from './session.ts';
-import { trustFileProblem } from './trust-given.ts';
-import { checkSignature, hasKeys, readTrusted, requireWorkspace, TRUST, type Trusted, workspaceFault } from './trusted.ts';
+import { askForSuccessors, type PublishedNews, type TrustGiven } from './trust-given.ts';
+import {
+  checkSignature,
+  hasKeys,
+  readTrusted,
+  requireWorkspace,
+  TRUST,
+  type Trusted,
+  withTrustFile,
+  workspaceFault,
+} from './trusted.ts';
 import { waitForApproval } from './wait-for-approval.ts';
 
 const OPTIONS = {
@@ -84,8 +93,8 @@ With --trust it must also be of that workspace and signed by one of the public k
     for (const path of [values.output, values.attestation, values.junit]) if (path !== undefined) checkWritable(path);
     const client = await session.client(values);
     const demand = { asked, trusted, skewMs, attested: values.attestation !== undefined };
-    const address = session.address(values);
-    const ask = async () => explained(session, address, demand, await askOnce(session, client, demand));
+    const follow = (file: TrustGiven) => askForSuccessors(session, session.address(values), file);
+    const ask = () => askOnce(session, client, demand, follow);
     const finding = await waitForApproval(session, ask, { waitMs, portalUrl });
     const { output, attestation, junit } = values;
     gateReport(session, finding, { asked, portalUrl, output, attestation, junit });
@@ -104,12 +113,20 @@ function readSkew(text: string): number {
   );
 }
 
-/** A finding whose signature was refused, with what is wrong with the trust file where the service's own list of keys shows it. */
-async function explained(session: Session, address: string, { trusted }: Demand, finding: Finding): Promise<Finding> {
+/**
+ * A finding whose signature was refused, judged again by keys that those of the trust file have signed for. Where that does not help, it says
+ * what is wrong with the trust file if the service's own list of keys shows it.
+ */
+async function followed(finding: Finding, demand: Demand, judge: (demand: Demand) => Finding, follow: Follow): Promise<Finding> {
+  const { trusted } = demand;
   if (!finding.fault?.startsWith(UNSIGNED) || trusted.trustFile === undefined) return finding;
-  const problem = await trustFileProblem(session, address, trusted.trustFile);
-  return problem === undefined ? finding : { ...finding, fault: `${finding.fault}; ${shortLine(problem, 800)}` };
+  const news = await follow(trusted.trustFile);
+  const again = news.followed === undefined ? finding : judge({ ...demand, trusted: withTrustFile(trusted, news.followed) });
+  if (!again.fault?.startsWith(UNSIGNED) || news.problem === undefined) return again;
+  return { ...again, fault: `${again.fault}; ${shortLine(news.problem, 800)}` };
 }
+
+type Follow = (file: TrustGiven) => Promise<PublishedNews>;
 
 const UNSIGNED = 'the signature is not believed';
 
@@ -136,7 +153,7 @@ interface Demand {
 }
 
 /** Asks once. Whatever happens becomes a finding: nothing but a decision that is believed allows. */
-async function askOnce(session: Session, client: Countersign, demand: Demand): Promise<Finding> {
+async function askOnce(session: Session, client: Countersign, demand: Demand, follow: Follow): Promise<Finding> {
   const { asked, trusted, attested, skewMs } = demand;
   const nonce = randomBytes(24).toString('base64url');
   let sentAt = session.terminal.now();
@@ -153,7 +170,8 @@ async function askOnce(session: Session, client: Countersign, demand: Demand): P
     const receivedAt = session.terminal.now();
     // A clock that was set back meanwhile says nothing of the order of the two.
     sentAt = Math.min(sentAt, receivedAt);
-    return judged(decision, demand, { sentAt, receivedAt, skewMs, nonce });
+    const judge = (by: Demand) => judged(decision, by, { sentAt, receivedAt, skewMs, nonce });
+    return await followed(judge(demand), demand, judge, follow);
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
     return { ...undecided(shortLine(error.message, 1000)), isTransient: isRetryable(error) };

@@ -1,5 +1,6 @@
-import { readTrustFile, renewal, type TrustFileContent } from '@countersign/core/domain/trust-file';
-import { sha256 } from '../verification/cryptography.ts';
+import { followSuccessors, type SuccessionChecks } from '@countersign/core/domain/signing-key-succession';
+import { readTrustFile, renewal, type TrustFileContent, vouching } from '@countersign/core/domain/trust-file';
+import { sha256, verifyEd25519 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import type { Session } from './session.ts';
@@ -13,6 +14,9 @@ export interface TrustGiven extends TrustFileContent {
   source: string;
 }
 
+/** How successions of signing keys are checked. */
+export const SUCCESSION_CHECKS: SuccessionChecks = { sha256, verify: verifyEd25519 };
+
 /** The trust file of --trust, COUNTERSIGN_TRUST_FILE or COUNTERSIGN_TRUST (its text), the first that is given. */
 export function readTrustGiven(session: Session, option: string | undefined): TrustGiven | undefined {
   const given = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? inVariable(session, 'COUNTERSIGN_TRUST');
@@ -23,7 +27,7 @@ export function readTrustGiven(session: Session, option: string | undefined): Tr
       ? Buffer.from(readFile(given, KEY_BYTES_MAX)).toString('utf8')
       : (session.terminal.environment[name] ?? '');
   const source = name ?? JSON.stringify(given);
-  const content = readTrustFile(text, sha256);
+  const content = readTrustFile(text, SUCCESSION_CHECKS);
   if ('fault' in content)
     throw wrongUse(`${source} ${content.fault}; \`countersign-server trust show --workspace NAME\` prints a trust file`);
   return { ...content, source };
@@ -35,21 +39,34 @@ const inVariable = (session: Session, name: string): string | undefined =>
 /** How long the service is asked for its keys. */
 const HINT_TIMEOUT_MS = 5000;
 
-/**
- * What is wrong with a trust file whose keys did not sign the answer, by the keys that the service publishes; undefined if they do not say.
- * It only words the refusal: nothing is believed for it.
- */
-export async function trustFileProblem(session: Session, address: string, file: TrustGiven): Promise<string | undefined> {
+/** What the keys that a service publishes say about a trust file. */
+export interface PublishedNews {
+  /** The file with the keys that its own have signed for; undefined if there are none that it lacks. */
+  followed: TrustGiven | undefined;
+  /** Why the file's keys did not sign, where the list shows it. It only words a refusal: nothing is believed for it. */
+  problem: string | undefined;
+}
+
+/** Asks a service for its keys, and follows the signatures from those of the trust file. The service's own word proves nothing. */
+export async function askForSuccessors(session: Session, address: string, file: TrustGiven): Promise<PublishedNews> {
   const published = await publishedKeys(session, address);
+  const { proven, refused } = followSuccessors(vouching(file), published, SUCCESSION_CHECKS);
+  const followed = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
+  const live = refused.find(({ key: { retiredAt } }) => retiredAt === undefined);
+  return { followed, problem: problemOf(published, file, live?.fault) };
+}
+
+function problemOf(published: readonly PublishedKey[], file: TrustGiven, unproven: string | undefined): string | undefined {
+  const why = unproven === undefined ? '' : ` (${unproven})`;
   const renew = `renew it with \`${renewal(file.workspace.name)}\` on the server, and not by this address`;
-  const ended = published.find(({ x, retired_at: end }) => end !== undefined && file.keys.some((key) => key.x === x));
-  if (ended !== undefined)
-    return `the key of the trust file ${file.source} ended at ${ended.retired_at}, and a successor signs: ${renew}`;
   const instances = new Set(published.map(({ note_key: key = '' }) => key.split('+')[0]!));
   if (instances.size > 0 && file.keys.every(({ noteKey }) => !instances.has(noteKey.name)))
     return `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, and the service says that it is ${[...instances].join(', ')}`;
+  const ended = published.find(({ x, retired_at: end }) => end !== undefined && file.keys.some((key) => key.x === x));
+  if (ended !== undefined)
+    return `the key of the trust file ${file.source} ended at ${ended.retired_at}, and it did not sign for the key that signs now${why}: ${renew}`;
   if (published.length > 0 && !published.some(({ x }) => file.keys.some((key) => key.x === x)))
-    return `the service does not list the keys of the trust file ${file.source}: ${renew}`;
+    return `the service does not list the keys of the trust file ${file.source}${why}: ${renew}`;
   return undefined;
 }
 

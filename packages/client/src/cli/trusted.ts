@@ -1,5 +1,7 @@
 import { toBase64Url } from '@countersign/core/domain/attestation';
 import { noteVerifierKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
+import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
+import { isTrustFile } from '@countersign/core/domain/trust-file';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { verifyDecision } from '../index.ts';
 import { sha256 } from '../verification/cryptography.ts';
@@ -8,7 +10,7 @@ import { readFile } from './files.ts';
 import type { Options } from './options.ts';
 import { readUuid } from './readings.ts';
 import type { Session } from './session.ts';
-import { KEY_BYTES_MAX, readTrustGiven, type TrustGiven } from './trust-given.ts';
+import { KEY_BYTES_MAX, readTrustGiven, SUCCESSION_CHECKS, type TrustGiven } from './trust-given.ts';
 
 /** The options of every command that checks signatures. */
 export const TRUST = {
@@ -68,18 +70,21 @@ export function readTrusted(session: Session, options: TrustOptions): Trusted {
     trustFile,
   };
   if (trustFile !== undefined) {
-    const keys = trustFile.keys.map(({ x, retiredAt }) => ({
-      kty: 'OKP' as const,
-      crv: 'Ed25519' as const,
-      x,
-      retired_at: retiredAt,
-    }));
-    trusted.publicKeys.push(...keys);
+    trusted.publicKeys.push(...publicKeysOf(trustFile));
     trusted.publicText = trustFile.keys.map(({ noteKey }) => noteVerifierKey(noteKey, sha256)).join('\n');
   }
   for (const { source, text } of texts) read(session, source, text, trusted);
   return trusted;
 }
+
+const publicKeysOf = ({ keys }: TrustGiven): PublicKey[] =>
+  keys.map(({ x, retiredAt }) => ({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retiredAt }));
+
+/** The same with a trust file that has more keys. */
+export const withTrustFile = (trusted: Trusted, trustFile: TrustGiven): Trusted => {
+  const added = publicKeysOf(trustFile).filter(({ x }) => !trusted.publicKeys.some((key) => key.x === x));
+  return { ...trusted, trustFile, publicKeys: [...trusted.publicKeys, ...added] };
+};
 
 /** Whether there is a key to check signatures with. */
 export const hasKeys = ({ decisionKeys, publicKeys }: Trusted): boolean => decisionKeys.length + publicKeys.length > 0;
@@ -147,6 +152,8 @@ function read(session: Session, source: string, text: string, trusted: Trusted):
         throw wrongUse(
           `${source} holds something that is no key: a decision key is 64 hex digits, a verifier key is name+id+base64, or give a JWKS`,
         );
+      const fault = listedFault(line);
+      if (fault !== undefined) throw wrongUse(`${source} contradicts itself: ${fault}`);
       const ended = endsOf(line);
       for (const { publicKey } of keys) {
         const x = toBase64Url(publicKey);
@@ -157,8 +164,11 @@ function read(session: Session, source: string, text: string, trusted: Trusted):
   }
 }
 
-/** Whether a text is that of a trust file, by its members. */
-const isTrustFile = (text: string): boolean => /^\s*\{\s*"version"\s*:/.test(text);
+/** Why a JWKS is not to be believed: a key names a predecessor in it that has not signed for it. */
+const listedFault = (text: string): string | undefined =>
+  text.trim().startsWith('{')
+    ? listedSuccessionFault((JSON.parse(text) as { keys: unknown[] }).keys, SUCCESSION_CHECKS)
+    : undefined;
 
 /** When the keys of a JWKS ended. */
 function endsOf(text: string): Map<string, string> {

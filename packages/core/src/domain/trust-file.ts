@@ -1,11 +1,12 @@
 import { toBase64Url } from './attestation.ts';
-import type { Sha256 } from './merkle-tree.ts';
 import type { NoteKey } from './signed-note.ts';
+import { followSuccessors, listedSuccessionFault, type SuccessionChecks } from './signing-key-succession.ts';
 import { trustedKeys } from './trusted-keys.ts';
 
 /**
  * The trust file (docs/formats.md, "Trust file"): by what a gate believes a decision. It binds the workspace and the instance's public
- * keys. `url` is a hint and binds nothing, because a proxy may stand between. Readers ignore members that they do not know.
+ * keys. `url` is a hint and binds nothing, because a proxy may stand between. `successors` are JWKs of later keys that keys of the file have
+ * vouched for. Readers ignore members that they do not know.
  */
 export interface TrustFile {
   version: 1;
@@ -25,6 +26,7 @@ export const trustFileText = (file: Omit<TrustFile, 'version'>): string => {
 /** What a reader takes from a trust file. */
 export interface TrustFileContent {
   workspace: { id: string; name: string };
+  /** Those of `keys`, and then those of `successors`, each behind its predecessor. */
   keys: TrustFileKey[];
 }
 
@@ -37,16 +39,19 @@ export interface TrustFileKey {
   retiredAt: string | undefined;
 }
 
+/** Whether a text is that of a trust file and not of a JWKS, by its first member. */
+export const isTrustFile = (text: string): boolean => /^\s*\{\s*"version"\s*:/.test(text);
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Reads a trust file. The fault completes a sentence that begins with the file's name. */
-export function readTrustFile(text: string, sha256: Sha256): TrustFileContent | { fault: string } {
+export function readTrustFile(text: string, checks: SuccessionChecks): TrustFileContent | { fault: string } {
   if (text.trim() === '') return { fault: 'is not a trust file: it is empty' };
   const value = parsed(text);
   if (value === undefined) return { fault: 'is not a trust file: it is not JSON' };
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { fault: 'is not a trust file: it is not a JSON object' };
-  const { version, workspace, keys } = value as Record<string, unknown>;
+  const { version, workspace, keys, successors } = value as Record<string, unknown>;
   if (version === undefined && workspace === undefined && keys !== undefined)
     return {
       fault: 'is a JWKS, which names no workspace: give it as --verify-key together with --workspace, or make a trust file',
@@ -57,8 +62,28 @@ export function readTrustFile(text: string, sha256: Sha256): TrustFileContent | 
     };
   const named = readWorkspace(workspace);
   if (named === undefined) return { fault: 'is not a trust file: `workspace` has no UUID as `id`, or no `name`' };
-  return readKeys(keys, named, sha256);
+  const content = readKeys(keys, named, checks);
+  return 'fault' in content ? content : withSuccessors(content, successors, checks);
 }
+
+/** The content with the keys of `successors`. One that is not proven from a live key of the file refuses the file. */
+function withSuccessors(
+  content: TrustFileContent,
+  successors: unknown,
+  checks: SuccessionChecks,
+): TrustFileContent | { fault: string } {
+  if (successors === undefined) return content;
+  if (!Array.isArray(successors)) return { fault: 'is not a trust file: `successors` is not an array' };
+  if (successors.length > 0 && trustedKeys(JSON.stringify({ keys: successors }), checks.sha256)?.length !== successors.length)
+    return { fault: 'is not a trust file: `successors` holds something that is no Ed25519 JWK with its `note_key`' };
+  const { proven, refused } = followSuccessors(vouching(content), successors, checks);
+  if (refused.length > 0) return { fault: `has a successor that is not proven: ${refused[0]!.fault}` };
+  return { ...content, keys: [...content.keys, ...proven] };
+}
+
+/** The keys of a trust file that vouch for successors: those that have not ended. */
+export const vouching = ({ keys }: TrustFileContent): NoteKey[] =>
+  keys.filter(({ retiredAt }) => retiredAt === undefined).map(({ noteKey }) => noteKey);
 
 function readWorkspace(value: unknown): TrustFileContent['workspace'] | undefined {
   const { id, name } = (value ?? {}) as Record<string, unknown>;
@@ -68,12 +93,14 @@ function readWorkspace(value: unknown): TrustFileContent['workspace'] | undefine
 function readKeys(
   given: unknown,
   workspace: TrustFileContent['workspace'],
-  sha256: Sha256,
+  checks: SuccessionChecks,
 ): TrustFileContent | { fault: string } {
   if (!Array.isArray(given) || given.length === 0) return { fault: 'is not a trust file: it has no key in `keys`' };
-  const found = trustedKeys(JSON.stringify({ keys: given }), sha256);
+  const found = trustedKeys(JSON.stringify({ keys: given }), checks.sha256);
   if (found === undefined)
     return { fault: 'is not a trust file: `keys` holds something that is no Ed25519 JWK with its `note_key`' };
+  const fault = listedSuccessionFault(given, checks);
+  if (fault !== undefined) return { fault: `contradicts itself: ${fault}` };
   const ends = new Map(given.map((jwk: { x?: unknown; retired_at?: unknown }) => [jwk.x, jwk.retired_at]));
   const keys = found.map((noteKey): TrustFileKey => {
     const x = toBase64Url(noteKey.publicKey);

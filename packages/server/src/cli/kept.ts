@@ -3,6 +3,8 @@ import type { Contradiction } from '@countersign/core/domain/chain-report';
 import { checkpointMisfit, openCheckpoint, parseWitnessedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
 import type { KeptHead } from '@countersign/core/domain/held-tree';
 import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
+import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
+import { isTrustFile, readTrustFile } from '@countersign/core/domain/trust-file';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { sha256, verifyEd25519 } from '../digests.ts';
 import { ExitError } from '../exit-codes.ts';
@@ -21,7 +23,7 @@ const FILE_BYTES_MAX = 1024 * 1024;
 /** Collects a repeatable option. */
 export const collected = (value: string, before: string[] = []): string[] => [...before, value];
 
-/** The keys that --key gives: verifier keys themselves, or files of them or of a JWKS. Undefined when none is given. */
+/** The keys that --key gives: verifier keys themselves, or files of them, of a JWKS or of a trust file. Undefined when none is given. */
 export function keysGiven({ key: given = [] }: KeptOptions): NoteKey[] | undefined {
   return given.length === 0 ? undefined : given.flatMap(keysOf);
 }
@@ -29,11 +31,19 @@ export function keysGiven({ key: given = [] }: KeptOptions): NoteKey[] | undefin
 function keysOf(given: string): NoteKey[] {
   const key = parseNoteVerifierKey(given, sha256);
   if (key !== undefined) return [key];
-  const keys = trustedKeys(readSmall(given, 'a verifier key (name+id+base64), nor a file that can be read'), sha256);
+  const text = readSmall(given, 'a verifier key (name+id+base64), nor a file that can be read');
+  const file = isTrustFile(text) ? readTrustFile(text, SUCCESSION_CHECKS) : undefined;
+  if (file !== undefined && 'fault' in file) throw new WrongInput(`${JSON.stringify(given)} ${file.fault}`);
+  if (file !== undefined) return file.keys.map(({ noteKey }) => noteKey);
+  const keys = trustedKeys(text, sha256);
   if (keys === undefined)
     throw new WrongInput(`${JSON.stringify(given)} holds no verifier keys, one a line, and no JWKS with note_key members`);
+  const fault = text.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
+  if (fault !== undefined) throw new WrongInput(`${JSON.stringify(given)} contradicts itself: ${fault}`);
   return keys;
 }
+
+const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
 
 /** The heads that --checkpoint and --head give for a log; or the first checkpoint that is not to be believed. */
 export function keptHeads(

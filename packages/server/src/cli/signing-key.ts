@@ -8,16 +8,18 @@ import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
+import { addSigningKeyReset } from './signing-key-reset.ts';
 import { oneLine } from './table.ts';
 
-/** `signing-key show | rotate | retire`: the instance's Ed25519 key, of all workspaces. */
+/** `signing-key show | rotate | retire | reset`: the instance's Ed25519 key, of all workspaces. */
 export function addSigningKey(program: Command, session: Session): void {
   const group = program
     .command('signing-key')
-    .description("Show, rotate and retire the instance's Ed25519 key, which signs checkpoints and attestations.");
+    .description("Show, rotate, retire and reset the instance's Ed25519 key, which signs checkpoints and attestations.");
   addShow(group, session);
   addRotate(group, session);
   addRetire(group, session);
+  addSigningKeyReset(group, session);
 }
 
 function addShow(group: Command, session: Session): void {
@@ -38,7 +40,7 @@ function addRotate(group: Command, session: Session): void {
   group
     .command('rotate')
     .description(
-      'Make a new signing key beside the present one; both sign until the older one is retired. Embedded database only.',
+      'Make a new signing key, which the present one signs for; both sign until the older one is retired. Embedded database only.',
     )
     .option(...JSON_OPTION)
     .addHelpText('after', examples('signing-key rotate') + ROTATE_NOTE)

@@ -2,6 +2,8 @@ import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
 import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
 import { requireSeals } from '../database/seals.ts';
+import { INSTANCE } from './instance.ts';
+import { believedSigningKeys } from './signing-key-chain.ts';
 
 /** The public half of one of the instance's keys. Of the instance, not of a tenant: no row-level security. */
 export interface StoredSigningKey {
@@ -13,18 +15,30 @@ export interface StoredSigningKey {
   retiredAt: string | null;
   /** Since when a server signs by it; null while none has taken it. */
   signsSince: string | null;
+  /** Id of the key that vouches for it; null in the first key of the installation and after a reset. */
+  predecessor: string | null;
+  /** The predecessor's signature over both ids, 64 bytes. */
+  predecessorSignature: Uint8Array | null;
+  /** Id of the lost key that an operator put it in the place of. */
+  resetFrom: string | null;
 }
+
+/** What is listed of a new key. */
+export type NewSigningKey = Omit<StoredSigningKey, 'createdAt' | 'retiredAt' | 'signsSince'>;
 
 /** The columns under the seal are those that are published. */
 export const SIGNING_KEYS: SealedTable<StoredSigningKey> = {
   name: 'signing_keys',
-  version: 1,
+  version: 2,
   columns: [
     { field: 'kid', column: 'kid', kind: 'plain' },
     { field: 'publicKey', column: 'public_key', kind: 'plain' },
     { field: 'createdAt', column: 'created_at', kind: 'instant' },
     { field: 'retiredAt', column: 'retired_at', kind: 'instant' },
     { field: 'signsSince', column: 'signs_since', kind: 'instant' },
+    { field: 'predecessor', column: 'predecessor', kind: 'plain' },
+    { field: 'predecessorSignature', column: 'predecessor_signature', kind: 'plain' },
+    { field: 'resetFrom', column: 'reset_from', kind: 'plain' },
   ],
   named: ['kid'],
 };
@@ -40,13 +54,23 @@ export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   }));
 }
 
-/** The rows whose seals hold, their moments with microseconds. */
+/**
+ * The rows whose seals hold and that the first key of the installation leads to, their moments with microseconds. The row of the
+ * installation names that key, and has a seal of its own.
+ */
 async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
-  const { rows } = await pool.query<RawRow>(`SELECT ${sealedColumns(SIGNING_KEYS, 'k')} FROM countersign.signing_keys AS k`);
+  const { rows } = await pool.query<RawRow>(
+    `SELECT ${sealedColumns(SIGNING_KEYS, 'k')}, ${sealedColumns(INSTANCE, 'i')}
+       FROM countersign.signing_keys AS k CROSS JOIN countersign.instance AS i`,
+  );
   const seals = requireSeals(pool);
-  return rows
-    .flatMap((raw) => seals.openRow(SIGNING_KEYS, '', raw) ?? [])
-    .sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
+  const instance = rows.length === 0 ? undefined : seals.openRow(INSTANCE, '', rows[0]!);
+  if (instance === undefined) return [];
+  const sealed = rows.flatMap((raw) => seals.openRow(SIGNING_KEYS, '', raw) ?? []);
+  const believed = believedSigningKeys(instance, sealed);
+  for (const { kid } of sealed.filter((key) => !believed.includes(key)))
+    seals.broken.report({ table: SIGNING_KEYS.name, tenantId: undefined, key: { kid } });
+  return believed.sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
 }
 
 /** Whether there is a row of this key, believed or not. */
@@ -56,14 +80,19 @@ export async function isSigningKeyStored(pool: Pool, kid: string): Promise<boole
 }
 
 /** Lists a key; nothing happens when it is listed already. */
-export async function insertSigningKey(pool: Pool, kid: string, publicKey: Uint8Array): Promise<void> {
+export async function insertSigningKey(pool: Pool, key: NewSigningKey): Promise<void> {
   const createdAt = sealedInstant(clockOf(pool).now());
-  const seal = requireSeals(pool).ofRow(SIGNING_KEYS, '', { kid, publicKey, createdAt, retiredAt: null, signsSince: null });
-  await pool.query(
-    `INSERT INTO countersign.signing_keys (kid, public_key, created_at, seal) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-    [kid, Buffer.from(publicKey), createdAt, seal],
-  );
+  const seal = requireSeals(pool).ofRow(SIGNING_KEYS, '', { ...key, createdAt, retiredAt: null, signsSince: null });
+  const { kid, publicKey, predecessor, predecessorSignature, resetFrom } = key;
+  await pool.query(INSERT, [
+    ...[kid, Buffer.from(publicKey), createdAt, predecessor],
+    ...[predecessorSignature === null ? null : Buffer.from(predecessorSignature), resetFrom, seal],
+  ]);
 }
+
+const INSERT = `INSERT INTO countersign.signing_keys
+  (kid, public_key, created_at, predecessor, predecessor_signature, reset_from, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)
+  ON CONFLICT DO NOTHING`;
 
 /** Notes that a server signs by these keys from now on. */
 export async function markSigning(pool: Pool, kids: readonly string[]): Promise<void> {

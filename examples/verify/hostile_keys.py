@@ -1,0 +1,54 @@
+"""Hostile lists of keys and trust files, whose keys vouch for each other rightly or wrongly."""
+
+import json
+
+import make_vectors
+import proof_vectors
+
+FIRST, SECOND, STRANGER = (proof_vectors.SEEDS[what] for what in ('first', 'second', 'stranger'))
+ENDED = '2026-11-20T18:00:00.000Z'
+
+
+def _lists():
+    """Name, verdict on a checkpoint that the second key has signed, and the file of keys."""
+    first, second = proof_vectors.jwk(FIRST), proof_vectors.successor(SECOND, FIRST)
+    forged = proof_vectors.successor(SECOND, FIRST, STRANGER)
+    unsigned = {name: value for name, value in second.items() if name != 'predecessor_signature'}
+    reset = {**proof_vectors.jwk(SECOND), 'reset_from': first['kid']}
+    yield 'whole.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), second]}
+    yield 'signed-by-a-stranger.jwks', 'refused', {'keys': [first, forged]}
+    yield 'without-signature.jwks', 'refused', {'keys': [first, unsigned]}
+    yield 'signed-for-another-instance.jwks', 'refused', {'keys': [first, proof_vectors.successor(SECOND, FIRST, None, make_vectors.TENANT)]}
+    yield 'in-another-order.jwks', 'valid', {'keys': [second, first]}
+    yield 'predecessor-not-listed.jwks', 'valid', {'keys': [second]}
+    yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), reset]}
+    yield 'trust-file.json', 'valid', _trust([first], [second])
+    yield 'trust-file-with-both.json', 'valid', _trust([first, second])
+    yield 'trust-file-that-contradicts-itself.json', 'refused', _trust([first, forged])
+    yield 'trust-file-signed-by-a-stranger.json', 'refused', _trust([first], [forged])
+    yield 'trust-file-without-signature.json', 'refused', _trust([first], [unsigned])
+    yield 'trust-file-without-predecessor.json', 'refused', _trust([first], [proof_vectors.jwk(SECOND)])
+    yield 'trust-file-after-a-reset.json', 'refused', _trust([first], [reset])
+    yield 'trust-file-of-an-ended-key.json', 'refused', _trust([proof_vectors.jwk(FIRST, ENDED), proof_vectors.jwk(STRANGER)], [second])
+    yield 'trust-file-of-another-key.json', 'refused', _trust([proof_vectors.jwk(STRANGER)], [second])
+    third = proof_vectors.successor(STRANGER, SECOND)
+    yield 'trust-file-chain-in-another-order.json', 'valid', _trust([first], [third, second])
+    yield 'trust-file-chain-with-a-gap.json', 'refused', _trust([first], [third])
+    yield 'trust-file-successors-object.json', 'refused', _trust([first], {'0': second})
+    yield 'trust-file-version-2.json', 'refused', {**_trust([first], [second]), 'version': 2}
+
+
+def _trust(keys, successors=None):
+    workspace = {'id': make_vectors.TENANT, 'name': 'acme'}
+    file = {'version': 1, 'workspace': workspace, 'url': 'https://countersign.example.com', 'keys': keys}
+    return file if successors is None else {**file, 'successors': successors}
+
+
+def files():
+    return {f'succession-{name}': json.dumps(value).encode('ascii') for name, _, value in _lists()}
+
+
+def successions():
+    """Name, verdict and file of each."""
+    for name, verdict, _ in _lists():
+        yield name.rpartition('.')[0], verdict, f'succession-{name}'

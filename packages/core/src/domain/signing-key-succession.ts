@@ -1,0 +1,120 @@
+import { publicJwk, toBase64Url } from './attestation.ts';
+import { canonicalJson } from './canonical-json.ts';
+import type { Sha256 } from './merkle-tree.ts';
+import { fromBase64, type NoteKey, parseNoteVerifierKey, type VerifyEd25519 } from './signed-note.ts';
+
+/**
+ * How a signing key vouches for the next one (docs/formats.md, "Succession of signing keys"): it signs the ids of both. Readers who kept
+ * the older key follow it to the newer one without trusting whoever hands them the list of keys.
+ */
+
+/** The cryptography that checking takes. */
+export interface SuccessionChecks {
+  sha256: Sha256;
+  verify: VerifyEd25519;
+}
+
+/** A key that was read from a JWKS. */
+export interface ListedKey {
+  noteKey: NoteKey;
+  /** The 32 bytes in base64url. */
+  x: string;
+  kid: string;
+  /** When it ended; undefined while it signs. */
+  retiredAt: string | undefined;
+  /** Id of the key that vouches for it. */
+  predecessor: string | undefined;
+  /** Base64. */
+  predecessorSignature: string | undefined;
+  /** Id of the lost key that an operator put it in the place of. */
+  resetFrom: string | undefined;
+}
+
+/** Begins every signed text, so that no checkpoint and no attestation can be taken for one. */
+const DOMAIN = 'countersign/signing-key-successor/v1\n';
+
+const NAME_PREFIX = 'countersign/';
+
+/** The bytes that the predecessor signs. Ids are thumbprints of the keys. */
+export const successionMessage = (instanceId: string, predecessor: string, successor: string): Uint8Array =>
+  new TextEncoder().encode(DOMAIN + canonicalJson({ instance_id: instanceId, predecessor, successor }));
+
+/** Reads a key of a JWKS; undefined if it is no Ed25519 key with the `note_key` of the same key. */
+export function readListedKey(jwk: unknown, sha256: Sha256): ListedKey | undefined {
+  const members = (jwk ?? {}) as Record<string, unknown>;
+  const noteKey = typeof members.note_key === 'string' ? parseNoteVerifierKey(members.note_key, sha256) : undefined;
+  if (noteKey === undefined || toBase64Url(noteKey.publicKey) !== members.x) return undefined;
+  return {
+    noteKey,
+    x: members.x,
+    kid: publicJwk(noteKey.publicKey, sha256).kid,
+    retiredAt: members.retired_at === undefined ? undefined : String(members.retired_at),
+    predecessor: textOf(members.predecessor),
+    predecessorSignature: textOf(members.predecessor_signature),
+    resetFrom: textOf(members.reset_from),
+  };
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** Why a key is not the successor of another one; undefined if the other one has signed for it. */
+export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, verify }: SuccessionChecks): string | undefined {
+  const signer = publicJwk(predecessor.publicKey, sha256).kid;
+  if (key.predecessor !== signer) return `the key ${key.kid} does not name ${signer} as its predecessor`;
+  if (key.noteKey.name !== predecessor.name)
+    return `the key ${key.kid} is of ${key.noteKey.name}, and its predecessor ${signer} of ${predecessor.name}`;
+  const signature = fromBase64(key.predecessorSignature ?? '');
+  if (signature?.length !== 64) return `the key ${key.kid} bears no signature of its predecessor ${signer}`;
+  const message = successionMessage(predecessor.name.slice(NAME_PREFIX.length), signer, key.kid);
+  if (verify(predecessor.publicKey, message, signature)) return undefined;
+  return `the signature over the key ${key.kid} is not one of its predecessor ${signer}`;
+}
+
+/** The first key of a list that names a predecessor of the same list, which has not signed for it. Undefined where there is none. */
+export function listedSuccessionFault(listed: readonly unknown[], checks: SuccessionChecks): string | undefined {
+  const keys = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
+  for (const key of keys) {
+    const predecessor = keys.find(({ kid }) => kid === key.predecessor);
+    const fault = predecessor === undefined ? undefined : successionFault(key, predecessor.noteKey, checks);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** What a list of keys proves to a reader who has some of them. */
+export interface Followed {
+  /** Keys that the reader did not have and that a chain of signatures proves, each behind its predecessor. */
+  proven: ListedKey[];
+  /** Why each of the others is not believed. */
+  refused: { key: ListedKey; fault: string }[];
+}
+
+/** Follows the signatures in a list from keys that the reader has. The list may come from anybody. */
+export function followSuccessors(known: readonly NoteKey[], listed: readonly unknown[], checks: SuccessionChecks): Followed {
+  const believed = new Map(known.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
+  const read = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
+  const waiting = new Map(read.filter(({ kid }) => !believed.has(kid)).map((key) => [key.kid, key]));
+  const proven: ListedKey[] = [];
+  const refused: Followed['refused'] = [];
+  for (let next = nextOf(waiting, believed); next !== undefined; next = nextOf(waiting, believed)) {
+    waiting.delete(next.kid);
+    const fault = successionFault(next, believed.get(next.predecessor!)!, checks);
+    if (fault !== undefined) refused.push({ key: next, fault });
+    else {
+      proven.push(next);
+      believed.set(next.kid, next.noteKey);
+    }
+  }
+  for (const key of waiting.values()) refused.push({ key, fault: unconnected(key) });
+  return { proven, refused };
+}
+
+const nextOf = (waiting: ReadonlyMap<string, ListedKey>, believed: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
+  [...waiting.values()].find(({ predecessor }) => predecessor !== undefined && believed.has(predecessor));
+
+const unconnected = ({ kid, predecessor, resetFrom }: ListedKey): string => {
+  if (resetFrom !== undefined)
+    return `the key ${kid} was put in the place of the lost key ${resetFrom} by an operator: no key has signed for it`;
+  if (predecessor === undefined) return `the key ${kid} names no predecessor`;
+  return `the predecessor ${predecessor} of the key ${kid} is not proven`;
+};

@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { replaceLostSigningKeyFile } from '../secrets.ts';
+import { JSON_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+
+/** `signing-key reset`: another key in the place of a lost one. */
+export function addSigningKeyReset(group: Command, session: Session): void {
+  group
+    .command('reset')
+    .description(
+      'After the signing key was lost: put a new one in its place, without its signature. Changes nothing unless --yes is given.',
+    )
+    .option('--yes', 'do it; it cannot be taken back')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('signing-key reset', 'signing-key reset --yes') + NOTE)
+    .action(async ({ yes = false }: { yes?: boolean }) => {
+      if (!yes) {
+        await session.answer({ written: false }, '');
+        session.say('nothing was changed: if the signing key is lost and in no backup, add --yes. No trust file follows a reset');
+        return;
+      }
+      const { databaseUrl, signingKey, dataDir } = session.config;
+      if (databaseUrl === undefined && signingKey === undefined) replaceLostSigningKeyFile(dataDir);
+      const kid = await session.withDatabase(async ({ signer }) => signer.keys[0]!.keyid, 'reset-signing-key');
+      await session.answer({ written: true, kid }, kid);
+      session.say('the lost key has ended. Start every server, and give every reader and gate the new public key and trust file');
+    });
+}
+
+const NOTE = `
+Stop the servers first. Restore the lost key from a backup if you can: a rotation keeps readers, and a reset does not. The embedded database
+makes the new key where data/secrets/signing-key.pem is missing; otherwise give a new one as COUNTERSIGN_SIGNING_KEY. The JWKS shows the break
+as \`reset_from\`, with the id of the lost key. See docs/operating.md, "When the signing key is lost".
+`;

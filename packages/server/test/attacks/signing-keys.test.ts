@@ -1,0 +1,113 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { publicJwk } from '@countersign/core/domain/attestation';
+import { successionMessage } from '@countersign/core/domain/signing-key-succession';
+import pino from 'pino';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { sha256 } from '../../src/digests.ts';
+import { openSigner, type PublishedKey } from '../../src/instance-signer.ts';
+import { findInstance } from '../../src/storage/instance.ts';
+import { SIGNING_KEYS } from '../../src/storage/signing-keys.ts';
+import { resealRows } from '../bed/sealed.ts';
+import { type TestServer, testServer } from '../bed/test-server.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { bytes, plant, text } from './planted.ts';
+
+/** Attack G: a row of `signing_keys`, inserted by whoever owns the database. */
+const lines: string[] = [];
+const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+
+let server: TestServer;
+let instanceId: string;
+let genuine: string;
+beforeAll(async () => {
+  server = await testServer({ log });
+  await server.workspace('victim');
+  instanceId = server.open.signer.instanceId;
+  [genuine] = (await kids()) as [string];
+});
+afterEach(() => server.database.sql('DELETE FROM countersign.signing_keys WHERE kid <> $1', [genuine]));
+
+const jwks = async () => ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: PublishedKey[] }).keys;
+const kids = async () => (await jwks()).map(({ kid }) => kid);
+const newKey = () => generateKeyPairSync('ed25519').privateKey;
+const publicKeyOf = (key: KeyObject) => new Uint8Array(Buffer.from(key.export({ format: 'jwk' }).x!, 'base64url'));
+const kidOf = (key: KeyObject) => publicJwk(publicKeyOf(key), sha256).kid;
+
+/** Plants a row, with members that the attacker chose. */
+async function plantKey(key: KeyObject, members: Record<string, string> = {}): Promise<string> {
+  const row = { kid: text(kidOf(key)), public_key: bytes(publicKeyOf(key)), created_at: 'clock_timestamp()', ...members };
+  await plant(server.database, 'signing_keys', row);
+  return kidOf(key);
+}
+
+/** A signature by which some key vouches for another. */
+const crossSigned = (by: KeyObject, predecessor: string, successor: KeyObject, instance = instanceId) => ({
+  predecessor: text(predecessor),
+  predecessor_signature: bytes(new Uint8Array(sign(null, successionMessage(instance, predecessor, kidOf(successor)), by))),
+});
+
+describe.each(['without a secret', 'with the master secret, and not the signing key'])('attack G, %s', (who) => {
+  const planted: [string, (key: KeyObject) => Record<string, string>][] = [
+    ['alone', () => ({})],
+    ['with a cross-signature by another key', (key) => crossSigned(newKey(), genuine, key)],
+    ['with a cross-signature by itself', (key) => crossSigned(key, genuine, key)],
+    ['that names itself as its predecessor', (key) => crossSigned(key, kidOf(key), key)],
+    ['with a predecessor that is not listed', (key) => crossSigned(key, 'nobody', key)],
+    ['with a predecessor and no signature', () => ({ predecessor: text(genuine) })],
+  ];
+  test.each(planted)('a key %s is not published, signs nothing and is named', async (_what, membersOf) => {
+    const key = newKey();
+    const kid = await plantKey(key, membersOf(key));
+    if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);
+    expect(await kids()).toEqual([genuine]);
+    expect(lines.join('')).toContain(kid);
+    const shown = await runCommand(environmentOf(server), 'signing-key', 'show');
+    expect([shown.status, shown.out.includes(kid), shown.err.includes(kid)]).toEqual([0, false, true]);
+    const environment = {
+      ...environmentOf(server),
+      COUNTERSIGN_SIGNING_KEY: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    };
+    expect(await runCommand(environment, 'signing-key', 'show')).toMatchObject({ status: 9, out: '' });
+  });
+
+  test('two keys that vouch for each other are not published', async () => {
+    const [one, other] = [newKey(), newKey()];
+    await plantKey(one, crossSigned(other, kidOf(other), one));
+    await plantKey(other, crossSigned(one, kidOf(one), other));
+    if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid <> $1', [genuine]);
+    expect(await kids()).toEqual([genuine]);
+  });
+});
+
+describe('a key that its predecessor has signed for', () => {
+  const rotate = async () => {
+    const next = newKey();
+    const secrets = { ...server.open.secrets, signingKey: next, previousSigningKey: server.open.secrets.signingKey };
+    await openSigner(server.open.pool, (await findInstance(server.open.pool))!, secrets);
+    return next;
+  };
+
+  test('is published with the id of the predecessor and its signature', async () => {
+    const next = await rotate();
+    expect(await jwks()).toEqual([
+      expect.not.objectContaining({ predecessor: expect.anything() }),
+      expect.objectContaining({
+        kid: kidOf(next),
+        predecessor: genuine,
+        predecessor_signature: expect.stringMatching(/^.{86}==$/),
+      }),
+    ]);
+  });
+
+  test.each([
+    [`predecessor_signature = decode(repeat('00', 64), 'hex')`],
+    [`predecessor = NULL, predecessor_signature = NULL`],
+    [`predecessor = NULL, predecessor_signature = NULL, reset_from = predecessor`],
+    [`predecessor_signature = NULL`],
+  ])('is not published any more after SET %s', async (set) => {
+    const kid = kidOf(await rotate());
+    expect(await kids()).toContain(kid);
+    await server.database.sql(`UPDATE countersign.signing_keys SET ${set} WHERE kid = $1`, [kid]);
+    expect(await kids()).toEqual([genuine]);
+  });
+});
