@@ -14,7 +14,7 @@ import { runCommand } from '../packages/server/test/fixtures/run-command.ts';
 /** A file of the corpus, how it is asked about, and the verdict that every verifier must give (examples/verify/hostile/README.md). */
 interface Case {
   name: string;
-  kind: 'audit' | 'decisions' | 'evidence' | 'keys' | 'attestation' | 'decision';
+  kind: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | 'attestation' | 'decision';
   file: string;
   verdict: 'valid' | 'refused';
   /** The row that must be named; null where the file has no rows, or what is wrong is in none of them. */

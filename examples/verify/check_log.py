@@ -1,4 +1,4 @@
-"""The checks of whole logs: `verify.py ledger | decisions | evidence | keys`."""
+"""The checks of whole logs: `verify.py ledger | decisions | evidence | keys | traces`."""
 
 import re
 
@@ -10,6 +10,7 @@ import ledger
 import log_proof
 import ndjson
 import note
+import trace_events
 import tree_heads
 from verdict import BROKEN, WHOLE, Invalid, Unusable, Verdict, count, document, invalid, opened, problems_of
 
@@ -31,6 +32,11 @@ def check_keys(asked):
 def check_evidence(asked):
     steps = _steps(asked, 'evidence')
     return _check(asked, 'evidence', lambda stream, tenant_id, tree: evidence_events.verify(stream, tenant_id, tree, steps), _said_of_evidence)
+
+
+def check_traces(asked):
+    steps = _steps(asked, 'traces')
+    return _check(asked, 'traces', lambda stream, tenant_id, tree: trace_events.verify(stream, tenant_id, tree, steps), _said_of_traces)
 
 
 def _steps(asked, log):
@@ -104,6 +110,13 @@ def _said_of_evidence(log):
     if log.entries == 0:
         return '0 evidence events, the export is empty', facts
     return f'{count(log.entries, "evidence event")} about {count(len(log.agents), "agent")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
+
+
+def _said_of_traces(log):
+    facts = {'tenant_id': log.tenant_id, 'submissions': log.submissions}
+    if log.entries == 0:
+        return '0 trace events, the export is empty', facts
+    return f'{count(log.entries, "trace event")} with {count(log.submissions, "submission")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
 
 
 def _said_of_kept(heads, root, entries):

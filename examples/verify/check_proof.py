@@ -13,6 +13,7 @@ import log_proof
 import merkle
 import ndjson
 import note
+import trace_events
 from verdict import WHOLE, Invalid, Unusable, Verdict, document, invalid, shown
 
 
@@ -45,7 +46,7 @@ def _leaf_data_of_entry(path, proof):
         entry = ndjson.read_line(document(path))
         if not isinstance(entry, dict):
             raise Invalid([('not_an_object', 'the entry is not a JSON object')])
-        read = {'audit': _audit_row, 'decisions': _decision, 'evidence': _evidence_event, 'keys': _key_event}[log]
+        read = {'audit': _audit_row, 'decisions': _decision, 'evidence': _evidence_event, 'keys': _key_event, 'traces': _trace_event}[log]
         data, seq, tenant_of_entry = read(entry)
     except ndjson.Broken as broken:
         raise Invalid(broken.problems) from None
@@ -82,6 +83,11 @@ def _evidence_event(event):
 def _key_event(event):
     ndjson.check_members(event, key_events.MEMBERS, 'a key event')
     return key_events.leaf_data(event), event['seq'], event['tenant_id']
+
+
+def _trace_event(event):
+    trace_events.check_members(event)
+    return trace_events.leaf_data(event), event['seq'], event['tenant_id']
 
 
 def check_consistency(asked):

@@ -300,3 +300,25 @@ def _events():
     yield evidence('recorded-at-yesterday', row=2, recorded_at='yesterday')
     yield _case('evidence', 'agent-never-registered', _text([{**events[1], 'seq': 1}]), row=1)
     yield _case('evidence', 'agent-registered-twice', _text([events[0], {**events[0], 'seq': 2}]), row=2)
+    vector = json.loads(make_vectors.files()['trace-events.json'])['events']
+    traces = [one['event'] for one in vector]
+    first = traces[1]['submissions'][0]
+
+    def trace(name, verdict='refused', row=2, tenant=None, **changed):
+        return _case('traces', name, _text([traces[0], {**traces[1], **changed}]), verdict, row, tenant=tenant)
+
+    yield trace('whole', 'valid', row=None)
+    yield trace('not-of-the-tenant', row=None, tenant=OTHER_TENANT)
+    yield trace('seq-gap', seq=3)
+    yield trace('version-two', version=2)
+    yield trace('action-unknown', action='traces.erased')
+    yield trace('received-at-yesterday', received_at='yesterday')
+    yield trace('no-submissions', submissions=[])
+    yield trace('submissions-object', submissions={})
+    yield trace('submission-null', submissions=[None])
+    yield trace('submission-extra-member', submissions=[{**first, 'spans': 1}])
+    yield trace('submission-without-number', submissions=[{name: value for name, value in first.items() if name != 'number'}])
+    yield trace('submission-number-0', submissions=[{**first, 'number': 0}])
+    yield trace('submission-number-true', submissions=[{**first, 'number': True}])
+    yield trace('submission-hash-upper-case', submissions=[{**first, 'document_sha256': 'AB' * 32}])
+    yield trace('submission-recorded-by-unknown', submissions=[{**first, 'recorded_by': 'somebody'}])

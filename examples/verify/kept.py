@@ -66,7 +66,7 @@ class Comparison:
         return next((head.origin for head in self.heads if head.origin and log_proof.log_of(head.origin)[1] == log), None)
 
 
-_WORDS = {'audit': ('row', 'chain', 'ledger'), 'decisions': ('decision', 'log', 'log'), 'evidence': ('event', 'log', 'log'), 'keys': ('event', 'trail', 'log')}
+_WORDS = {'audit': ('row', 'chain', 'ledger'), 'decisions': ('decision', 'log', 'log'), 'evidence': ('event', 'log', 'log'), 'keys': ('event', 'trail', 'log'), 'traces': ('event', 'log', 'log')}
 
 
 def _rows(log, number):

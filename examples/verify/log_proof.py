@@ -14,13 +14,13 @@ from verdict import Invalid, shown, text_of
 FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 MOST_HASHES = 128  # a tree of 2^53 leaves needs 53 and 54
 
-# What a tenant's three logs are called in headers and proofs, and how their origins end.
-LOGS = {'audit': '', 'decisions': '/decisions', 'evidence': '/evidence', 'keys': '/keys'}
+# What a tenant's logs are called in headers and proofs, and how their origins end.
+LOGS = {'audit': '', 'decisions': '/decisions', 'evidence': '/evidence', 'keys': '/keys', 'traces': '/traces'}
 
 Inclusion = namedtuple('Inclusion', 'index hashes checkpoint')
 Consistency = namedtuple('Consistency', 'log first second hashes checkpoint')
 
-_ORIGIN = re.compile('countersign/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(/decisions|/keys)?')
+_ORIGIN = re.compile('countersign/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(/decisions|/evidence|/keys|/traces)?')
 
 
 def origin_of(tenant_id, log):

@@ -23,7 +23,7 @@ def files():
     made = dict(keys)
     for case in [*hostile_logs.cases(), *hostile_signatures.cases()]:
         data = case.pop('data')
-        suffix = 'ndjson' if case['kind'] in ('audit', 'decisions', 'evidence', 'keys') else 'json'
+        suffix = 'ndjson' if case['kind'] in ('audit', 'decisions', 'evidence', 'keys', 'traces') else 'json'
         case['file'] = f'{case["name"]}.{suffix}'
         made[case['file']] = data if isinstance(data, bytes) else data.encode('utf-8')
         for name, other in case.pop('others', {}).items():

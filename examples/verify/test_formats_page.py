@@ -26,6 +26,7 @@ import ledger
 import make_vectors
 import merkle
 import note
+import trace_events
 import tree_heads
 from golden import FORMATS_PAGE, vectors
 
@@ -122,6 +123,16 @@ class FormatsPage(unittest.TestCase):
         for action, members in evidence_events.MEMBERS.items():
             for member in members:
                 self.assertIn(f'`{member}`', rows[action])
+
+    def test_its_trace_event_has_the_leaf_data_that_it_says(self):
+        (canonical,) = self.blocks('vector: trace event')
+        event = jcs.read(canonical)
+        self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
+        self.assertIn(f'`{trace_events.leaf_data(event).hex()}`', self.page)
+        self.assertEqual(event, vectors('trace-events.json')['events'][0]['event'])
+        rows = re.findall(r'^\| ((?:`\w+`(?:, )?)+) \|', self.section('Trace event'), re.M)
+        named = {name for row in rows for name in re.findall(r'`(\w+)`', row)}
+        self.assertEqual(named, {*trace_events.MEMBERS, *trace_events.SUBMISSION})
 
     def test_its_keys_checkpoint_header_and_proofs_are_golden_and_hold(self):
         golden = vectors('checkpoints.json')

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { paths, type TestServer, testServer } from '../../server/test/bed/test-s
 import { environmentOf } from '../../server/test/fixtures/run-command.ts';
 
 const JUMP_MS = 3_600_000;
-const LOGS = ['audit', 'decisions', 'evidence', 'keys'] as const;
+const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 type Log = (typeof LOGS)[number];
 
 interface Ran {
@@ -41,10 +42,12 @@ const countersign = (args: string[], key = '') =>
 const evaluate = (on: TestServer, key: string) =>
   on.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 'passing' });
 
-/** Lets a workspace write to one log: an audit entry, an allowed decision, an evaluation or a key. */
+/** Lets a workspace write to one log: an audit entry, an allowed decision, an evaluation, a key or a trace. */
 async function append(on: TestServer, { tenantId, key }: Workspace, log: Log): Promise<void> {
   if (log === 'keys') await on.key(tenantId);
   else if (log === 'evidence') expect((await evaluate(on, key)).status).toBe(200);
+  else if (log === 'traces')
+    expect((await on.post(paths.traces, key, { trace_id: randomUUID(), agent_name: 'bot', spans: [] })).status).toBe(200);
   else {
     const body = log === 'audit' ? { actor: 'ci', action: 'test.ran' } : { agent_name: 'bot' };
     const { status } = await on.post(log === 'audit' ? paths.audit : paths.promotionCheck, key, body);
@@ -182,7 +185,7 @@ describe('after a clock was ahead while the server was started', () => {
         });
   });
 
-  test.each(['decisions', 'evidence', 'keys'] as const)(
+  test.each(['decisions', 'evidence', 'keys', 'traces'] as const)(
     'without the audit ledger, every verifier says of the export of %s that times were not checked',
     { timeout: 120_000 },
     async (log) => {

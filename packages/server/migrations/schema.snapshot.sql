@@ -262,6 +262,10 @@ tenants.id uuid not null
 tenants.name text not null
 tenants.created_at timestamp with time zone not null
 tenants.seal bytea not null
+trace_events.tenant_id uuid not null
+trace_events.seq bigint not null
+trace_events.event_hash bytea not null
+trace_events.document text not null storage external
 trace_submissions.tenant_id uuid not null
 trace_submissions.trace uuid not null
 trace_submissions.number integer not null
@@ -324,7 +328,7 @@ countersign.audit_entries audit_entries_prev_hash_check CHECK ((octet_length(pre
 countersign.audit_entries audit_entries_row_hash_check CHECK ((octet_length(row_hash) = 32))
 countersign.audit_entries audit_entries_seq_check CHECK ((seq > 0))
 countersign.audit_entries audit_entries_tenant_id_id_key UNIQUE (tenant_id, id)
-countersign.checkpoints checkpoints_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text])))
+countersign.checkpoints checkpoints_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text, 'traces'::text])))
 countersign.checkpoints checkpoints_pkey PRIMARY KEY (tenant_id, log, size)
 countersign.checkpoints checkpoints_root_check CHECK ((octet_length(root) = 32))
 countersign.checkpoints checkpoints_size_check CHECK ((size >= 0))
@@ -378,7 +382,7 @@ countersign.key_events key_events_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, 
 countersign.key_last_use key_last_use_pkey PRIMARY KEY (tenant_id, key_id)
 countersign.key_last_use key_last_use_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES countersign.ingestion_keys(tenant_id, id)
 countersign.log_heads log_heads_frontier_check CHECK (((octet_length(frontier) % 32) = 0))
-countersign.log_heads log_heads_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text])))
+countersign.log_heads log_heads_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text, 'traces'::text])))
 countersign.log_heads log_heads_pkey PRIMARY KEY (tenant_id, log)
 countersign.log_heads log_heads_row_hash_check CHECK ((octet_length(row_hash) = 32))
 countersign.log_heads log_heads_seal_check CHECK ((octet_length(seal) = 33))
@@ -444,6 +448,10 @@ countersign.telemetry_submissions telemetry_submissions_tenant_id_fkey FOREIGN K
 countersign.tenants tenants_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
 countersign.tenants tenants_pkey PRIMARY KEY (id)
 countersign.tenants tenants_seal_check CHECK ((octet_length(seal) = 33))
+countersign.trace_events trace_events_event_hash_check CHECK ((octet_length(event_hash) = 32))
+countersign.trace_events trace_events_pkey PRIMARY KEY (tenant_id, seq)
+countersign.trace_events trace_events_seq_check CHECK ((seq > 0))
+countersign.trace_events trace_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.trace_submissions trace_submissions_number_check CHECK ((number > 0))
 countersign.trace_submissions trace_submissions_pkey PRIMARY KEY (tenant_id, trace, number)
 countersign.traces traces_agent_rank_check CHECK (((agent_rank >= 0) AND (agent_rank <= 4)))
@@ -455,7 +463,7 @@ countersign.traces traces_tenant_id_trace_id_key UNIQUE (tenant_id, trace_id)
 countersign.tree_nodes tree_nodes_hash_check CHECK ((octet_length(hash) = 32))
 countersign.tree_nodes tree_nodes_index_check CHECK ((index >= 0))
 countersign.tree_nodes tree_nodes_level_check CHECK (((level > 0) AND (((level)::integer % 8) = 0)))
-countersign.tree_nodes tree_nodes_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text])))
+countersign.tree_nodes tree_nodes_log_check CHECK ((log = ANY (ARRAY['audit'::text, 'decisions'::text, 'evidence'::text, 'keys'::text, 'traces'::text])))
 countersign.tree_nodes tree_nodes_pkey PRIMARY KEY (tenant_id, log, level, index)
 countersign.tree_nodes tree_nodes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 
@@ -543,6 +551,7 @@ CREATE UNIQUE INDEX signing_keys_pkey ON countersign.signing_keys USING btree (k
 CREATE UNIQUE INDEX telemetry_events_pkey ON countersign.telemetry_events USING btree (tenant_id, submission, ordinal)
 CREATE UNIQUE INDEX telemetry_submissions_pkey ON countersign.telemetry_submissions USING btree (tenant_id, id)
 CREATE UNIQUE INDEX tenants_pkey ON countersign.tenants USING btree (id)
+CREATE UNIQUE INDEX trace_events_pkey ON countersign.trace_events USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX trace_submissions_pkey ON countersign.trace_submissions USING btree (tenant_id, trace, number)
 CREATE UNIQUE INDEX traces_pkey ON countersign.traces USING btree (tenant_id, id)
 CREATE UNIQUE INDEX traces_tenant_id_trace_id_key ON countersign.traces USING btree (tenant_id, trace_id)
@@ -559,6 +568,7 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.ke
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.otlp_exports FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.trace_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.trace_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.tree_nodes FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 
@@ -596,6 +606,7 @@ signing_keys enabled f forced f using  check
 telemetry_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 telemetry_submissions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 tenants enabled f forced f using  check 
+trace_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 trace_submissions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 traces enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 tree_nodes enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -633,6 +644,7 @@ spans INSERT, SELECT
 telemetry_events INSERT, SELECT
 telemetry_submissions INSERT, SELECT
 tenants INSERT, SELECT
+trace_events INSERT, SELECT
 trace_submissions INSERT, SELECT
 traces INSERT, SELECT, UPDATE
 tree_nodes INSERT, SELECT

@@ -40,12 +40,12 @@ export function openHouse(parts: {
 }): House {
   const { database, queue, metrics, runIds } = parts;
   const slots = new Slots(parts.connections);
-  const heads = new RememberedHeads();
+  const [auditHeads, traceHeads] = [new RememberedHeads(), new RememberedHeads()];
   const decisionKeys = rememberedKeys(database.secrets.masterSecret);
   const writer = <I extends Item>(
     name: keyof typeof SHAPES,
     write: (tx: Transaction, items: readonly I[]) => Promise<Outcome[]>,
-    committed: (outcomes: readonly Outcome[], tenantId: string) => void = () => undefined,
+    { committed, heads }: { committed?: (outcomes: readonly Outcome[], tenantId: string) => void; heads?: RememberedHeads } = {},
   ): BatchWriter<I, Answered> =>
     new BatchWriter({
       name,
@@ -54,24 +54,26 @@ export function openHouse(parts: {
       slots,
       write: async (tenantId, items) => {
         database.clock.requireSafe();
-        const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items));
-        committed(outcomes, tenantId);
+        const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items)).catch((error: unknown) => {
+          heads?.drop(tenantId);
+          throw error;
+        });
+        committed?.(outcomes, tenantId);
         return outcomes;
       },
       observe: (items) => metrics.batchItems.observe({ kind: name }, items),
     });
   const countRuns = (_outcomes: readonly Outcome[], tenantId: string) => runIds.count(tenantId);
   return {
-    traces: writer('traces', writeTraces, countRuns),
-    exports: writer('exports', writeExports, countRuns),
-    telemetry: writer('telemetry', writeTelemetry, countRuns),
+    traces: writer('traces', (tx, items) => writeTraces(tx, items, traceHeads), { committed: countRuns, heads: traceHeads }),
+    exports: writer('exports', (tx, items) => writeExports(tx, items, traceHeads), { committed: countRuns, heads: traceHeads }),
+    telemetry: writer('telemetry', writeTelemetry, { committed: countRuns }),
     evaluations: writer('evaluations', writeEvaluations),
     detailedEvaluations: writer('detailedEvaluations', writeDetailedEvaluations),
-    audit: writer(
-      'audit',
-      (tx, items) => writeAudit(tx, items, heads),
-      (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length),
-    ),
+    audit: writer('audit', (tx, items) => writeAudit(tx, items, auditHeads), {
+      committed: (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length),
+      heads: auditHeads,
+    }),
     decisions: writer('decisions', (tx, checks) =>
       writeDecisions(tx, checks, decisionKeys, ({ allowed, reason }) => {
         metrics.decisions.inc({ reason });

@@ -37,6 +37,7 @@ const LEAVES: Record<LogName, string> = {
   decisions: 'SELECT response_sha256 AS data FROM countersign.decisions WHERE tenant_id = $1 ORDER BY seq',
   evidence: `SELECT sha256(convert_to(E'countersign/evidence/v1\\n' || document, 'UTF8')) AS data FROM countersign.evidence_events WHERE tenant_id = $1 ORDER BY seq`,
   keys: `SELECT sha256(convert_to(E'countersign/key-event/v2\\n' || document, 'UTF8')) AS data FROM countersign.key_events WHERE tenant_id = $1 ORDER BY seq`,
+  traces: `SELECT sha256(convert_to(E'countersign/traces/v1\\n' || document, 'UTF8')) AS data FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq`,
 };
 
 /** What a server's world looks like from outside. */

@@ -114,7 +114,7 @@ describe('ledger correct-clock', () => {
     await check();
     await jump(tenantId);
     const { logs } = await correctClock(server.open.pool, tenantId, { write: true });
-    expect(Object.keys(logs).sort()).toEqual(['audit', 'decisions', 'evidence', 'keys']);
+    expect(Object.keys(logs).sort()).toEqual(['audit', 'decisions', 'evidence', 'keys', 'traces']);
     expect(await check()).toMatchObject({
       allowed: false,
       message: expect.stringMatching(/time in the future.*record a new evaluation/),

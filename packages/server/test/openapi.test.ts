@@ -103,6 +103,7 @@ describe('the OpenAPI document', () => {
     const key = await server.key(tenantId);
     expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test' })).status).toBe(200);
     expect((await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot' })).status).toBe(200);
+    expect((await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', spans: [] })).status).toBe(200);
     const { decision_id: decision } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
     expect(readingsOf().length).toBeGreaterThan(10);
     for (const [path, get] of readingsOf()) {

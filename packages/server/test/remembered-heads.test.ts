@@ -26,7 +26,7 @@ describe('a remembered head', () => {
     heads = new RememberedHeads(clock, clock);
   });
 
-  test('is not there before one was moved and committed', () => {
+  test('is not there before one was moved', () => {
     expect(heads.take('t')).toBeUndefined();
   });
 
@@ -47,7 +47,8 @@ describe('a remembered head', () => {
     expect(heads.take('t')).toMatchObject({ seq: 8, now: '2026-11-21T08:00:01.800Z', guessed: { seq: 8 } });
   });
 
-  test('that was not brought back was wrong: for a second the head is read, and then trusted again', () => {
+  test('is forgotten when its batch has failed: for a second the head is read, and then trusted again', () => {
+    heads.drop('t');
     expect(heads.take('t')).toBeUndefined();
     heads.remember('t', head(9));
     expect(heads.take('t')).toBeUndefined();

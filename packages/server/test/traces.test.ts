@@ -224,7 +224,7 @@ test('a batch finds and merges its traces by their keys, and does not walk a wor
       );
       expect(await mergeSpans(tx, merged)).toHaveLength(3);
     });
-    const merging = await costOf(() => updateTraces(tx, known.map(finished)));
+    const merging = await costOf(() => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(finished)));
     const rows = { locking, summing, merging };
     for (const [what, read] of Object.entries(rows)) expect([what, read]).toEqual([what, Math.min(read, 20)]);
     const outcomes = await tx.run(

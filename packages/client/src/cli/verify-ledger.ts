@@ -43,7 +43,7 @@ export const verifyLedger = command({
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with an export');
     const trusted = readTrusted(session, values);
     const trust = {
-      log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'evidence', 'keys']),
+      log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'evidence', 'keys', 'traces']),
       tenantId: trusted.workspace,
       checkpoints: (values.checkpoint ?? []).map((file) => Buffer.from(readFile(file, CHECKPOINT_BYTES_MAX)).toString('utf8')),
       heads: values.head ?? [],

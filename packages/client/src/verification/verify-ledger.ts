@@ -11,8 +11,8 @@ export type LedgerSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Ar
 /** What an export is held against besides itself. */
 export interface LedgerTrust {
   /** Which log it is an export of. Default `audit`. */
-  log?: 'audit' | 'decisions' | 'evidence' | 'keys' | undefined;
-  /** For an export of decisions, evidence or keys: the export of the audit ledger, which says where the times of the log may step back. */
+  log?: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | undefined;
+  /** For an export of decisions, evidence, keys or traces: the export of the audit ledger, which says where the times of the log may step back. */
   audit?: LedgerSource | undefined;
   /** The workspace whose log it must be. */
   tenantId?: string | undefined;
@@ -36,7 +36,7 @@ export type LedgerVerdict =
       head: string | null;
       /** How many checkpoints and heads were given; the rows are as all of them say. */
       headsMet: number;
-      /** Whether the order of the times was checked: false for decisions, evidence and keys without `audit`. */
+      /** Whether the order of the times was checked: false for decisions, evidence, keys and traces without `audit`. */
       timesChecked: boolean;
     }
   | {

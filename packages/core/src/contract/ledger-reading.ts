@@ -1,5 +1,11 @@
 /** The logs of a workspace. */
-const LOGS = { audit: 'audit ledger', decisions: 'decisions', evidence: 'log of evidence', keys: 'key audit trail' } as const;
+const LOGS = {
+  audit: 'audit ledger',
+  decisions: 'decisions',
+  evidence: 'log of evidence',
+  keys: 'key audit trail',
+  traces: 'log of traces',
+} as const;
 type Log = keyof typeof LOGS;
 
 /** A parameter of a reading, in the path or in the query string. */
@@ -109,6 +115,10 @@ export const LEDGER_READINGS = {
   '/api/ledger/keys/checkpoint': checkpointOf('keys'),
   '/api/ledger/keys/inclusion/:seq': inclusionOf('keys'),
   '/api/ledger/keys/consistency': consistencyOf('keys'),
+  '/api/ledger/traces/entries': entriesOf('traces'),
+  '/api/ledger/traces/checkpoint': checkpointOf('traces'),
+  '/api/ledger/traces/inclusion/:seq': inclusionOf('traces'),
+  '/api/ledger/traces/consistency': consistencyOf('traces'),
   '/api/ledger/decisions/:id': {
     summary: 'One decision',
     description: 'The signed decision as it was answered, whatever came since.',

@@ -11,7 +11,7 @@ import {
 } from './signed-note.ts';
 
 /** A tenant's logs, each with a tree of its own. */
-export type TreeLog = 'audit' | 'decisions' | 'evidence' | 'keys';
+export type TreeLog = 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces';
 
 /** A tree's head: what a checkpoint says (https://c2sp.org/tlog-checkpoint). */
 export interface TreeHead {

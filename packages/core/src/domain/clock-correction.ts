@@ -20,7 +20,7 @@ interface Entry {
   metadata?: unknown;
 }
 
-const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys'];
+const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'traces'];
 /** UTC with milliseconds. */
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

@@ -9,6 +9,7 @@ import { EVIDENCE_ACTIONS, type EvidenceEvent, readEvidenceEvent } from './evide
 import { EvidenceState } from './evidence-state.ts';
 import { readKeyEvent } from './key-event.ts';
 import { KeyState } from './key-state.ts';
+import { readTraceEvent } from './trace-event.ts';
 
 /** One log's rows as an export has them (docs/formats.md, "Export", "Decisions export", "Key event"). */
 export interface ExportRows {
@@ -40,6 +41,8 @@ export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockC
       return eventRows(digests, new Moments(log, corrections), { read: readEvidenceEvent, state: new EvidenceState() }, tenantId);
     case 'keys':
       return eventRows(digests, new Moments(log, corrections), { read: readKeyEvent, state: new KeyState() }, tenantId);
+    case 'traces':
+      return eventRows(digests, new Moments(log, corrections), { read: readTraceEvent, state: undefined }, tenantId);
   }
 }
 
@@ -49,6 +52,7 @@ export function logOf(row: unknown): TreeLog | undefined {
   if (isObject(row.decision)) return 'decisions';
   if ('row_hash' in row) return 'audit';
   if ('key_id' in row && 'scopes' in row) return 'keys';
+  if ('submissions' in row) return 'traces';
   return EVIDENCE_ACTIONS.includes(row.action as EvidenceEvent['action']) ? 'evidence' : undefined;
 }
 
@@ -106,14 +110,14 @@ interface Event {
   recorded_at: string;
 }
 
-/** How the events of a log are read (readKeyEvent, readEvidenceEvent), and what they add up to. */
+/** How the events of a log are read, and what they add up to; undefined where no event can contradict another one. */
 interface EventReading<E extends Event> {
   read(
     value: unknown,
     place: { seq: number; tenantId: string | undefined },
     digests: Hex,
   ): { event: E; hash: string } | { fault: string };
-  state: { apply(event: E): void };
+  state: { apply(event: E): void } | undefined;
 }
 
 /** An event a line. It brings no hash: what was altered in it shows against a kept head, and in no other way. */
@@ -131,7 +135,9 @@ function eventRows<E extends Event>(
     next: (row, seq) => {
       const taken = read(row, { seq, tenantId: rows.tenantId }, digests);
       if ('fault' in taken) return taken.fault;
-      const fault = moments.next(seq, taken.event.recorded_at, 'recorded_at') ?? conflict(state, taken.event);
+      const fault =
+        moments.next(seq, taken.event.recorded_at, 'recorded_at') ??
+        (state === undefined ? undefined : conflict(state, taken.event));
       if (fault !== undefined) return fault;
       rows.tenantId = taken.event.tenant_id;
       rows.head = taken.hash;

@@ -5,7 +5,7 @@ import { filter, page, pageQuery, WORKSPACE, wholeText } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
 /** The logs of a workspace; each has a tree and checkpoints. */
-export const LOGS = ['audit', 'decisions', 'evidence', 'keys'] as const;
+export const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 export type PortalLog = (typeof LOGS)[number];
 
 /** A SHA-256 digest, 64 hex digits. */

@@ -11,7 +11,7 @@ export const WORKSPACE_OPTION = ['--workspace <name>', 'ID of the workspace, or 
 
 /** Which of a workspace's logs; made anew for each command. */
 export const LOG_OPTION = (): Option =>
-  new Option('--log <log>', 'which log').choices(['audit', 'decisions', 'evidence', 'keys']).default('audit');
+  new Option('--log <log>', 'which log').choices(['audit', 'decisions', 'evidence', 'keys', 'traces']).default('audit');
 
 /** Number of a row, from 1 on. */
 export function parseSeq(text: string): number {

@@ -9,6 +9,7 @@ import { verifyDatabase } from '../ledger/verify-database.ts';
 import { verifyDecisions } from '../ledger/verify-decisions.ts';
 import { verifyEvidence } from '../ledger/verify-evidence.ts';
 import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
+import { verifyTraces } from '../ledger/verify-traces.ts';
 import type { WalkDemand } from '../ledger/walk-log.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
@@ -47,7 +48,7 @@ export function addVerify(group: Command, session: Session): void {
     .addOption(
       new Option(
         '--audit <file>',
-        'with --file, of decisions, evidence or keys: the export of the audit ledger, which says where times may step back',
+        'with --file, of decisions, evidence, keys or traces: the export of the audit ledger, which says where times may step back',
       ).conflicts('workspace'),
     )
     .addOption(
@@ -149,6 +150,8 @@ function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, d
       return verifyEvidence(pool, tenantId, demand);
     case 'keys':
       return verifyKeyEvents(pool, tenantId, demand);
+    case 'traces':
+      return verifyTraces(pool, tenantId, demand);
   }
 }
 
@@ -185,5 +188,6 @@ Rows alone do not show that the newest are missing, or that all of them were wri
 operator cannot write ("ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, the header of promotion checks in a CI log) and give them here, with
 the public key ("signing-key show") that you kept too. An export of decisions is checked without their HMAC, which needs the
 workspace's key; with --workspace it is checked as well.
-With --workspace, --log evidence also compares the tables with the log, and --log decisions decides every decision again on the log of evidence.
+With --workspace, --log evidence and --log traces also compare the tables with the log, and --log decisions decides every decision again on
+the log of evidence.
 `;

@@ -31,9 +31,7 @@ export function addLedger(program: Command, session: Session): void {
 function addExport(group: Command, session: Session): void {
   group
     .command('export')
-    .description(
-      'Write the audit ledger, the decisions or the key audit trail as NDJSON: one row a line, as docs/formats.md has it.',
-    )
+    .description('Write a log of a workspace as NDJSON: one row a line, as docs/formats.md has it.')
     .requiredOption(...WORKSPACE_OPTION)
     .addOption(LOG_OPTION())
     .option('--output <file>', 'file to write instead of stdout; takes its name when it is complete')

@@ -18,7 +18,7 @@ export interface LedgerApi {
 }
 
 /** Each log has routes of its own: a parameter in their place would hide the fixed ones behind a decision's id. */
-const LOGS = ['audit', 'decisions', 'evidence', 'keys'] as const;
+const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 
 const NDJSON = 'application/x-ndjson; charset=utf-8';
 const NOTE = 'text/plain; charset=utf-8';

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Issue } from '@countersign/core/contract/issue';
 import type { Span, Trace } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
@@ -33,6 +34,7 @@ function prepareTrace(asked: Asked, trace: Trace): PreparedBody {
     ...traceFacts(trace, asked.principal),
     bytes: asked.document.length + (trace.spans?.length ?? 0) * SPAN_BYTES,
     idempotency,
+    documentSha256: idempotency?.bodySha256 ?? hash('sha256', asked.document, 'hex'),
     foldKeys: [...foldKeys, traceFoldKey(trace.trace_id)],
     outcome: trace.outcome ?? 'success',
     outcomeRank: trace.outcome == null ? OUTCOME_RANK.default : OUTCOME_RANK.sent,

@@ -1,59 +1,46 @@
 import { operations } from '@countersign/core/contract/operations';
-import { boundedCost, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
+import type { TraceSubmission } from '@countersign/core/domain/trace-event';
+import type { Usage } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import { ApiError, validationFailed } from '../api-error.ts';
-import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
+import type { RememberedHeads } from '../ledger/remembered-heads.ts';
+import { reserveTraceEvent } from '../ledger/trace-log.ts';
 import { newId } from '../new-id.ts';
 import { findAgents } from '../storage/agents.ts';
-import { carryMergedSpans, mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
+import { readClock } from '../storage/clock.ts';
+import { carryMergedSpans } from '../storage/merged-spans.ts';
 import { insertRunIds } from '../storage/run-id-segments.ts';
-import {
-  insertTraceSubmissions,
-  insertTraces,
-  type KnownTrace,
-  lockTraces,
-  type TraceFacts,
-  updateTraces,
-} from '../storage/traces.ts';
+import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces, type TraceFacts } from '../storage/traces.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
 import { answered } from './endpoint.ts';
-import { type NewAgent, registerAgents } from './register-agents.ts';
+import { factsOf, mergeTraces, type Placed, submissionNumber } from './merge-traces.ts';
+import { registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
-import { sumTooLarge } from './sum-too-large.ts';
 
 /** A trace request ready to be written: what is searched by as columns, its bytes as they came. */
 export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId' | 'totals'> {
   /** The totals of its trace if it is the first one there, or why it cannot be that. */
   totals: Usage | ApiError;
   document: Buffer;
+  /** SHA-256 of the document, 64 hex digits. */
+  documentSha256: string;
   recordedBy: string;
   claim: AgentClaim;
   /** What `spansText` makes of its spans; a text and not rows, because it waits for a batch. */
   spans: string;
-  /** `otlp_exports.id`, where an export brought it. */
-  export?: string;
+  /** Where an export brought it: `otlp_exports.id`, and the SHA-256 of its body as it is kept. */
+  export?: { id: string; sha256: string };
 }
 
 /** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
-export const writeTraces = (tx: Transaction, items: readonly PreparedTrace[]): Promise<Outcome[]> =>
-  commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) => storeTraces(tx, fresh));
-
-/** One request with the place it goes to: a new trace, or one that is known and now locked. */
-interface Placed {
-  item: PreparedTrace;
-  id: string;
-  agentId: string | null;
-  /** The agent that it registers, if any. */
-  registered: readonly NewAgent[];
-  known: KnownTrace | undefined;
-  /** Of a new trace; those of a known one are merged. */
-  totals: Usage | undefined;
-}
+export const writeTraces = (tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Outcome[]> =>
+  commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) => storeTraces(tx, fresh, heads));
 
 /** Stores or merges traces; the caller commits. Of each trace_id there may be one. */
-export async function storeTraces(tx: Transaction, items: readonly PreparedTrace[]): Promise<Written> {
-  const [locked, agents] = await Promise.all([
+export async function storeTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Written> {
+  const [clock, locked, agents] = await Promise.all([
+    heads.has(tx.tenantId) ? undefined : readClock(tx),
     lockTraces(
       tx,
       items.map(({ traceId }) => traceId),
@@ -64,44 +51,35 @@ export async function storeTraces(tx: Transaction, items: readonly PreparedTrace
   const book = new AgentBook(agents);
   const placed = items.map((item) => place(item, knownByTraceId.get(item.traceId), book));
   const accepted = placed.filter((each): each is Placed => !(each instanceof Error));
-
-  const fresh = accepted.filter(({ known }) => known === undefined);
-  const known = accepted.filter(({ known }) => known !== undefined);
+  if (accepted.length === 0) return { outcomes: placed as ApiError[], sent: Promise.resolve() };
 
   const registering = registerAgents(tx, book.registered);
   const registration = registering instanceof Promise ? await registering : registering;
-  const sent: Promise<unknown>[] = [
-    underWay(registration.sent),
-    underWay(
-      insertTraces(
-        tx,
-        fresh.map((each) => facts(each, each.item.supplied, each.totals!, each.item.spanCount)),
-      ),
-    ),
-    underWay(
-      insertRunIds(
-        tx,
-        'trace',
-        fresh.map(({ id, item }) => ({ id, traceIds: [item.traceId] })),
-      ),
-    ),
-  ];
-  if (known.length > 0)
-    sent.push(
-      underWay(
-        carryMergedSpans(
-          tx,
-          known.map(({ id }) => id),
-        ),
-      ),
-    );
-  if (accepted.length > 0) sent.push(underWay(insertTraceSubmissions(tx, accepted.map(submission))));
-  const merged = await merge(tx, known, sent);
+  const event = await reserveTraceEvent(tx, heads, clock, accepted.map(submissionOfEvent));
+  const { receivedAt } = event;
+  const sent = [underWay(registration.sent), ...insertRows(tx, receivedAt, accepted)];
+  const known = accepted.filter(({ known }) => known !== undefined);
+  const merged = await mergeTraces(tx, receivedAt, known, sent);
+  sent.push((await event.append()).sent);
   const outcomes = placed.map(
     (each): Outcome =>
       each instanceof Error ? each : registration.warn(accept(each, merged.get(each.id) ?? each.totals!), each.registered),
   );
   return { outcomes, sent: Promise.all(sent) };
+}
+
+/** Sends the statements that need not be waited for: rows of new traces, and the submissions. */
+function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Placed[]): Promise<unknown>[] {
+  const fresh = accepted.filter(({ known }) => known === undefined);
+  const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
+  const rows = fresh.map((each) => factsOf(each, each.item.supplied, each.totals!, each.item.spanCount));
+  const runs = fresh.map(({ id, item }) => ({ id, traceIds: [item.traceId] }));
+  return [
+    insertTraces(tx, receivedAt, rows),
+    insertRunIds(tx, 'trace', runs),
+    ...(known.length > 0 ? [carryMergedSpans(tx, known)] : []),
+    insertTraceSubmissions(tx, receivedAt, accepted.map(submission)),
+  ].map(underWay);
 }
 
 /** Resolves agent and trace of a request, or says why it is refused. Nothing is written for a refused one. */
@@ -127,86 +105,25 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
   return { item, id: known?.id ?? newId(), agentId: agentIds[0] ?? null, registered, known, totals };
 }
 
-/** Merges into known traces the spans of this request, whose submission is on its way already, and their totals. */
-async function merge(tx: Transaction, placed: readonly Placed[], sent: Promise<unknown>[]): Promise<Map<string, Usage>> {
-  if (placed.length === 0) return new Map();
-  const submissions = placed.map((each) => ({ trace: each.id, number: submissionNumber(each) }));
-  const sums = new Map((await mergeSpans(tx, submissions)).map((row) => [row.trace, row]));
-  const totals = new Map<string, Usage>();
-  const refused = new Map<Item, ApiError>();
-  const updates = placed.flatMap((each) => {
-    const supplied = mergedUsage(each.item.supplied, each.known!.supplied);
-    try {
-      const sum = sums.get(each.id)!;
-      const total = traceTotals(supplied, summedUsage(sum));
-      totals.set(each.id, total);
-      return [facts(each, supplied, total, sum.spanCount)];
-    } catch (error) {
-      if (!(error instanceof SumTooLargeError)) throw error;
-      refused.set(each.item, validationFailed(sumTooLarge(error, [])));
-      return [];
-    }
-  });
-  if (refused.size > 0) throw new RefusedItems(refused);
-  sent.push(updateTraces(tx, updates));
-  return totals;
-}
-
-const facts = ({ item, id, agentId }: Placed, supplied: Usage, totals: Usage, spanCount: number): TraceFacts => ({
-  id,
-  traceId: item.traceId,
-  agentId,
-  agentRank: item.agentRank,
-  provisionalAgentName: item.provisionalAgentName,
-  outcome: item.outcome,
-  outcomeRank: item.outcomeRank,
-  isPartial: item.isPartial,
-  sessionId: item.sessionId,
-  externalUserId: item.externalUserId,
-  latencyMs: item.latencyMs,
-  hasError: item.hasError,
-  startedAt: item.startedAt,
-  endedAt: item.endedAt,
-  supplied,
-  totals,
-  spanCount,
-});
-
-const submissionNumber = ({ known }: Placed): number => (known?.submissionCount ?? 0) + 1;
-
 const submission = (each: Placed) => ({
   trace: each.id,
   number: submissionNumber(each),
   recordedBy: each.item.recordedBy,
   document: each.item.document,
   spans: each.item.spans,
-  export: each.item.export ?? null,
+  export: each.item.export?.id ?? null,
 });
 
-/** Totals once supplied stay until supplied again; prompt and completion sent together make a new total, so the kept one ends. */
-function mergedUsage(sent: Usage, kept: Usage): Usage {
-  const makesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
-  return {
-    promptTokens: sent.promptTokens ?? kept.promptTokens,
-    completionTokens: sent.completionTokens ?? kept.completionTokens,
-    totalTokens: sent.totalTokens ?? (makesTotal ? null : kept.totalTokens),
-    costUsd: sent.costUsd ?? kept.costUsd,
-  };
-}
-
-/** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
-const summedUsage = (sums: SpanSums): Sums => ({
-  promptTokens: () => tokens('prompt_tokens', sums.promptTokens),
-  completionTokens: () => tokens('completion_tokens', sums.completionTokens),
-  totalTokens: () => tokens('total_tokens', sums.totalTokens),
-  costUsd: () => (sums.costUsd === null ? null : boundedCost(sums.costUsd)),
+/** What the log `traces` records of a request. */
+const submissionOfEvent = (each: Placed): TraceSubmission => ({
+  agent_id: each.agentId ?? each.known?.agentId ?? null,
+  document_sha256: each.item.documentSha256,
+  export_sha256: each.item.export?.sha256 ?? null,
+  id: each.id,
+  number: submissionNumber(each),
+  recorded_by: each.item.recordedBy,
+  trace_id: each.item.traceId,
 });
-
-function tokens(member: SumTooLargeError['member'], text: string | null): number | null {
-  if (text === null) return null;
-  if (!Number.isSafeInteger(Number(text))) throw new SumTooLargeError(member);
-  return Number(text);
-}
 
 const accept = ({ item, id }: Placed, totals: Usage): Outcome =>
   answered({

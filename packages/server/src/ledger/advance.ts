@@ -48,7 +48,7 @@ async function requireMoments(tx: Transaction, before: ClockReading, heads: Read
 
 /**
  * The one way to move a log on: grows its tree by the leaf data of the rows just appended, stores what is complete, moves the head.
- * @param rowHash the last row's, for the log whose rows are chained; null for the others.
+ * @param rowHash the last row's, for the logs whose heads name it; null for the others.
  * @returns the tree and the head as they are now; `sent` rejects if a statement fails.
  */
 export function advance(
@@ -58,9 +58,19 @@ export function advance(
   leafData: readonly Uint8Array[],
   rowHash: string | null,
 ): { tree: GrownTree; moved: LockedHead; sent: Promise<unknown> } {
-  const tree = growTree(head.tree, leafData);
-  if (leafData.length === 0) return { tree, moved: head, sent: Promise.resolve() };
-  const moved: LockedHead = { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } };
+  const { tree, moved } = headBehind(head, leafData, rowHash);
+  if (leafData.length === 0) return { tree, moved, sent: Promise.resolve() };
   // First of all: a guessed head is locked by being moved, and heads come before rows in the order of locks.
   return { tree, moved, sent: Promise.all([moveSealedHead(tx, log, moved), insertTreeNodes(tx, log, tree.nodes)]) };
+}
+
+/** The tree and the head behind rows with this leaf data. Sends nothing. */
+export function headBehind(
+  head: LockedHead,
+  leafData: readonly Uint8Array[],
+  rowHash: string | null,
+): { tree: GrownTree; moved: LockedHead } {
+  const tree = growTree(head.tree, leafData);
+  if (leafData.length === 0) return { tree, moved: head };
+  return { tree, moved: { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } } };
 }

@@ -6,6 +6,7 @@ import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
 import { PAGE_ROWS, readLogExtent, sumDocumentBytes } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
+import { readTraceEvents } from '../storage/trace-events.ts';
 import { storedPages } from './stored-pages.ts';
 
 /** Some rows of an export, in order. */
@@ -68,6 +69,14 @@ export function exportLog(
         log,
         reserve,
         read: readKeyEvents,
+        line: ({ document }) => `${document}\n`,
+        hash: ({ event_hash: eventHash }) => eventHash,
+      });
+    case 'traces':
+      return exported(pool, tenantId, range, {
+        log,
+        reserve,
+        read: readTraceEvents,
         line: ({ document }) => `${document}\n`,
         hash: ({ event_hash: eventHash }) => eventHash,
       });

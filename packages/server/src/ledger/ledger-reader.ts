@@ -44,7 +44,7 @@ export class LedgerReader {
   /** NDJSON of the rows in a range, both ends included; what is not there is left out. Room for the first pages is reserved before they are read. */
   async entries(
     tenantId: string,
-    log: 'audit' | 'decisions' | 'evidence',
+    log: Exclude<LogName, 'keys'>,
     range: { from: number; to?: number | undefined },
     room: { reserve(bytes: number): void },
   ): Promise<AsyncIterable<string>> {

@@ -14,8 +14,6 @@ const TENANTS_MAX = 10_000;
 
 interface Memory {
   head: LockedHead | undefined;
-  /** Whether a batch works with the head: it brings it back when it is committed, and else the guess was wrong. */
-  taken: boolean;
   /** The database's clock minus our steady one, in milliseconds. */
   clockAhead: number;
   /** The wall clock minus our steady one when the head was read: another difference means that it was set since, or that the machine slept. */
@@ -26,9 +24,10 @@ interface Memory {
 }
 
 /**
- * Where this process left the heads of its tenants' audit ledgers: a guess that spares a batch the round trip of reading one. Nothing
+ * Where this process left the heads of one log of its tenants: a guess that spares a batch the round trip of reading one. Nothing
  * that must be right lives here: the statement that moves a guessed head fails when the database has another one (`moveGuessedHead`),
- * the batch is rolled back, and tried again with the head read and locked. One batch of a tenant is under way at a time.
+ * the batch is rolled back, and tried again with the head read and locked. A head may be remembered before its batch is committed: the
+ * statement that moves the next one waits for that.
  */
 export class RememberedHeads {
   readonly #memories = new Map<string, Memory>();
@@ -41,26 +40,33 @@ export class RememberedHeads {
     this.#wallClock = wallClock;
   }
 
-  /** The head to build on, if there is one, with the moment by the database's clock. `remember` brings it back. */
+  /** The head to build on, if there is one, with the moment by the database's clock. `remember` takes what it becomes. */
   take(tenantId: string): LockedHead | undefined {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return undefined;
     const now = this.#clock();
-    if (memory.taken) {
-      memory.taken = false;
-      memory.head = undefined;
-      memory.sharedUntil = now + SHARED_MS;
-    }
     const { head, readAt, clockAhead, wallAhead } = memory;
     if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
     if (Math.abs(this.#wallClock() - now - wallAhead) > STRAY_MS) return undefined;
     const moment = new Date(now + clockAhead).toISOString();
     if (moment < head.now) return undefined; // the head is read, and the clock waited for
-    memory.taken = true;
     return { ...head, now: moment, guessed: { seq: head.seq, rowHash: head.rowHash } };
   }
 
-  /** Keeps a head that this process has moved and committed. */
+  /** Whether there is a head that `take` may give. */
+  has(tenantId: string): boolean {
+    return this.#memories.get(tenantId)?.head !== undefined;
+  }
+
+  /** Forgets a head: a batch that was to move it has failed, perhaps because another process moves it too. */
+  drop(tenantId: string): void {
+    const memory = this.#memories.get(tenantId);
+    if (memory === undefined) return;
+    memory.head = undefined;
+    memory.sharedUntil = this.#clock() + SHARED_MS;
+  }
+
+  /** Keeps a head that this process has moved. */
   remember(tenantId: string, { guessed, ...head }: LockedHead): void {
     const now = this.#clock();
     const known = this.#memories.get(tenantId);
@@ -68,7 +74,6 @@ export class RememberedHeads {
       // Forgotten meanwhile with all others: what the head says of the clock is as old as its reading.
       if (known === undefined) return;
       known.head = head;
-      known.taken = false;
       return;
     }
     if (known === undefined && this.#memories.size >= TENANTS_MAX) this.#memories.clear();
@@ -76,7 +81,6 @@ export class RememberedHeads {
     const clockAhead = Date.parse(head.clock) - now;
     this.#memories.set(tenantId, {
       head: now < sharedUntil ? undefined : head,
-      taken: false,
       clockAhead,
       wallAhead: this.#wallClock() - now,
       readAt: now,

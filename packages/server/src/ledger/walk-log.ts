@@ -29,7 +29,7 @@ export type Checked = { fault: string } | { hash: string };
 /** How the rows of one log are read and checked. */
 export interface LogRows<Row> {
   log: LogName;
-  /** Whether the head names the last row's hash: that of a log whose rows are chained to each other. */
+  /** Whether the head names the last row's hash. */
   chained: boolean;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
   /** Checks the row that should be number `seq`. A promise only where more must be read of it: to wait costs more than to check. */

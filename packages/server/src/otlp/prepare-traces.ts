@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type MappedTrace, mapTraces } from '@countersign/core/otlp/map-traces';
 import type { SpanRecord } from '@countersign/core/otlp/records';
 import { ApiError, validationFailed } from '../api-error.ts';
@@ -35,6 +36,7 @@ function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport
   const facts = traceFacts(mapped.trace, principal);
   if ('tooLarge' in facts.totals) throw validationFailed(facts.totals.tooLarge);
   const { outcome } = mapped.trace;
+  const json = JSON.stringify(mapped.trace);
   return {
     ...facts,
     totals: facts.totals,
@@ -44,7 +46,8 @@ function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport
     outcome: outcome ?? null,
     outcomeRank: outcome === undefined ? OUTCOME_RANK.none : OUTCOME_RANK.root,
     hasError: mapped.hasError,
-    json: JSON.stringify(mapped.trace),
+    json,
+    documentSha256: hash('sha256', json, 'hex'),
   };
 }
 

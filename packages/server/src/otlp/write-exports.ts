@@ -3,6 +3,7 @@ import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
 import { commitWithReplays, type Outcome, type Written } from '../ingest/replays.ts';
 import { type PreparedTrace, storeTraces } from '../ingest/write-traces.ts';
+import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { newId } from '../new-id.ts';
 import { countWaiting, findKnownTraceIds, insertLogRecords, joinLogRecords, WAITING_MAX } from '../storage/log-records.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
@@ -13,10 +14,10 @@ import type { QueuedExport } from './export.ts';
 const KEPT_UNDER = '/v1/';
 
 /** Writes exports of one tenant in one transaction: their bodies, and their traces by the same statements as POST /api/public/traces. */
-export const writeExports = (tx: Transaction, items: readonly QueuedExport[]): Promise<Outcome[]> =>
-  commitWithReplays(tx, KEPT_UNDER, items, (fresh) => storeExports(tx, fresh));
+export const writeExports = (tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Outcome[]> =>
+  commitWithReplays(tx, KEPT_UNDER, items, (fresh) => storeExports(tx, fresh, heads));
 
-async function storeExports(tx: Transaction, items: readonly QueuedExport[]): Promise<Written> {
+async function storeExports(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Written> {
   const ids = items.map(() => newId());
   const kept = underWay(
     insertExports(
@@ -28,7 +29,7 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[]): Pr
   const itemOf = new Map<Item, QueuedExport>();
   const traces = items.flatMap((item, index) =>
     item.traces.map((trace): PreparedTrace => {
-      const withExport = { ...trace, export: ids[index]! };
+      const withExport = { ...trace, export: { id: ids[index]!, sha256: item.idempotency!.bodySha256 } };
       itemOf.set(withExport, item);
       return withExport;
     }),
@@ -36,7 +37,7 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[]): Pr
   const written: Written =
     traces.length === 0
       ? NO_TRACES
-      : await storeTraces(tx, traces).catch((error: unknown) => {
+      : await storeTraces(tx, traces, heads).catch((error: unknown) => {
           throw error instanceof RefusedItems ? refusedExports(error.refused, itemOf) : error;
         });
   const refused = new Map<Item, ApiError>();

@@ -44,6 +44,7 @@ const NEXT_SEQ = {
   decisions: nextSeqOf('decisions', 'decisions'),
   evidence: nextSeqOf('evidence', 'evidence_events'),
   keys: nextSeqOf('keys', 'key_events'),
+  traces: nextSeqOf('traces', 'trace_events'),
 } as const;
 
 /** The number of a log's first row behind `after`; 0 when there is none. */
@@ -74,6 +75,7 @@ const READ_EXTENT = {
   decisions: readExtentOf('decisions', 'decisions'),
   evidence: readExtentOf('evidence', 'evidence_events'),
   keys: readExtentOf('keys', 'key_events'),
+  traces: readExtentOf('traces', 'trace_events'),
 } as const;
 
 const sumDocumentBytesOf = (log: LogName, table: string) =>
@@ -88,6 +90,7 @@ const SUM_DOCUMENT_BYTES = {
   decisions: sumDocumentBytesOf('decisions', 'decisions'),
   evidence: sumDocumentBytesOf('evidence', 'evidence_events'),
   keys: sumDocumentBytesOf('keys', 'key_events'),
+  traces: sumDocumentBytesOf('traces', 'trace_events'),
 } as const;
 
 /** Bytes of the documents of a log's rows from one number to another, both included. Does not read the documents. */

@@ -4,7 +4,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { exactInstantText, instantText } from './instant-text.ts';
 
 /** A tenant's logs, in the order in which their heads are locked everywhere. */
-export const LOG_NAMES = ['audit', 'decisions', 'evidence', 'keys'] as const;
+export const LOG_NAMES = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 export type LogName = (typeof LOG_NAMES)[number];
 
 /** The tree over a log as its head keeps it: how many rows it covers, and its frontier's hashes one after the other. */

@@ -129,13 +129,13 @@ const INSERT = sql(
    SELECT $1, id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at, ended_at,
      supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd::numeric, prompt_tokens,
      completion_tokens, total_tokens, cost_usd::numeric, span_count, outcome_rank, agent_rank, provisional_agent_name,
-     CASE WHEN is_partial THEN clock_timestamp() END, 1, clock_timestamp()
+     CASE WHEN is_partial THEN $25::timestamptz END, 1, $25::timestamptz
      FROM ${FACTS} ORDER BY trace_id`,
 );
 
 /** Stores traces that were not there. A unique violation means that another batch was first: tried again, this one merges. */
-export async function insertTraces(tx: Transaction, traces: readonly TraceFacts[]): Promise<void> {
-  if (traces.length > 0) await tx.run(INSERT, factColumns(tx.tenantId, traces));
+export async function insertTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): Promise<void> {
+  if (traces.length > 0) await tx.run(INSERT, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
 
 const UPDATE = sql(
@@ -147,7 +147,7 @@ const UPDATE = sql(
      provisional_agent_name = coalesce(sent.provisional_agent_name, kept.provisional_agent_name),
      outcome = CASE WHEN sent.outcome_rank >= kept.outcome_rank THEN sent.outcome ELSE kept.outcome END,
      outcome_rank = greatest(sent.outcome_rank, kept.outcome_rank),
-     last_span_at = CASE WHEN sent.is_partial THEN clock_timestamp() ELSE kept.last_span_at END,
+     last_span_at = CASE WHEN sent.is_partial THEN $25::timestamptz ELSE kept.last_span_at END,
      session_id = coalesce(sent.session_id, kept.session_id), external_user_id = coalesce(sent.external_user_id, kept.external_user_id),
      latency_ms = coalesce(sent.latency_ms, kept.latency_ms), has_error = kept.has_error OR sent.has_error,
      started_at = coalesce(sent.started_at, kept.started_at), ended_at = coalesce(sent.ended_at, kept.ended_at),
@@ -161,8 +161,8 @@ const UPDATE = sql(
 );
 
 /** Merges submissions into traces that lockTraces has locked: what was not sent keeps what was there. `supplied` and `totals` are the merged ones. */
-export async function updateTraces(tx: Transaction, traces: readonly TraceFacts[]): Promise<void> {
-  if (traces.length > 0) await tx.run(UPDATE, factColumns(tx.tenantId, traces));
+export async function updateTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): Promise<void> {
+  if (traces.length > 0) await tx.run(UPDATE, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
 
 /** One submission as it came. */
@@ -182,13 +182,17 @@ export interface TraceSubmission {
 const INSERT_SUBMISSIONS = sql(
   'insert_trace_submissions',
   `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans, export)
-   SELECT $1, trace, number, clock_timestamp(), recorded_by, document, spans, export
+   SELECT $1, trace, number, $8::timestamptz, recorded_by, document, spans, export
      FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::uuid[])
        AS sent (trace, number, recorded_by, document, spans, export)`,
 );
 
 /** Keeps the bytes that came. */
-export async function insertTraceSubmissions(tx: Transaction, submissions: readonly TraceSubmission[]): Promise<void> {
+export async function insertTraceSubmissions(
+  tx: Transaction,
+  receivedAt: string,
+  submissions: readonly TraceSubmission[],
+): Promise<void> {
   await tx.run(INSERT_SUBMISSIONS, [
     tx.tenantId,
     uuidArray(submissions.map(({ trace }) => trace)),
@@ -197,5 +201,6 @@ export async function insertTraceSubmissions(tx: Transaction, submissions: reado
     documentArray(submissions.map(({ document }) => document)),
     textArray(submissions.map(({ spans }) => spans)),
     uuidArray(submissions.map((each) => each.export)),
+    receivedAt,
   ]);
 }

@@ -56,6 +56,7 @@ const READ_LEAVES = {
   decisions: readLeavesOf('decisions', 'response_sha256', 'decisions'),
   evidence: readLeavesOf('evidence', 'event_hash', 'evidence_events'),
   keys: readLeavesOf('keys', 'event_hash', 'key_events'),
+  traces: readLeavesOf('traces', 'event_hash', 'trace_events'),
 } as const;
 
 /** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order and one behind the other. */

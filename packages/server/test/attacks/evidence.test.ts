@@ -384,7 +384,7 @@ test('`ledger verify --log all` verifies the four logs, and names the one that i
   const logs = whole.out.split('\n').filter((line) => !line.startsWith('warning'));
   expect([whole.status, logs.map((line) => line.replace(/:.*/, ''))]).toEqual([
     0,
-    ['audit', 'decisions', 'evidence', 'keys', ''],
+    ['audit', 'decisions', 'evidence', 'keys', 'traces', ''],
   ]);
   await sql(`UPDATE countersign.agents SET risk_level = 'high' WHERE id = $AGENT`);
   const broken = await verify('--json');

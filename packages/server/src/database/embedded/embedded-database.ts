@@ -27,7 +27,7 @@ export interface EmbeddedDatabase {
   readonly dataDir: string;
   /**
    * Lets go. PostgreSQL is stopped, in order, when nobody else holds it; resolves when that is done, or at once if others do.
-   * Takes nine seconds at most, also with open connections, which are closed; five more where a keeper that is not needed is still starting.
+   * Takes nine seconds at most, also with open connections, which are closed; five more while a keeper that is not needed is starting.
    */
   release(): Promise<void>;
 }

@@ -1,0 +1,63 @@
+"""The log of traces: which documents were stored with a tenant's traces (docs/formats.md, "Trace event")."""
+
+import hashlib
+
+import forms
+import jcs
+import ndjson
+from key_events import EventLog
+from ndjson import Broken
+
+TRACE_DOMAIN = b'countersign/traces/v1\n'
+
+MEMBERS = {
+    'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
+    'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
+    'seq': (forms.is_seq, 'a whole number from 1 up'),
+    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
+    'received_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
+    'action': (lambda value: value == 'traces.recorded', 'traces.recorded'),
+    'submissions': (lambda value: isinstance(value, list) and len(value) > 0, 'an array that is not empty'),
+}
+
+SUBMISSION = {
+    'agent_id': (forms.is_uuid_or_null, 'a UUID in lower case or null'),
+    'document_sha256': (forms.is_hash, '64 hex digits'),
+    'export_sha256': (forms.is_hash_or_null, '64 hex digits or null'),
+    'id': (forms.is_uuid, 'a UUID in lower case'),
+    'number': (forms.is_seq, 'a whole number from 1 up'),
+    'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
+    'trace_id': (forms.is_text, 'a string'),
+}
+
+
+def leaf_data(event):
+    """What stands in the tree for an event."""
+    return hashlib.sha256(TRACE_DOMAIN + jcs.canonicalize(event)).digest()
+
+
+def check_members(event):
+    """Raises Broken unless this is an event with exactly its members, and so is each submission."""
+    ndjson.check_members(event, MEMBERS, 'a trace event')
+    for number, submission in enumerate(event['submissions'], 1):
+        try:
+            ndjson.check_members(submission, SUBMISSION, f'submission {number}')
+        except Broken as broken:
+            raise Broken(broken.problems, seq=event['seq']) from None
+
+
+class TraceLog(EventLog):
+    """One tenant's log of traces."""
+
+    check_members = staticmethod(check_members)
+    leaf_data = staticmethod(leaf_data)
+    submissions = 0
+
+    def append(self, event):
+        super().append(event)
+        self.submissions += len(event['submissions'])
+
+
+def verify(stream, tenant_id=None, tree=None, steps=None):
+    """Reads an export to its end and returns the TraceLog; raises Broken at the first line that is wrong."""
+    return ndjson.read_into(TraceLog(tenant_id, tree, steps), stream)

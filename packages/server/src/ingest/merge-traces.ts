@@ -1,0 +1,100 @@
+import { boundedCost, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
+import { type ApiError, validationFailed } from '../api-error.ts';
+import { type Item, RefusedItems } from '../database/batch-writer.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
+import { type KnownTrace, type TraceFacts, updateTraces } from '../storage/traces.ts';
+import type { NewAgent } from './register-agents.ts';
+import { sumTooLarge } from './sum-too-large.ts';
+import type { PreparedTrace } from './write-traces.ts';
+
+/** One request with the place it goes to: a new trace, or one that is known and now locked. */
+export interface Placed {
+  item: PreparedTrace;
+  id: string;
+  agentId: string | null;
+  /** The agent that it registers, if any. */
+  registered: readonly NewAgent[];
+  known: KnownTrace | undefined;
+  /** Of a new trace; those of a known one are merged. */
+  totals: Usage | undefined;
+}
+
+/** Merges into known traces the spans of these requests, whose submissions are on their way already, and returns the totals by the ids of the traces. */
+export async function mergeTraces(
+  tx: Transaction,
+  receivedAt: string,
+  placed: readonly Placed[],
+  sent: Promise<unknown>[],
+): Promise<Map<string, Usage>> {
+  if (placed.length === 0) return new Map();
+  const submissions = placed.map((each) => ({ trace: each.id, number: submissionNumber(each) }));
+  const sums = new Map((await mergeSpans(tx, submissions)).map((row) => [row.trace, row]));
+  const totals = new Map<string, Usage>();
+  const refused = new Map<Item, ApiError>();
+  const updates = placed.flatMap((each) => {
+    const supplied = mergedUsage(each.item.supplied, each.known!.supplied);
+    try {
+      const sum = sums.get(each.id)!;
+      const total = traceTotals(supplied, summedUsage(sum));
+      totals.set(each.id, total);
+      return [factsOf(each, supplied, total, sum.spanCount)];
+    } catch (error) {
+      if (!(error instanceof SumTooLargeError)) throw error;
+      refused.set(each.item, validationFailed(sumTooLarge(error, [])));
+      return [];
+    }
+  });
+  if (refused.size > 0) throw new RefusedItems(refused);
+  sent.push(updateTraces(tx, receivedAt, updates));
+  return totals;
+}
+
+/** The columns of a trace. */
+export const factsOf = ({ item, id, agentId }: Placed, supplied: Usage, totals: Usage, spanCount: number): TraceFacts => ({
+  id,
+  traceId: item.traceId,
+  agentId,
+  agentRank: item.agentRank,
+  provisionalAgentName: item.provisionalAgentName,
+  outcome: item.outcome,
+  outcomeRank: item.outcomeRank,
+  isPartial: item.isPartial,
+  sessionId: item.sessionId,
+  externalUserId: item.externalUserId,
+  latencyMs: item.latencyMs,
+  hasError: item.hasError,
+  startedAt: item.startedAt,
+  endedAt: item.endedAt,
+  supplied,
+  totals,
+  spanCount,
+});
+
+/** The number of a request among the submissions of its trace. */
+export const submissionNumber = ({ known }: Placed): number => (known?.submissionCount ?? 0) + 1;
+
+/** Totals once supplied stay until supplied again; prompt and completion sent together make a new total, so the kept one ends. */
+function mergedUsage(sent: Usage, kept: Usage): Usage {
+  const makesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
+  return {
+    promptTokens: sent.promptTokens ?? kept.promptTokens,
+    completionTokens: sent.completionTokens ?? kept.completionTokens,
+    totalTokens: sent.totalTokens ?? (makesTotal ? null : kept.totalTokens),
+    costUsd: sent.costUsd ?? kept.costUsd,
+  };
+}
+
+/** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
+const summedUsage = (sums: SpanSums): Sums => ({
+  promptTokens: () => tokens('prompt_tokens', sums.promptTokens),
+  completionTokens: () => tokens('completion_tokens', sums.completionTokens),
+  totalTokens: () => tokens('total_tokens', sums.totalTokens),
+  costUsd: () => (sums.costUsd === null ? null : boundedCost(sums.costUsd)),
+});
+
+function tokens(member: SumTooLargeError['member'], text: string | null): number | null {
+  if (text === null) return null;
+  if (!Number.isSafeInteger(Number(text))) throw new SumTooLargeError(member);
+  return Number(text);
+}

@@ -1,0 +1,159 @@
+import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
+import { Moments } from '@countersign/core/domain/clock-correction';
+import { deeperThan } from '@countersign/core/domain/nesting';
+import { readTraceEvent, type TraceEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
+import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { digests } from '../digests.ts';
+import { readTraceEvents, type StoredTraceEvent } from '../storage/trace-events.ts';
+import {
+  countSubmissions,
+  listSubmissionPlaces,
+  readSubmissionFacts,
+  type SubmissionFacts,
+  type SubmissionPlace,
+} from '../storage/trace-rows.ts';
+import { correctionsOf } from './stored-corrections.ts';
+import { parsedDocument } from './stored-document.ts';
+import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
+
+/** Findings that a report names. */
+const FINDINGS_MAX = 20;
+
+/** A row that differs from the log of traces. */
+export interface TraceFinding {
+  table: 'traces' | 'trace_submissions';
+  /** The trace's `id`, and the number of the submission. */
+  id: string;
+  /** What is wrong with it. */
+  fault: string;
+}
+
+/** What was found of a log of traces and of the rows that must say the same. */
+export interface TraceReport extends ChainReport {
+  /** Rows that differ from the log, at most FINDINGS_MAX. */
+  findings: readonly TraceFinding[];
+}
+
+/**
+ * Walks a tenant's log `traces` as the database holds it: hash of each event, times, gaps, head, tree and checkpoints. Then every stored
+ * submission must be what an event says, and every submission of an event must be stored.
+ */
+export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<TraceReport> {
+  const moments = new Moments('traces', await correctionsOf(pool, tenantId));
+  const findings: TraceFinding[] = [];
+  let named = 0;
+  const check = (row: StoredTraceEvent, seq: number): Checked | Promise<Checked> => {
+    const read = readRow(row, seq, tenantId);
+    if ('fault' in read) return read;
+    const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
+    if (fault !== undefined) return { fault };
+    named += read.event.submissions.length;
+    if (findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
+    return compareRows(pool, read.event).then((found) => {
+      findings.push(...found);
+      return { hash: row.event_hash };
+    });
+  };
+  const report = await walkLog(pool, tenantId, { log: 'traces', chained: true, read: readTraceEvents, check }, demand);
+  // Against a log that is not whole nothing can be compared.
+  if (report.firstBad !== undefined || report.contradiction !== undefined) return { ...report, findings };
+  if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, named)));
+  const shown = findings.slice(0, FINDINGS_MAX);
+  const [first] = shown;
+  if (first === undefined) return { ...report, findings: shown };
+  const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : '';
+  const reason = `the row ${first.id} differs from the log: ${first.fault}${more}`;
+  return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
+}
+
+function readRow(row: StoredTraceEvent, seq: number, tenantId: string): { fault: string } | { event: TraceEvent } {
+  if (row.seq !== seq) return { fault: `seq is ${row.seq}, expected ${seq}: an event is missing` };
+  const document = parsedDocument(row.document);
+  if (document === undefined) return { fault: 'the stored document is not a JSON object' };
+  if (deeperThan(document, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
+  const read = readTraceEvent(document, { seq, tenantId }, digests);
+  if ('fault' in read) return read;
+  if (read.canonical !== row.document) return { fault: 'the stored document is not in canonical form: its text was altered' };
+  if (read.hash !== row.event_hash)
+    return { fault: `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered` };
+  return read;
+}
+
+const nameOf = ({ id, number }: SubmissionPlace): string => `${id}, submission ${number}`;
+
+/** The submissions of an event whose rows differ from it. */
+async function compareRows(pool: Pool, event: TraceEvent): Promise<TraceFinding[]> {
+  const rows = await inTenantTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
+  const byName = new Map(rows.map((row) => [nameOf(row), row]));
+  return event.submissions.flatMap((said) => {
+    const found = rowFault(said, event.received_at, byName.get(nameOf(said)));
+    return found === undefined ? [] : [{ ...found, id: nameOf(said) }];
+  });
+}
+
+function rowFault(
+  said: TraceSubmission,
+  receivedAt: string,
+  row: SubmissionFacts | undefined,
+): Omit<TraceFinding, 'id'> | undefined {
+  const table = 'trace_submissions';
+  if (row === undefined) return { table, fault: 'the row is gone' };
+  if (row.documentSha256 !== said.document_sha256) return { table, fault: 'its document is not the one that was stored' };
+  if (row.exportSha256 !== said.export_sha256)
+    return { table, fault: 'the export that it was mapped from is gone, or is not the one that was stored' };
+  if (row.recordedBy !== said.recorded_by)
+    return { table, fault: `recorded_by is ${row.recordedBy}, the log says ${said.recorded_by}` };
+  if (row.receivedAt !== receivedAt.replace('Z', '000Z'))
+    return { table, fault: `received_at is ${row.receivedAt}, the log says ${receivedAt}` };
+  if (row.traceId !== said.trace_id)
+    return { table: 'traces', fault: row.traceId === null ? 'the row is gone' : 'trace_id is not what the log says' };
+  // A later submission may give the trace its agent, or a surer one.
+  if (row.submissionCount === said.number && row.agentId !== said.agent_id)
+    return { table: 'traces', fault: `agent_id is ${row.agentId}, the log says ${said.agent_id}` };
+  return row.submissionCount! < said.number
+    ? { table: 'traces', fault: `submission_count is ${row.submissionCount}, the log has submission ${said.number}` }
+    : undefined;
+}
+
+/**
+ * Stored submissions that no event names. They are looked for only where there are more rows than the log has submissions.
+ * @param walked how many events were walked, and `named` how many submissions they have.
+ */
+async function addedRows(pool: Pool, tenantId: string, walked: number, named: number): Promise<TraceFinding[]> {
+  const { rows, seq } = await inTenantTransaction(pool, tenantId, countSubmissions);
+  let expected = named;
+  for await (const { submissions } of eventsOf(pool, tenantId, walked, seq)) expected += submissions.length;
+  if (rows <= expected) return [];
+  const known = new Set<string>();
+  for await (const { submissions } of eventsOf(pool, tenantId, 0, seq)) for (const each of submissions) known.add(nameOf(each));
+  const found: TraceFinding[] = [];
+  let after: SubmissionPlace = { id: '00000000-0000-0000-0000-000000000000', number: 0 };
+  while (found.length < FINDINGS_MAX) {
+    const page = await inTenantTransaction(pool, tenantId, (tx) => listSubmissionPlaces(tx, after));
+    if (page.length === 0) break;
+    after = page.at(-1)!;
+    for (const place of page)
+      if (!known.has(nameOf(place)) && (await isAdded(pool, tenantId, seq, place)))
+        found.push({ table: 'trace_submissions', id: nameOf(place), fault: 'the log has no such submission: the row was added' });
+  }
+  return found;
+}
+
+/** Whether no event names the submission, those included that were appended since the events up to `seq` were read. */
+async function isAdded(pool: Pool, tenantId: string, seq: number, place: SubmissionPlace): Promise<boolean> {
+  const { seq: now } = await inTenantTransaction(pool, tenantId, countSubmissions);
+  for await (const { submissions } of eventsOf(pool, tenantId, seq, now))
+    if (submissions.some((each) => each.id === place.id && each.number === place.number)) return false;
+  return true;
+}
+
+/** The events behind `after` up to `last`. */
+async function* eventsOf(pool: Pool, tenantId: string, after: number, last: number): AsyncGenerator<TraceEvent> {
+  for (let read = after; read < last; ) {
+    const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceEvents(tx, read, last));
+    if (page.length === 0) return;
+    read = page.at(-1)!.seq;
+    for (const { document } of page) yield JSON.parse(document) as TraceEvent;
+  }
+}

@@ -1,0 +1,40 @@
+import { sql, type Transaction } from '../database/transaction.ts';
+import { PAGE_ROWS } from './ledger.ts';
+
+/** One event of the log `traces`, with its canonical text. */
+export interface TraceEventRow {
+  seq: number;
+  /** SHA-256 of the event, hex: the leaf data of the log's tree. */
+  eventHash: string;
+  document: string;
+}
+
+const INSERT = sql(
+  'insert_trace_event',
+  `INSERT INTO countersign.trace_events (tenant_id, seq, event_hash, document) VALUES ($1, $2, decode($3, 'hex'), $4)`,
+);
+
+/** Appends to the log `traces`. The caller holds its head locked. */
+export const insertTraceEvent = (tx: Transaction, { seq, eventHash, document }: TraceEventRow): Promise<unknown> =>
+  tx.run(INSERT, [tx.tenantId, seq, eventHash, document]);
+
+/** A stored event. */
+export interface StoredTraceEvent {
+  seq: number;
+  /** Hex. */
+  event_hash: string;
+  document: string;
+}
+
+/** Events of a page; one names up to some hundred submissions. */
+const PAGE_EVENTS = PAGE_ROWS / 10;
+
+const READ_PAGE = sql<StoredTraceEvent>(
+  'read_trace_events_page',
+  `SELECT seq, encode(event_hash, 'hex') AS event_hash, document
+     FROM countersign.trace_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + ${PAGE_EVENTS}) ORDER BY seq`,
+);
+
+/** The events with the next PAGE_EVENTS numbers behind `after`, up to `last`, in order. */
+export const readTraceEvents = (tx: Transaction, after: number, last: number): Promise<StoredTraceEvent[]> =>
+  tx.run(READ_PAGE, [tx.tenantId, after, last]);
