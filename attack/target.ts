@@ -1,6 +1,6 @@
+import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import pg from 'pg';
 import { readConfig } from '../packages/server/src/config.ts';
-import { acquireEmbeddedDatabase } from '../packages/server/src/database/embedded/embedded-database.ts';
 import { openDatabase } from '../packages/server/src/open-database.ts';
 import { person } from '../packages/server/test/bed/portal-browser.ts';
 import type { TestServer } from '../packages/server/test/bed/test-server.ts';

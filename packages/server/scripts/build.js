@@ -14,7 +14,7 @@ await build({
   entryPoints: {
     main: 'src/main.ts',
     // A process of its own, found beside the chunk that starts it.
-    keeper: 'src/database/embedded/keeper.ts',
+    keeper: '../embedded-database/src/keeper.ts',
     // A thread of its own, found in the same way.
     'body-worker': 'src/http/body-worker.ts',
   },

@@ -1,6 +1,6 @@
+import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from '@countersign/embedded-database';
 import pg from 'pg';
 import type { Config } from './config.ts';
-import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from './database/embedded/embedded-database.ts';
 import { migrate, newerSchema, olderSchema, schemaLevel } from './database/migrate.ts';
 import type { DatabaseAddress } from './database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from './database/pools.ts';

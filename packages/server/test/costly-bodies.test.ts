@@ -2,10 +2,10 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { exceededBound } from '@countersign/core/domain/json-size';
 import { describe, expect, test } from 'vitest';
+import { until } from '../../embedded-database/test/harness/processes.ts';
 import { BODY_BOUNDS, WORKER_HEAP_MB } from '../src/http/body-bounds.ts';
 import { BodyWorkers } from '../src/http/body-workers.ts';
 import { type Answer, paths, testServer } from './bed/test-server.ts';
-import { until } from './fixtures/embedded-database-processes.ts';
 
 const server = await testServer();
 const tenantId = await server.workspace();

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { acquireEmbeddedDatabase } from '../src/database/embedded/embedded-database.ts';
+import { killAll, until } from '../../embedded-database/test/harness/processes.ts';
 import { sealedPool } from './bed/sealed.ts';
 import { type Acknowledged, Callers, send } from './fixtures/callers.ts';
-import { killAll, until } from './fixtures/embedded-database-processes.ts';
 import { expectKept } from './fixtures/records.ts';
 import { DataFolder, newKey, ServerProcess } from './fixtures/server-process.ts';
 

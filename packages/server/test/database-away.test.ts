@@ -1,13 +1,13 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../embedded-database/test/harness/processes.ts';
 import { openPool } from '../src/database/pool.ts';
 import { APPEND_ONLY } from './bed/append-only.ts';
 import { withSecret } from './bed/sealed.ts';
 import { cloneDatabase } from './bed/test-database.ts';
 import { paths } from './bed/test-server.ts';
 import { type Acknowledged, Callers, send } from './fixtures/callers.ts';
-import { until } from './fixtures/embedded-database-processes.ts';
 import { OutsidePostgres, PASSWORD } from './fixtures/outside-postgres.ts';
 import type { Environment } from './fixtures/process-environment.ts';
 import { expectKept } from './fixtures/records.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { killAll, processesOf } from './fixtures/embedded-database-processes.ts';
+import { killAll, processesOf } from '../../embedded-database/test/harness/processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
 
 test('a first start that is killed at any moment, with or without its database, is taken up by the next one', {

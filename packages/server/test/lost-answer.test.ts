@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../embedded-database/test/harness/processes.ts';
 import { isDatabaseAway } from '../src/database/pool.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
 import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
 import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
 import { CuttingProxy } from './fixtures/cutting-proxy.ts';
-import { until } from './fixtures/embedded-database-processes.ts';
 
 let database: TestDatabase;
 let proxy: CuttingProxy;

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../embedded-database/test/harness/processes.ts';
 import { paths } from './bed/test-server.ts';
-import { until } from './fixtures/embedded-database-processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
 
 let folder: DataFolder;

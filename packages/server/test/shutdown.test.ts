@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { acquireEmbeddedDatabase } from '../src/database/embedded/embedded-database.ts';
+import { until } from '../../embedded-database/test/harness/processes.ts';
 import { sealedPool } from './bed/sealed.ts';
 import { paths } from './bed/test-server.ts';
 import { Callers } from './fixtures/callers.ts';
-import { until } from './fixtures/embedded-database-processes.ts';
 import { expectKept } from './fixtures/records.ts';
 import { DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
 

@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { acquireEmbeddedDatabase, type ConnectionSettings } from '@countersign/embedded-database';
 import type { TestProject } from 'vitest/node';
-import { acquireEmbeddedDatabase, type ConnectionSettings } from '../../src/database/embedded/embedded-database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
 /** The embedded PostgreSQL of one test run, with a migrated template that each test file clones. */

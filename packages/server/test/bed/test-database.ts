@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { ConnectionSettings } from '@countersign/embedded-database';
 import pg from 'pg';
 import { inject } from 'vitest';
-import type { ConnectionSettings } from '../../src/database/embedded/embedded-database.ts';
 
 /** A database of its own for one test file, cloned from the migrated template. */
 export interface TestDatabase {

@@ -3,10 +3,10 @@ import { chownSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { currentAccount, unprivilegedAccount } from '../src/database/embedded/database-account.ts';
-import { acquireEmbeddedDatabase } from '../src/database/embedded/embedded-database.ts';
-import { countProcesses, killAll, processesOf, until } from './fixtures/embedded-database-processes.ts';
-import { alongside, expectStopped, isRoot, query, silent, test } from './fixtures/embedded-database-world.ts';
+import { currentAccount, unprivilegedAccount } from '../src/database-account.ts';
+import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
+import { countProcesses, killAll, processesOf, until } from './harness/processes.ts';
+import { alongside, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
 
 test('kill -9 of the only holder stops the database', alongside, async ({ world }) => {
   const dataDir = world.newDataDir();

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { acquireEmbeddedDatabase } from '../src/database/embedded/embedded-database.ts';
-import { countProcesses, processesOf, until } from './fixtures/embedded-database-processes.ts';
-import { alongside, expectStopped, query, silent, test } from './fixtures/embedded-database-world.ts';
+import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
+import { countProcesses, processesOf, until } from './harness/processes.ts';
+import { alongside, expectStopped, query, silent, test } from './harness/world.ts';
 
 test('the first start makes the database and its roles, and later starts find what was written', alongside, async ({ world }) => {
   const dataDir = world.newDataDir();

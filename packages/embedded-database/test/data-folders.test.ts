@@ -15,14 +15,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { findPackage } from '../src/database/embedded/binaries.ts';
-import { folderHash } from '../src/database/embedded/data-folder.ts';
-import { accountOf, currentAccount, unprivilegedAccount } from '../src/database/embedded/database-account.ts';
-import { acquireEmbeddedDatabase, type ConnectionSettings } from '../src/database/embedded/embedded-database.ts';
-import { processesOf } from './fixtures/embedded-database-processes.ts';
-import { alongside, expectStopped, isRoot, query, silent, test } from './fixtures/embedded-database-world.ts';
+import { findPackage } from '../src/binaries.ts';
+import { folderHash } from '../src/data-folder.ts';
+import { accountOf, currentAccount, unprivilegedAccount } from '../src/database-account.ts';
+import { acquireEmbeddedDatabase, type ConnectionSettings } from '../src/embedded-database.ts';
+import { processesOf } from './harness/processes.ts';
+import { alongside, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
 
-const room = fileURLToPath(new URL('../src/database/embedded', import.meta.url));
+const room = fileURLToPath(new URL('../src', import.meta.url));
 
 /** Connects as another user of this machine; answers what was said to it. */
 function connectAs(account: { uid: number; gid: number }, connection: ConnectionSettings): string {
