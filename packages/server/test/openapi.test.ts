@@ -24,8 +24,10 @@ function* nodes(value: Json, at = '#'): Generator<[at: string, node: Json]> {
     yield* nodes(member, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
-const operationsOf = (): [string, Json][] =>
+const postsOf = (): [string, Json][] =>
   Object.entries<Json>(document.paths).flatMap(([path, { post }]) => (post === undefined ? [] : [[path, post]]));
+const operationsOf = () => postsOf().filter(([path]) => !path.startsWith('/v1/'));
+const exportsOf = () => postsOf().filter(([path]) => path.startsWith('/v1/'));
 const readingsOf = (): [string, Json][] =>
   Object.entries<Json>(document.paths).flatMap(([path, { get }]) => (get === undefined ? [] : [[path, get]]));
 
@@ -44,7 +46,7 @@ describe('the OpenAPI document', () => {
         .sort(),
     ).toEqual(Object.values(paths).sort());
     for (const item of Object.values<Json>(document.paths)) expect(Object.keys(item)).toHaveLength(1);
-    const all = [...operationsOf(), ...readingsOf()];
+    const all = [...postsOf(), ...readingsOf()];
     expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(Object.keys(document.paths).length);
     expect(document.components.securitySchemes).toMatchObject({
       bearer: { type: 'http', scheme: 'bearer' },
@@ -123,7 +125,7 @@ describe('the OpenAPI document', () => {
   });
 
   test('names the headers that answers bear, where they bear them', () => {
-    for (const [path, operation] of [...operationsOf(), ...readingsOf()]) {
+    for (const [path, operation] of [...postsOf(), ...readingsOf()]) {
       const isOpen = operation.security?.length === 0;
       for (const [status, { headers }] of Object.entries<Json>(operation.responses)) {
         const bears = (name: string) => [path, status, name, Object.hasOwn(headers, name)];
@@ -139,6 +141,37 @@ describe('the OpenAPI document', () => {
         for (const [name, has] of Object.entries(expected)) expect(bears(name)).toEqual([path, status, name, has]);
       }
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '405', '408', '431', '500', '503']));
+    }
+  });
+
+  test('the endpoints of OTLP answer as they are described, in both media types', async () => {
+    expect(exportsOf().map(([path]) => path)).toEqual(['/v1/traces', '/v1/logs', '/v1/metrics']);
+    const key = await server.key(await server.workspace());
+    const ajv = new Ajv2020({ strict: false });
+    const page = await (await fetch(`${server.url}/docs`)).text();
+    for (const [path, { requestBody, responses }] of exportsOf()) {
+      expect(page).toContain(path);
+      for (const type of Object.keys(requestBody.content)) {
+        const send = (body: string | Uint8Array<ArrayBuffer>, more: Record<string, string> = {}) =>
+          fetch(server.url + path, { method: 'POST', body, headers: { 'content-type': type, 'x-service-key': key, ...more } });
+        const answers = await Promise.all([
+          send(type === 'application/json' ? '{}' : new Uint8Array()),
+          send('no export'),
+          send('{}', { 'x-service-key': 'nobody' }),
+          send('{}', { 'content-encoding': 'br' }),
+          send('{}', { 'content-type': 'text/plain' }),
+        ]);
+        expect([path, type, answers.map(({ status }) => status)]).toEqual([path, type, [200, 400, 401, 415, 415]]);
+        for (const answer of answers) {
+          const said = responses[answer.status].content;
+          const answered = answer.headers.get('content-type')!.replace('; charset=utf-8', '');
+          expect(Object.keys(said)).toContain(answered);
+          if (answered !== 'application/json') continue;
+          const { schema } = said['application/json'];
+          const body = await answer.json();
+          expect([path, body, ajv.validate({ ...schema, components: document.components }, body)]).toEqual([path, body, true]);
+        }
+      }
     }
   });
 

@@ -1,6 +1,7 @@
 import { ERRORS, ErrorBody, type ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
 import { errorHeaders, headersNamed } from './openapi-headers.ts';
+import { OTLP_SCHEMAS, OTLP_TAG, otlpPaths } from './openapi-otlp.ts';
 import { readingPaths } from './openapi-reading.ts';
 import { type OperationId, operations } from './operations.ts';
 import { NONCE_PATTERN, PromotionCheck } from './promotion-check.ts';
@@ -48,6 +49,7 @@ export function openApiDocument(): Node {
   const paths: Node = {};
   for (const id of Object.keys(operations) as OperationId[]) paths[operations[id].path] = { post: operationNode(id, components) };
   referTo(ErrorBody, components);
+  for (const [name, schema] of Object.entries(OTLP_SCHEMAS)) components.set(name, schema);
   return {
     openapi: '3.1.0',
     info: {
@@ -61,8 +63,8 @@ export function openApiDocument(): Node {
     },
     servers: [{ url: '/' }],
     security: [{ bearer: [] }, { serviceKey: [] }],
-    tags: Object.values(TAGS),
-    paths: { ...paths, ...readingPaths(errorResponses) },
+    tags: [...Object.values(TAGS), OTLP_TAG],
+    paths: { ...paths, ...otlpPaths(), ...readingPaths(errorResponses) },
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An ingestion key, aa_live_<12 hex>.<secret>.' },

@@ -22,7 +22,7 @@ ${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${linksTo(ope
 <h2>Reading</h2>${linksTo(readings)}
 <h2>Schemas</h2><ul>${schemas.map(([name]) => `<li><a href="#schema-${name}">${name}</a></li>`).join('')}</ul></nav>
 <main><p class="lead">${escaped(document.info.description)}</p>
-<p>Send the key as <code>Authorization: Bearer &lt;key&gt;</code>, or as <code>X-Service-Key</code>. Every body is JSON.</p>
+<p>Send the key as <code>Authorization: Bearer &lt;key&gt;</code>, or as <code>X-Service-Key</code>. Bodies under <code>/api/</code> are JSON.</p>
 ${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${paragraphs(tag.description)}${operations.map(operationSection).join('')}`).join('')}<h2>Reading</h2><p>For auditors and automation, with a read token (<code>Authorization: Bearer aa_read_…</code>): it reads, and writes nothing.</p>
 ${readings.map(readingSection).join('')}<h2>Schemas</h2>${schemas.map(([name, schema]) => schemaSection(name, schema)).join('')}</main></body></html>`;
 }
@@ -31,11 +31,16 @@ const linksTo = (endpoints: readonly Json[]): string =>
   `<ul>${endpoints.map(({ operationId, path }) => `<li><a href="#${operationId}">${escaped(path)}</a></li>`).join('')}</ul>`;
 
 function operationSection({ operationId, path, summary, description, requestBody, responses }: Json): string {
-  const { schema, examples } = requestBody.content['application/json'];
+  const { schema, examples = {} } = requestBody.content['application/json'];
   const answers = responses[200].content['application/json'];
   const shown = Object.keys(examples).map((name) => exampleSection(path, examples[name], answers.examples[name]));
+  const types = Object.keys(requestBody.content);
+  const sent =
+    types.length === 1
+      ? ''
+      : ` Sent as ${types.map((type) => `<code>${type}</code>`).join(' or ')}; the answer has the same type.`;
   return `<section id="${operationId}"><h3><span class="method">POST</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
-<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Answer: ${typeOf(answers.schema)}.</p>${shown.join('')}
+<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Answer: ${typeOf(answers.schema)}.${sent}</p>${shown.join('')}
 <details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
     .filter(([status]) => status !== '200')
     .map(([status, response]) => `<tr><th scope="row">${status}</th><td>${paragraphs(response.description)}</td></tr>`)

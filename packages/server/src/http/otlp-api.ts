@@ -1,8 +1,9 @@
+import { OTLP_MEDIA_TYPES, OTLP_OPERATIONS, type OtlpOperation } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Answered } from '../ingest/endpoint.ts';
 import { exportAnswer } from '../otlp/answers.ts';
-import { type ExportRequest, MEDIA_TYPES, type MediaType, type PreparedExport } from '../otlp/export.ts';
+import type { ExportRequest, MediaType, PreparedExport } from '../otlp/export.ts';
 import { isLight } from './body-bounds.ts';
 import { refuseOtherMethods } from './other-methods.ts';
 import { replyExport, replyExportError } from './otlp-reply.ts';
@@ -11,12 +12,9 @@ import type { PublicApi } from './public-api.ts';
 import { mediaTypeOf, readBody } from './read-body.ts';
 import { countPoints } from './read-export.ts';
 
-/** The endpoints of OTLP/HTTP. They stand outside `/api/public/`, where OpenTelemetry's exporters look for them. */
-const PATHS: Readonly<Record<Signal, string>> = { traces: '/v1/traces', logs: '/v1/logs', metrics: '/v1/metrics' };
-
 /** Registers the OpenTelemetry endpoints: the same keys, bounds and queue as POST /api/public/traces, and the errors of OTLP. */
 export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
-  for (const [signal, path] of Object.entries(PATHS) as [Signal, string][]) {
+  for (const [signal, { path }] of Object.entries(OTLP_OPERATIONS) as [Signal, OtlpOperation][]) {
     app.post(path, { config: { endpoint: `otlp_${signal}` } }, async (request, reply) => {
       const mediaType = otlpMediaType(request);
       try {
@@ -27,7 +25,7 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
           bytesMax: api.bytesMax.report,
           admission: api.reading,
           tenantId: principal.tenantId,
-          mediaTypes: MEDIA_TYPES,
+          mediaTypes: OTLP_MEDIA_TYPES,
         });
         try {
           const asked = { principal, signal, mediaType: mediaType!, document };
@@ -46,7 +44,7 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
 /** The media type of a request when it is one of OTLP. */
 function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
   const type = mediaTypeOf(raw);
-  return MEDIA_TYPES.find((each) => each === type);
+  return OTLP_MEDIA_TYPES.find((each) => each === type);
 }
 
 /** Exporters that share an address send metrics too: they are told, and go on. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@countersign/core/contract/errors';
+import { OTLP_STATUS } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import { encodeAnswer, encodeStatus } from '@countersign/core/otlp/write-protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -17,9 +18,6 @@ export function replyExport(
   return reply.headers(headers).header('content-type', mediaType).send(body);
 }
 
-/** Statuses of OTLP/HTTP where they are not those of the error table: what cannot be read is a 400, which is never sent again. */
-const STATUS: Readonly<Record<number, number>> = { 422: 400 };
-
 /** Codes of google.rpc.Status by HTTP status. */
 const RPC_CODES: Readonly<Record<number, number>> = { 401: 16, 429: 8, 500: 13, 503: 14 };
 const INVALID_ARGUMENT = 3;
@@ -29,7 +27,7 @@ export function replyExportError(error: unknown, request: FastifyRequest, reply:
   swallowRest(request);
   const answer = asApiError(error);
   noteError(answer, error, request);
-  const status = STATUS[answer.status] ?? answer.status;
+  const status = OTLP_STATUS[answer.status] ?? answer.status;
   const body = { code: RPC_CODES[status] ?? INVALID_ARGUMENT, message: messageOf(answer) };
   void reply.code(status).headers(answer.headers);
   if (mediaType === 'application/x-protobuf')

@@ -1,5 +1,4 @@
-/** The member of an answer that counts what was rejected, by signal. */
-const REJECTED = { traces: 'rejectedSpans', logs: 'rejectedLogRecords', metrics: 'rejectedDataPoints' } as const;
+import { OTLP_OPERATIONS } from '@countersign/core/contract/otlp-operations';
 
 /** What of an export was not stored, or not as it came. */
 export interface Shortfall {
@@ -10,8 +9,8 @@ export interface Shortfall {
 }
 
 /** The answer to an export as OTLP/JSON. `partialSuccess` is there only where something was rejected or changed. */
-export function exportAnswer(signal: keyof typeof REJECTED, { rejected, reasons }: Shortfall): string {
+export function exportAnswer(signal: keyof typeof OTLP_OPERATIONS, { rejected, reasons }: Shortfall): string {
   if (rejected === 0 && reasons.length === 0) return '{}';
-  const count = rejected === 0 ? {} : { [REJECTED[signal]]: String(rejected) };
+  const count = rejected === 0 ? {} : { [OTLP_OPERATIONS[signal].rejected]: String(rejected) };
   return JSON.stringify({ partialSuccess: { ...count, errorMessage: reasons.join(' ') } });
 }

@@ -1,3 +1,4 @@
+import type { OTLP_MEDIA_TYPES } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import type { SpanRecord } from '@countersign/core/otlp/records';
 import type { Principal } from '../ingest/endpoint.ts';
@@ -7,8 +8,7 @@ import type { KeptLogRecord } from '../storage/log-records.ts';
 import type { Shortfall } from './answers.ts';
 
 /** The encodings of OTLP/HTTP. */
-export const MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
-export type MediaType = (typeof MEDIA_TYPES)[number];
+export type MediaType = (typeof OTLP_MEDIA_TYPES)[number];
 
 /** An export that has passed authentication, with its body's own bytes. */
 export interface ExportRequest {

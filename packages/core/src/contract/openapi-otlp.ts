@@ -1,0 +1,134 @@
+import { ERRORS, type ErrorCode } from './errors.ts';
+import { errorHeaders, headersNamed } from './openapi-headers.ts';
+import { OTLP_MEDIA_TYPES, OTLP_OPERATIONS, OTLP_STATUS, type OtlpOperation } from './otlp-operations.ts';
+
+/** Any JSON object of the document. */
+type Node = Record<string, unknown>;
+
+/** The section of the document. */
+export const OTLP_TAG = {
+  name: 'OpenTelemetry',
+  description:
+    'OTLP/HTTP under `/v1/`, for exporters of OpenTelemetry: the same keys, limits and storage, and the errors of OTLP.',
+} as const;
+
+/** Errors that the endpoints can answer, in the order of the checks. */
+const ANSWERED: readonly ErrorCode[] = [
+  'bad_request',
+  'wrong_host',
+  'unauthorized',
+  'insufficient_scope',
+  'method_not_allowed',
+  'request_timeout',
+  'payload_too_large',
+  'unsupported_media_type',
+  'invalid_export',
+  'validation_failed',
+  'rate_limited',
+  'headers_too_large',
+  'internal_error',
+  'log_rewritten',
+  'seal_broken',
+  'evidence_broken',
+  'unavailable',
+  'clock_unsafe',
+];
+
+/** Errors of the stored record, which an endpoint that stores nothing cannot answer. */
+const OF_STORING: ReadonlySet<ErrorCode> = new Set(['log_rewritten', 'seal_broken', 'evidence_broken', 'clock_unsafe']);
+
+/** The schemas that the paths refer to. */
+export const OTLP_SCHEMAS: Readonly<Record<string, Node>> = {
+  OtlpStatus: {
+    type: 'object',
+    description: 'google.rpc.Status: why an export was refused. Nothing of it is stored.',
+    required: ['code', 'message'],
+    properties: {
+      code: {
+        type: 'integer',
+        description: 'A code of gRPC: 3 invalid argument, 8 resource exhausted, 13 internal, 14 unavailable, 16 unauthenticated.',
+      },
+      message: { type: 'string', description: 'What is wrong, where, and the remedy.' },
+    },
+  },
+};
+
+/** The endpoints of OTLP/HTTP as paths of the OpenAPI document. */
+export const otlpPaths = (): Node =>
+  Object.fromEntries(
+    Object.entries<OtlpOperation>(OTLP_OPERATIONS).map(([signal, operation]) => [
+      operation.path,
+      { post: operationNode(operation, signal !== 'metrics') },
+    ]),
+  );
+
+function operationNode({ operationId, summary, description, request, answer, rejected }: OtlpOperation, stores: boolean): Node {
+  return {
+    operationId,
+    tags: [OTLP_TAG.name],
+    summary,
+    description: `${description}\n\nScope: \`telemetry\`. Content-Encoding: gzip, deflate or none.`,
+    requestBody: { required: true, content: contents(messageSchema(request)) },
+    responses: {
+      200: {
+        description: stores ? 'Committed, with fsync.' : 'Read, and not stored.',
+        headers: headersNamed([
+          'X-Request-Id',
+          'RateLimit',
+          'RateLimit-Policy',
+          ...(stores ? (['Countersign-Warning'] as const) : []),
+        ]),
+        content: contents({
+          ...messageSchema(answer),
+          properties: {
+            partialSuccess: {
+              type: 'object',
+              description: 'What was not stored, or not as it came; absent where all was.',
+              properties: {
+                [rejected]: { type: 'string', description: 'How many records were not stored, as a decimal number.' },
+                errorMessage: { type: 'string', description: 'One sentence for each reason.' },
+              },
+            },
+          },
+        }),
+      },
+      ...errorResponses(ANSWERED.filter((code) => stores || !OF_STORING.has(code))),
+    },
+  };
+}
+
+/** A message of OTLP in JSON. The protobuf form is the same message in bytes. */
+const messageSchema = (message: string): Node => ({
+  type: 'object',
+  description: `opentelemetry.proto.collector.${message} in the JSON mapping of OTLP.`,
+});
+
+const contents = (json: Node): Node =>
+  Object.fromEntries(
+    OTLP_MEDIA_TYPES.map((type) => [
+      type,
+      {
+        schema:
+          type === 'application/json' ? json : { type: 'string', format: 'binary', description: 'The same message in protobuf.' },
+      },
+    ]),
+  );
+
+/** One response per status, with what it can mean. */
+function errorResponses(codes: readonly ErrorCode[]): Node {
+  const reasons = new Map<number, string[]>();
+  for (const code of codes) {
+    const status = OTLP_STATUS[ERRORS[code].status] ?? ERRORS[code].status;
+    reasons.set(status, [...(reasons.get(status) ?? []), ERRORS[code].when]);
+  }
+  return Object.fromEntries(
+    [...reasons].map(([status, when]) => [
+      status,
+      {
+        description: when.join('\n\n'),
+        headers: headersNamed(errorHeaders(status, true)),
+        content: contents({ $ref: '#/components/schemas/OtlpStatus' }),
+      },
+    ]),
+  );
+}

@@ -1,0 +1,54 @@
+/** One endpoint of OTLP/HTTP. */
+export interface OtlpOperation {
+  path: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  /** The protobuf message of the body, in `opentelemetry.proto.collector`. */
+  request: string;
+  /** The protobuf message of the answer. */
+  answer: string;
+  /** The member of `partialSuccess` that counts what was not stored. */
+  rejected: string;
+}
+
+/** The endpoints of OTLP/HTTP by signal, outside `/api/`: exporters look for them at these paths. */
+export const OTLP_OPERATIONS = {
+  traces: {
+    path: '/v1/traces',
+    operationId: 'exportTraces',
+    summary: 'Receive spans of OpenTelemetry',
+    description:
+      'Spans of GenAI instrumentations become the steps of runs; one `trace_id` is one run (docs/opentelemetry.md). The export is kept as it came. ' +
+      'An identical export by the same key within 24 hours is acknowledged and not stored again.',
+    request: 'trace.v1.ExportTraceServiceRequest',
+    answer: 'trace.v1.ExportTraceServiceResponse',
+    rejected: 'rejectedSpans',
+  },
+  logs: {
+    path: '/v1/logs',
+    operationId: 'exportLogs',
+    summary: 'Receive log records of OpenTelemetry',
+    description:
+      'Log records with the id of a span are joined to it, whichever arrives first: messages, exceptions and findings. Others are counted as rejected. ' +
+      'The export is kept as it came.',
+    request: 'logs.v1.ExportLogsServiceRequest',
+    answer: 'logs.v1.ExportLogsServiceResponse',
+    rejected: 'rejectedLogRecords',
+  },
+  metrics: {
+    path: '/v1/metrics',
+    operationId: 'exportMetrics',
+    summary: 'Acknowledge metrics of OpenTelemetry',
+    description: 'Metrics are not stored. Every data point is counted as rejected, so that exporters go on and say why.',
+    request: 'metrics.v1.ExportMetricsServiceRequest',
+    answer: 'metrics.v1.ExportMetricsServiceResponse',
+    rejected: 'rejectedDataPoints',
+  },
+} as const satisfies Record<string, OtlpOperation>;
+
+/** The media types of OTLP/HTTP. An answer has that of its request. */
+export const OTLP_MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
+
+/** Statuses of OTLP/HTTP where they are not those of the error table: what cannot be read is a 400, which is never sent again. */
+export const OTLP_STATUS: Readonly<Record<number, number>> = { 422: 400 };
