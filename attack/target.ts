@@ -94,7 +94,7 @@ export class Target implements Address {
 
   /** Asks the database as its superuser, whom row-level security does not bind. */
   async query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
-    const embedded = await acquireEmbeddedDatabase({ dataDir: this.folder.path, say: () => undefined });
+    const embedded = await acquireEmbeddedDatabase({ dataDir: this.folder.path, notify: () => undefined });
     const client = new pg.Client(embedded.superuser);
     try {
       await client.connect();

@@ -54,7 +54,7 @@ async function build(
   made.defer(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o711); // as root, PostgreSQL runs as another user, who must get in
   const environment = { COUNTERSIGN_DATA_DIR: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
-  const embedded = await acquireEmbeddedDatabase({ dataDir: environment.COUNTERSIGN_DATA_DIR, say });
+  const embedded = await acquireEmbeddedDatabase({ dataDir: environment.COUNTERSIGN_DATA_DIR, notify: say });
   made.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // elsewhere, where the launcher has said so
   made.defer(() => embedded.release());
   const database = await openDatabase(readConfig(environment), say, 'set-up');

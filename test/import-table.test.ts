@@ -212,6 +212,12 @@ describe('the import table of ARCHITECTURE.md', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('the server, which bundles the embedded database, asks for the same PostgreSQL packages', () => {
+    const packagesOf = (name: string) =>
+      JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')).optionalDependencies;
+    expect(packagesOf('server')).toEqual(packagesOf('embedded-database'));
+  });
+
   test('no circle: no room imports one that imports it', () => {
     const edges = new Map<string, Set<string>>();
     for (const file of filesOf('packages/*/src')) {

@@ -101,7 +101,7 @@ function copyOut(native: string, copy: string): void {
   rmSync(unfinished, { recursive: true, force: true });
 }
 
-/** Everybody may read and run it, whatever the modes of the source and the umask are. */
+/** Every user may read and run the copy, whatever the modes of the source and the umask are. */
 function copyReadable(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   chmodSync(to, 0o755);
@@ -126,9 +126,9 @@ function runs(native: string, account: Account): boolean {
 /** Asks for the version: that alone needs the folder, the program, its libraries and the system's C library. */
 function failureOf(native: string, account: Account): string | undefined {
   const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
-  const asked = spawnSync(join(native, 'bin', 'postgres'), ['--version'], options);
-  if (asked.status === 0) return undefined;
-  return asked.error?.message ?? (asked.stderr.trim() || `exit status ${asked.status}`);
+  const result = spawnSync(join(native, 'bin', 'postgres'), ['--version'], options);
+  if (result.status === 0) return undefined;
+  return result.error?.message ?? (result.stderr.trim() || `exit status ${result.status}`);
 }
 
 function isMusl(): boolean {

@@ -78,8 +78,8 @@ export async function createCluster(dataDir: string, account: Account, binaries:
 function run(account: Account, program: string, args: string[], input: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { ...runAs(account), cwd: '/', env: postgresEnvironment, stdio: 'pipe' });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.once('error', reject);
     child.once('close', (status, signal) => {
       if (status === 0) resolve();
@@ -87,7 +87,7 @@ function run(account: Account, program: string, args: string[], input: string): 
         reject(
           new EmbeddedDatabaseError(
             'start_failed',
-            `the database cannot be created (${status ?? signal}): ${said.trim().slice(-2000)}`,
+            `the database cannot be created (${status ?? signal}): ${output.trim().slice(-2000)}`,
           ),
         );
     });

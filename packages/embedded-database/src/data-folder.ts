@@ -4,26 +4,26 @@ import { dirname, join, resolve } from 'node:path';
 import { type Account, accountOf, canReach, currentAccount, unprivilegedAccount } from './database-account.ts';
 import { EmbeddedDatabaseError, errno, remedyFor } from './embedded-database-error.ts';
 
-/** Where a database lives and who runs it. */
+/** The folder of a database, and the users that run it. */
 export interface DataFolder {
   /** Absolute, without symbolic links. */
   readonly dataDir: string;
-  /** Whom the keeper runs as: this process, or, when this process is root, whoever made the folder. */
+  /** The user of the keeper: that of this process or, when this process is root, the owner of the keeper's folder. */
   readonly keeper: Account;
-  /** Whom PostgreSQL runs as: the keeper's user, unless that is root. */
+  /** The user of PostgreSQL: the keeper's user, unless that is root. */
   readonly account: Account;
 }
 
-/** The cluster: PostgreSQL's own folder, of PostgreSQL's user. */
+/** The cluster: PostgreSQL's own folder, owned by PostgreSQL's user. */
 export const clusterFolder = (dataDir: string): string => join(dataDir, 'postgres');
 
-/** The keeper's folder: leases, access rules, sockets, binaries that had to be copied. Of the keeper's user. */
+/** The keeper's folder: leases, access rules, sockets, copied binaries. Owned by the keeper's user. */
 export const keeperFolder = (dataDir: string): string => join(dataDir, 'keeper');
 
-/** What PostgreSQL and the keeper say. */
+/** The log of PostgreSQL and the keeper. */
 export const logFile = (dataDir: string): string => join(dataDir, 'postgres.log');
 
-/** Where the data goes when root asks for a folder that PostgreSQL's user cannot reach. */
+/** Parent of the fallback folders, used when root requests a folder that PostgreSQL's user cannot reach. */
 const fallbackParent = '/var/lib/countersign';
 
 /** A stable short name for a folder. */
@@ -32,11 +32,11 @@ export function folderHash(folder: string): string {
 }
 
 /**
- * Decides where the data asked for really goes, and makes the folders. `say` hears when it is not where it was asked.
- * @param mayCreate false: nothing is made where no database is.
+ * Chooses the folder for the data and creates it. Calls `notify` when it is not the requested one.
+ * @param mayCreate false: nothing is created where there is no database.
  */
-export function settleDataFolder(asked: string, say: (line: string) => void, mayCreate: boolean): DataFolder {
-  const absolute = resolve(asked);
+export function resolveDataFolder(requested: string, notify: (line: string) => void, mayCreate: boolean): DataFolder {
+  const absolute = resolve(requested);
   try {
     if (!mayCreate && !holdsDatabase(absolute))
       throw new EmbeddedDatabaseError(
@@ -47,10 +47,10 @@ export function settleDataFolder(asked: string, say: (line: string) => void, may
     makeReachableFolder(absolute);
     const dataDir = realpathSync(absolute);
     const self = currentAccount();
-    const settled = self.uid === 0 ? reachableFolder(dataDir, say) : dataDir;
-    makeReachableFolder(keeperFolder(settled));
-    const keeper = ownerOf(keeperFolder(settled), self);
-    return { dataDir: settled, keeper, account: keeper.uid === 0 ? postgresAccount(settled) : keeper };
+    const chosen = self.uid === 0 ? reachableFolder(dataDir, notify) : dataDir;
+    makeReachableFolder(keeperFolder(chosen));
+    const keeper = ownerOf(keeperFolder(chosen), self);
+    return { dataDir: chosen, keeper, account: keeper.uid === 0 ? postgresAccount(chosen) : keeper };
   } catch (error) {
     const code = errno(error);
     if (error instanceof EmbeddedDatabaseError || code === undefined) throw error;
@@ -59,18 +59,18 @@ export function settleDataFolder(asked: string, say: (line: string) => void, may
   }
 }
 
-const standInOf = (dataDir: string): string => join(fallbackParent, folderHash(dataDir));
+const fallbackFolderOf = (dataDir: string): string => join(fallbackParent, folderHash(dataDir));
 
-/** Whether there is a database in the folder, or for root in its stand-in. */
+/** Whether there is a database in the folder or, for root, in its fallback folder. */
 function holdsDatabase(absolute: string): boolean {
   const dataDir = existsSync(absolute) ? realpathSync(absolute) : absolute;
-  const places = currentAccount().uid === 0 ? [dataDir, standInOf(dataDir)] : [dataDir];
-  return places.some((place) => statOrUndefined(clusterFolder(place)) !== undefined);
+  const candidates = currentAccount().uid === 0 ? [dataDir, fallbackFolderOf(dataDir)] : [dataDir];
+  return candidates.some((folder) => statOrUndefined(clusterFolder(folder)) !== undefined);
 }
 
-/** As root: the folder itself when PostgreSQL's user can walk to it, else the stand-in for it. */
-function reachableFolder(dataDir: string, say: (line: string) => void): string {
-  const standIn = standInOf(dataDir);
+/** As root: the folder itself if PostgreSQL's user can reach it, else its fallback folder. */
+function reachableFolder(dataDir: string, notify: (line: string) => void): string {
+  const fallback = fallbackFolderOf(dataDir);
   const reachable = canReach(postgresAccount(dataDir), dataDir);
   if (existsSync(clusterFolder(dataDir))) {
     if (reachable) return dataDir;
@@ -81,21 +81,21 @@ function reachableFolder(dataDir: string, say: (line: string) => void): string {
         'give that user the right to enter every folder above it (chmod o+x), or move it',
     );
   }
-  // Once the data is in the stand-in it stays there, even if the folder asked for has become reachable since.
-  if (reachable && !existsSync(clusterFolder(standIn))) return dataDir;
-  makeReachableFolder(standIn);
-  if (!canReach(postgresAccount(standIn), standIn)) {
+  // Data in the fallback folder stays there, even if the requested folder has become reachable since.
+  if (reachable && !existsSync(clusterFolder(fallback))) return dataDir;
+  makeReachableFolder(fallback);
+  if (!canReach(postgresAccount(fallback), fallback)) {
     throw new EmbeddedDatabaseError(
       'unreachable_folder',
-      `PostgreSQL does not run as root, and the user "${postgresAccount(standIn).name}" reaches neither ${dataDir} nor ${standIn}: ` +
+      `PostgreSQL does not run as root, and the user "${postgresAccount(fallback).name}" reaches neither ${dataDir} nor ${fallback}: ` +
         'choose a folder below one that everybody can enter with COUNTERSIGN_DATA_DIR',
     );
   }
-  say(`the database is in ${standIn}: PostgreSQL does not run as root, and the user it runs as cannot reach ${dataDir}`);
-  return standIn;
+  notify(`the database is in ${fallback}: PostgreSQL does not run as root, and the user it runs as cannot reach ${dataDir}`);
+  return fallback;
 }
 
-/** As root: the owner of the cluster that is there, else whom a new one will belong to. */
+/** As root: the owner of the existing cluster, else the user that will own a new one. */
 function postgresAccount(dataDir: string): Account {
   const cluster = statOrUndefined(clusterFolder(dataDir));
   if (cluster === undefined) return unprivilegedAccount();
@@ -120,13 +120,13 @@ function ownerOf(folder: string, self: Account): Account {
   );
 }
 
-/** Makes the folder if it is not there. Root's umask may be 077, and then PostgreSQL's user could not pass. */
+/** Creates the folder if missing. Root's umask may be 077, which would shut PostgreSQL's user out. */
 function makeReachableFolder(folder: string): void {
   const made = makeFolders(folder);
   if (process.geteuid?.() === 0) for (const each of made) chmodSync(each, 0o755);
 }
 
-/** Makes the folder and those above it, one at a time, and returns those made. Node's own recursive way never ends below /proc. */
+/** Creates the folder and its parents, and returns those created. Node's recursive mkdir never ends below /proc. */
 function makeFolders(folder: string): string[] {
   if (existsSync(folder)) return [];
   const made = makeFolders(dirname(folder));

@@ -11,7 +11,7 @@ export interface Account {
 }
 
 /** In this order: who the packages of PostgreSQL create on Linux and on macOS, then who exists everywhere. */
-const candidateNames = ['postgres', '_postgres', 'nobody'];
+const candidateAccountNames = ['postgres', '_postgres', 'nobody'];
 
 const outsideDatabase = 'or use an outside PostgreSQL by setting DATABASE_URL';
 
@@ -31,7 +31,7 @@ export function currentAccount(): Account {
 /** The user PostgreSQL runs as when this process is root, which it refuses to run as. */
 export function unprivilegedAccount(): Account {
   const accounts = readPasswd();
-  for (const name of candidateNames) {
+  for (const name of candidateAccountNames) {
     const found = accounts.find((account) => account.name === name && account.uid > 0);
     if (found !== undefined) return found;
   }
@@ -54,11 +54,11 @@ export function accountOf(uid: number): Account {
   return found;
 }
 
-/** Whether the account can walk to the folder; asked of the kernel, which alone knows modes, access lists and mounts. */
+/** Whether the account can reach the folder. The kernel decides: only it knows modes, access lists and mounts. */
 export function canReach(account: Account, folder: string): boolean {
   if (account.uid === process.geteuid?.()) return true;
-  const asked = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...runAs(account), cwd: '/', stdio: 'ignore' });
-  return asked.status === 0;
+  const result = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...runAs(account), cwd: '/', stdio: 'ignore' });
+  return result.status === 0;
 }
 
 /** The options of a child process that is to run as the account. Only root can, and needs to, change who a child is. */

@@ -1,4 +1,4 @@
-/** Why there is no embedded database, for programs; the message says it for people, with the remedy. */
+/** Why the embedded database is not available, for programs. The message explains it to people, with the remedy. */
 export type EmbeddedDatabaseErrorCode =
   | 'unsupported_platform'
   | 'unreachable_folder'
@@ -8,7 +8,7 @@ export type EmbeddedDatabaseErrorCode =
   | 'cluster_missing'
   | 'start_failed';
 
-/** The embedded PostgreSQL cannot be had. Nothing was changed that the next start would not put right. */
+/** The embedded PostgreSQL is not available. The next start repairs whatever was left half done. */
 export class EmbeddedDatabaseError extends Error {
   readonly code: EmbeddedDatabaseErrorCode;
 

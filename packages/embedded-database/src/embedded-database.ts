@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseName, roles } from './access-rules.ts';
 import { findPackage } from './binaries.ts';
-import { settleDataFolder } from './data-folder.ts';
-import { takeLease } from './lease.ts';
+import { resolveDataFolder } from './data-folder.ts';
+import { acquireLease } from './lease.ts';
 
 export { EmbeddedDatabaseError, type EmbeddedDatabaseErrorCode } from './embedded-database-error.ts';
 
-/** How to connect: what `pg` takes. There is no password; the kernel says who connects. */
+/** How to connect: what `pg` takes. There is no password: the kernel reports the user of each connection. */
 export interface ConnectionSettings {
   /** The folder of the Unix socket. */
   readonly host: string;
@@ -23,29 +23,28 @@ export interface EmbeddedDatabase {
   readonly server: ConnectionSettings;
   /** For tests and repair only. */
   readonly superuser: ConnectionSettings;
-  /** Where the data really is. May differ from what was asked; then `say` has said so. */
+  /** The folder of the data. If it differs from the requested one, `notify` was called. */
   readonly dataDir: string;
   /**
-   * Lets go. PostgreSQL is stopped, in order, when nobody else holds it; resolves when that is done, or at once if others do.
-   * Takes nine seconds at most, also with open connections, which are closed; five more while a keeper that is not needed is starting.
+   * Releases the lease. The last release shuts PostgreSQL down and resolves when that is done; an earlier one resolves at once.
+   * Takes at most nine seconds: open connections are closed. Five more if a keeper that is not needed is still starting.
    */
   release(): Promise<void>;
 }
 
-/** What to acquire. */
+/** Options of acquireEmbeddedDatabase. */
 export interface EmbeddedDatabaseOptions {
   readonly dataDir: string;
-  /** Hears, in whole lines, what people should know: the first creation, another folder than asked, a restart. */
-  readonly say: (line: string) => void;
-  /** false: a folder without a database is refused, and nothing is made in it. Default true. */
+  /** Receives lines for people: the first creation, another folder than the requested one, a restart. */
+  readonly notify: (line: string) => void;
+  /** false: a folder without a database is an error, and nothing is created in it. Default true. */
   readonly mayCreate?: boolean;
-  /** Extra settings for PostgreSQL (`postgres -c`). They count for whoever comes first, and starts it. */
+  /** Extra settings for PostgreSQL (`postgres -c`). They apply if this process starts PostgreSQL. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * Pauses between tries to get a lost lease back. Whatever was in the way, such as a full disk, may be gone at any moment, so the pause
- * stays short.
+ * Pauses between attempts to get a lost lease back. They stay short: the cause, such as a full disk, may end at any moment.
  */
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
@@ -54,47 +53,47 @@ const longestPauseMs = 2_000;
 const reportEveryMs = 60_000;
 
 /**
- * The embedded PostgreSQL of a data folder: created at the first call that may, started if it does not run, shared with every process
- * that has acquired it. When this process ends without `release`, in whatever way, that counts as one.
+ * Acquires the embedded PostgreSQL of a data folder: creates it if missing, starts it if stopped, and shares it with every process that
+ * has acquired it. The end of this process, by whatever cause, releases the lease.
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
-  const { say, settings = {}, mayCreate = true } = options;
-  // Before anything is made on a machine that cannot have it.
+  const { notify, settings = {}, mayCreate = true } = options;
+  // First, so that nothing is created on an unsupported platform.
   findPackage();
-  const folder = settleDataFolder(options.dataDir, say, mayCreate);
-  let lease = await takeLease(folder, { settings, mayCreate }, say);
-  const letGo = new AbortController();
-  let retaking: Promise<void> | undefined;
+  const folder = resolveDataFolder(options.dataDir, notify, mayCreate);
+  let lease = await acquireLease(folder, { settings, mayCreate }, notify);
+  const cancellation = new AbortController();
+  let reacquiring: Promise<void> | undefined;
   let released: Promise<void> | undefined;
 
-  /** The keeper was killed: PostgreSQL goes down with it, and comes back, on the same socket, with the next one. */
-  async function retake(): Promise<void> {
+  /** After the keeper was killed, PostgreSQL stops too. The next keeper starts it again on the same socket. */
+  async function reacquire(): Promise<void> {
     let reportAt = 0;
-    for (let pauseMs = firstPauseMs; !letGo.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; !cancellation.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
-        lease = await takeLease(folder, { settings, mayCreate: false }, say, letGo.signal);
-        say('the embedded PostgreSQL is back');
+        lease = await acquireLease(folder, { settings, mayCreate: false }, notify, cancellation.signal);
+        notify('the embedded PostgreSQL is back');
         return watch();
       } catch (error) {
-        if (letGo.signal.aborted) return;
+        if (cancellation.signal.aborted) return;
         if (Date.now() >= reportAt) {
           reportAt = Date.now() + reportEveryMs;
-          say(`the embedded PostgreSQL is down, trying again: ${error instanceof Error ? error.message : error}`);
+          notify(`the embedded PostgreSQL is down, trying again: ${error instanceof Error ? error.message : error}`);
         }
-        await sleep(pauseMs, undefined, { ref: false, signal: letGo.signal }).catch(() => {});
+        await sleep(pauseMs, undefined, { ref: false, signal: cancellation.signal }).catch(() => {});
       }
     }
   }
 
   function watch(): void {
     void lease.lost.then(() => {
-      if (!letGo.signal.aborted) retaking = retake();
+      if (!cancellation.signal.aborted) reacquiring = reacquire();
     });
   }
 
   async function release(): Promise<void> {
-    letGo.abort();
-    await retaking;
+    cancellation.abort();
+    await reacquiring;
     await lease.release();
   }
 

@@ -5,119 +5,119 @@ import { type Binaries, binariesFor } from './binaries.ts';
 import { clusterExists, createCluster } from './cluster.ts';
 import { clusterFolder, keeperFolder, logFile } from './data-folder.ts';
 import { EmbeddedDatabaseError } from './embedded-database-error.ts';
-import { Holders } from './holders.ts';
-import { type KeeperPlace, takePlace } from './keeper-place.ts';
-import type { KeeperOrders } from './lease-messages.ts';
-import { isNewest } from './lease-register.ts';
+import { KeeperClients } from './keeper-clients.ts';
+import { type RegisteredKeeper, registerKeeper } from './keeper-registration.ts';
+import { isNewest } from './keeper-registry.ts';
+import type { KeeperConfiguration } from './lease-messages.ts';
 import { boundLog, writeLogLine } from './log-file.ts';
-import { endOrphan } from './orphan.ts';
-import { Outage } from './outage.ts';
+import { stopOrphanedPostgres } from './orphaned-postgres.ts';
 import { port, postgresArguments } from './postgres-settings.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
+import { RestartPolicy } from './restart-policy.ts';
 import { makePostgresSocketFolder } from './socket-folder.ts';
 
-/** How long a keeper that gave up stays to say why, to a holder that has not connected yet. */
-const lastWordMs = 3_000;
+/** How long a keeper that failed stays to report the failure to a client that has not connected yet. */
+const failureNoticeMs = 3_000;
 
 /**
- * The keeper: one small process for each data folder, apart from every terminal. It starts PostgreSQL as its child, stops it when
- * nobody holds a lease any more, and starts it again when it dies. Its argument is a KeeperOrders as JSON.
+ * Runs the keeper: one process for each data folder, detached from every terminal. It starts PostgreSQL as its child, restarts it when it
+ * dies, and stops it when the last lease is released. Its argument is a KeeperConfiguration as JSON.
  */
-async function keep(orders: KeeperOrders): Promise<void> {
+async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
   process.umask(0o077);
-  // It ends when nobody needs the database, not when a machine that shuts down signals everybody at once: then the server's
-  // last writes still find it.
+  // A machine that shuts down signals every process at once. The keeper stays for the server's last writes and ends with the last lease.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
-  const holders = new Holders();
-  const place = await takePlace(orders.dataDir, holders.server);
-  if (place === undefined) return;
-  const boundingLog = setInterval(() => boundLog(logFile(orders.dataDir)), 60_000);
+  const clients = new KeeperClients();
+  const keeper = await registerKeeper(configuration.dataDir, clients.server);
+  if (keeper === undefined) return;
+  const boundingLog = setInterval(() => boundLog(logFile(configuration.dataDir)), 60_000);
   try {
-    boundLog(logFile(orders.dataDir));
-    await serve(orders, place, holders);
+    boundLog(logFile(configuration.dataDir));
+    await supervise(configuration, keeper, clients);
   } catch (error) {
     const code = error instanceof EmbeddedDatabaseError ? error.code : 'start_failed';
     const message = error instanceof Error ? error.message : String(error);
     log(error instanceof EmbeddedDatabaseError ? message : `${error instanceof Error ? error.stack : error}`);
-    holders.announce({ kind: 'failed', code, message });
-    await Promise.race([holders.allGone(), sleep(lastWordMs, undefined, { ref: false })]);
+    clients.setState({ kind: 'failed', code, message });
+    await Promise.race([clients.untilIdle(), sleep(failureNoticeMs, undefined, { ref: false })]);
   }
   clearInterval(boundingLog);
-  holders.close();
-  // A holder that does not read its end (stopped by a debugger) must not keep the keeper alive.
-  setTimeout(() => process.exit(), lastWordMs).unref();
+  clients.close();
+  // A client that does not read (stopped by a debugger) must not keep the keeper alive.
+  setTimeout(() => process.exit(), failureNoticeMs).unref();
 }
 
-/** Runs PostgreSQL from the first holder to the last. */
-async function serve(orders: KeeperOrders, place: KeeperPlace, holders: Holders): Promise<void> {
-  const say = (line: string) => {
+/** Runs PostgreSQL from the first lease to the last. */
+async function supervise(configuration: KeeperConfiguration, keeper: RegisteredKeeper, clients: KeeperClients): Promise<void> {
+  const notify = (line: string) => {
     log(line);
-    holders.say(line);
+    clients.notify(line);
   };
-  const binaries = binariesFor(orders.account, orders.dataDir);
-  const cluster = clusterFolder(orders.dataDir);
-  if (!clusterExists(orders.dataDir, binaries)) {
-    if (!orders.mayCreate)
+  const binaries = binariesFor(configuration.account, configuration.dataDir);
+  const cluster = clusterFolder(configuration.dataDir);
+  if (!clusterExists(configuration.dataDir, binaries)) {
+    if (!configuration.mayCreate)
       throw new EmbeddedDatabaseError('cluster_missing', `the database in ${cluster} is gone: restore it, then restart`);
-    say(`creating the database in ${cluster}`);
-    await createCluster(orders.dataDir, orders.account, binaries);
+    notify(`creating the database in ${cluster}`);
+    await createCluster(configuration.dataDir, configuration.account, binaries);
   }
-  const host = makePostgresSocketFolder(place.socketFolder, orders.account);
-  const outage = new Outage(logFile(orders.dataDir));
+  const host = makePostgresSocketFolder(keeper.socketFolder, configuration.account);
+  const restarts = new RestartPolicy(logFile(configuration.dataDir));
   // A new process may connect while PostgreSQL stops because its last client left: then it starts again.
-  while (!holders.gone) {
-    if (!isNewest(keeperFolder(orders.dataDir), place.registration)) return log('another keeper has taken over');
+  while (!clients.isIdle) {
+    if (!isNewest(keeperFolder(configuration.dataDir), keeper.registration)) return log('another keeper has taken over');
     const startedAt = Date.now();
-    const how = await runPostgres(orders, binaries, host, holders, outage, say).catch((error: unknown) => {
-      if (!outage.mayEnd) throw error;
+    const how = await runPostgres(configuration, binaries, host, clients, restarts, notify).catch((error: unknown) => {
+      if (!restarts.hasBeenReady) throw error;
       return error instanceof Error ? error.message : String(error);
     });
     if (how === undefined) continue;
-    const { pauseMs, report } = outage.failed(how, startedAt);
-    if (report !== undefined) say(report);
-    if (outage.isLong) holders.refuseNewcomers({ kind: 'failed', code: 'start_failed', message: outage.message(how) });
-    const patience = new AbortController();
-    await Promise.race([holders.allGone(), sleep(pauseMs, undefined, patience).catch(() => {})]);
-    patience.abort();
+    const { pauseMs, report } = restarts.recordFailure(how, startedAt);
+    if (report !== undefined) notify(report);
+    if (restarts.isProlonged)
+      clients.setStateOfNewClients({ kind: 'failed', code: 'start_failed', message: restarts.describe(how) });
+    const timeout = new AbortController();
+    await Promise.race([clients.untilIdle(), sleep(pauseMs, undefined, timeout).catch(() => {})]);
+    timeout.abort();
   }
 }
 
-/** Runs PostgreSQL once. Resolves with how it ended, or with undefined when it was stopped because nobody holds a lease. */
+/** Runs PostgreSQL once. Resolves with how it ended, or with undefined when it was stopped after the last lease was released. */
 async function runPostgres(
-  orders: KeeperOrders,
+  configuration: KeeperConfiguration,
   binaries: Binaries,
   host: string,
-  holders: Holders,
-  outage: Outage,
-  say: (line: string) => void,
+  clients: KeeperClients,
+  restarts: RestartPolicy,
+  notify: (line: string) => void,
 ): Promise<string | undefined> {
-  await endOrphan(clusterFolder(orders.dataDir), host, say);
-  const postmaster = start(orders, binaries, host);
-  let wanted = true;
+  await stopOrphanedPostgres(clusterFolder(configuration.dataDir), host, notify);
+  const postmaster = start(configuration, binaries, host);
+  let isNeeded = true;
   void postmaster.ready.then((isReady) => {
-    if (!isReady || !wanted) return;
-    outage.mayEnd = true;
-    holders.announce({ kind: 'ready', host, port });
+    if (!isReady || !isNeeded) return;
+    restarts.hasBeenReady = true;
+    clients.setState({ kind: 'ready', host, port });
   });
-  // Looked at again each time: somebody may have come between the last one's leaving and now.
-  while (!holders.gone && postmaster.isRunning()) await Promise.race([holders.allGone(), postmaster.ended]);
-  wanted = false;
-  if (!outage.isLong) holders.announce(undefined);
-  if (!holders.gone) return postmaster.ended;
+  // Checked again each time: a new client may have connected since the last one left.
+  while (!clients.isIdle && postmaster.isRunning()) await Promise.race([clients.untilIdle(), postmaster.ended]);
+  isNeeded = false;
+  if (!restarts.isProlonged) clients.setState(undefined);
+  if (!clients.isIdle) return postmaster.ended;
   await postmaster.stop();
-  holders.dismissReleased();
-  outage.over();
+  clients.closeReleased();
+  restarts.reset();
   return undefined;
 }
 
-function start(orders: KeeperOrders, binaries: Binaries, socketFolder: string): Postmaster {
-  const cluster = clusterFolder(orders.dataDir);
-  const rules = writeAccessRules(orders.dataDir, orders.account);
+function start(configuration: KeeperConfiguration, binaries: Binaries, socketFolder: string): Postmaster {
+  const cluster = clusterFolder(configuration.dataDir);
+  const rules = writeAccessRules(configuration.dataDir, configuration.account);
   return startPostmaster(
     binaries.postgres,
-    postgresArguments(cluster, { socketFolder, ...rules }, diskBytes(cluster), orders.settings),
+    postgresArguments(cluster, { socketFolder, ...rules }, diskBytes(cluster), configuration.settings),
     cluster,
-    orders.account,
+    configuration.account,
   );
 }
 
@@ -131,10 +131,10 @@ function log(line: string): void {
 }
 
 try {
-  await keep(JSON.parse(process.argv[2] ?? '') as KeeperOrders);
+  await runKeeper(JSON.parse(process.argv[2] ?? '') as KeeperConfiguration);
 } catch (error) {
-  // Before it could listen: whoever started it reads this at the end of the log.
+  // Failed before it could listen: the process that started it reads the end of the log.
   log(`cannot start: ${error instanceof EmbeddedDatabaseError ? error.message : error instanceof Error ? error.stack : error}`);
-  // The socket is open already when the registration fails. With `exitCode` alone it would keep this process for ever, unreachable.
+  // The socket is already open when the registration fails. With `exitCode` alone it would keep this process alive, unreachable.
   process.exit(1);
 }

@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net';
 import type { EmbeddedDatabaseErrorCode } from './embedded-database-error.ts';
 
-/** What the keeper tells whoever holds a lease; one JSON object a line. */
+/** A message from the keeper to a client: one JSON object per line. A wire format: the running keeper may be of another version. */
 export type KeeperMessage =
   | { readonly kind: 'say'; readonly line: string }
   | { readonly kind: 'ready'; readonly host: string; readonly port: number }
   | { readonly kind: 'failed'; readonly code: EmbeddedDatabaseErrorCode; readonly message: string };
 
-/** The only thing a holder ever tells the keeper; a holder that dies says it by dying. */
+/** The only message from a client to the keeper. The end of the client has the same effect. */
 export const releaseLine = 'release\n';
 
-/** What a keeper process is told when it is started. */
-export interface KeeperOrders {
+/** The configuration that a keeper process is started with. */
+export interface KeeperConfiguration {
   readonly dataDir: string;
-  /** The user PostgreSQL runs as. */
+  /** The user of the PostgreSQL process. */
   readonly account: { readonly name: string; readonly uid: number; readonly gid: number };
   /** Extra settings for PostgreSQL. */
   readonly settings: Readonly<Record<string, string>>;
@@ -21,18 +21,18 @@ export interface KeeperOrders {
   readonly mayCreate: boolean;
 }
 
-/** Sends one message; a holder that has just gone is no error. */
-export function tell(socket: Socket, message: KeeperMessage): void {
+/** Sends one message. A client that has just disconnected is no error. */
+export function sendMessage(socket: Socket, message: KeeperMessage): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
 }
 
-/** Calls `hear` with each message that arrives. */
-export function hearKeeper(socket: Socket, hear: (message: KeeperMessage) => void): void {
+/** Calls `handle` with each message that arrives. */
+export function onKeeperMessage(socket: Socket, handle: (message: KeeperMessage) => void): void {
   let pending = '';
   socket.setEncoding('utf8');
   socket.on('data', (text: string) => {
     const lines = (pending + text).split('\n');
     pending = lines.pop() ?? '';
-    for (const line of lines) hear(JSON.parse(line) as KeeperMessage);
+    for (const line of lines) handle(JSON.parse(line) as KeeperMessage);
   });
 }

@@ -2,51 +2,51 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DataFolder, keeperFolder, logFile } from './data-folder.ts';
 import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
-import { startKeeper } from './keeper-process.ts';
-import { hearKeeper, type KeeperOrders, releaseLine } from './lease-messages.ts';
-import { connectTo, newestRegistration } from './lease-register.ts';
+import { connectTo, newestRegistration } from './keeper-registry.ts';
+import { type KeeperConfiguration, onKeeperMessage, releaseLine } from './lease-messages.ts';
 import { lastLines } from './log-file.ts';
+import { startKeeper } from './start-keeper.ts';
 
 const pollMs = 10;
 
-/** A keeper that ends with an error before it could be asked why is tried again; something may have been in its way. */
-const triesWithoutKeeper = 3;
+/** How many keepers may fail before they accept a connection. The cause may be temporary. */
+const startAttemptsMax = 3;
 
-/** PostgreSQL is ended by force before this; only a keeper that does not run any more takes longer. */
-const releasePatienceMs = 9_000;
+/** How long a release waits. The keeper kills PostgreSQL before this; only a stopped keeper takes longer. */
+const releaseTimeoutMs = 9_000;
 
-/** A hold on the database: PostgreSQL runs as long as the connection behind this stays open. */
+/** A lease on the database. PostgreSQL runs as long as its connection to the keeper stays open. */
 export interface Lease {
   readonly host: string;
   readonly port: number;
   /** Resolves when the keeper is gone. */
   readonly lost: Promise<void>;
-  /** Lets go; resolves when others hold it, or when PostgreSQL has stopped. */
+  /** Releases the lease. Resolves when PostgreSQL has stopped, or at once if there are other leases. */
   release(): Promise<void>;
 }
 
-/** How long the end of a keeper that was started and is not needed is waited for. */
-const unneededKeeperPatienceMs = 5_000;
+/** How long to wait for the end of a keeper that was started and is not needed. */
+const unneededKeeperTimeoutMs = 5_000;
 
 /**
- * Joins the keeper of the folder, or starts one; resolves when PostgreSQL takes connections.
+ * Connects to the keeper of the folder, or starts one. Resolves when PostgreSQL accepts connections.
  * @param cancelled ends the wait. The promise then rejects.
  */
-export async function takeLease(
+export async function acquireLease(
   folder: DataFolder,
-  orders: Omit<KeeperOrders, 'dataDir' | 'account'>,
-  say: (line: string) => void,
+  configuration: Omit<KeeperConfiguration, 'dataDir' | 'account'>,
+  notify: (line: string) => void,
   cancelled: AbortSignal = new AbortController().signal,
 ): Promise<Lease> {
   let failures = 0;
   let starting: Promise<void> | undefined;
 
-  /** Where another keeper was faster, or has failed, ours may still start, take over and run PostgreSQL for nobody. */
-  async function endUnneededKeeper(): Promise<void> {
-    const endAt = Date.now() + unneededKeeperPatienceMs;
+  /** If another keeper was faster or failed, ours may still start, take over and run PostgreSQL without a client. */
+  async function stopUnneededKeeper(): Promise<void> {
+    const endAt = Date.now() + unneededKeeperTimeoutMs;
     while (starting !== undefined && Date.now() < endAt) {
       const socket = await connectToKeeper(folder.dataDir);
-      if (socket !== undefined) await becomeHolder(socket, () => {}, AbortSignal.abort()).catch(() => {});
+      if (socket !== undefined) await openLease(socket, () => {}, AbortSignal.abort()).catch(() => {});
       await Promise.race([starting, sleep(pollMs)]);
     }
   }
@@ -54,18 +54,18 @@ export async function takeLease(
   async function take(): Promise<Lease> {
     for (;;) {
       const socket = await connectToKeeper(folder.dataDir);
-      const lease = socket === undefined ? undefined : await becomeHolder(socket, say, cancelled);
+      const lease = socket === undefined ? undefined : await openLease(socket, notify, cancelled);
       if (lease !== undefined) return lease;
       cancelled.throwIfAborted();
-      if (failures >= triesWithoutKeeper) {
+      if (failures >= startAttemptsMax) {
         const log = logFile(folder.dataDir);
         throw new EmbeddedDatabaseError(
           'start_failed',
           `the embedded PostgreSQL cannot be started; the end of ${log}:\n${lastLines(log, 5)}`,
         );
       }
-      // It ends at once when another one lives, or is faster; then there is somebody to join.
-      starting ??= startKeeper(folder, orders).then(({ failed }) => {
+      // It ends at once if another keeper is alive or registered first. Then the next iteration connects to that one.
+      starting ??= startKeeper(folder, configuration).then(({ failed }) => {
         starting = undefined;
         if (failed) failures += 1;
       });
@@ -77,11 +77,11 @@ export async function takeLease(
     const lease = await take();
     const release = async () => {
       await lease.release();
-      await endUnneededKeeper();
+      await stopUnneededKeeper();
     };
     return { ...lease, release };
   } catch (error) {
-    await endUnneededKeeper();
+    await stopUnneededKeeper();
     throw error;
   }
 }
@@ -96,8 +96,8 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
   }
 }
 
-/** Waits until the keeper is ready; undefined if it goes away before, as one does that was just stopping, or is let go. */
-function becomeHolder(socket: Socket, say: (line: string) => void, cancelled: AbortSignal): Promise<Lease | undefined> {
+/** Waits until the keeper is ready. undefined: the connection closed first, because the keeper was stopping or the wait was cancelled. */
+function openLease(socket: Socket, notify: (line: string) => void, cancelled: AbortSignal): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {
     const lost = new Promise<void>((gone) => socket.once('close', () => gone()));
     const cancel = () => void release();
@@ -108,13 +108,13 @@ function becomeHolder(socket: Socket, say: (line: string) => void, cancelled: Ab
     if (cancelled.aborted) cancel();
     else cancelled.addEventListener('abort', cancel);
     socket.on('error', () => {});
-    hearKeeper(socket, (message) => {
-      if (message.kind === 'say') say(message.line);
+    onKeeperMessage(socket, (message) => {
+      if (message.kind === 'say') notify(message.line);
       else if (message.kind === 'failed') {
         socket.destroy();
         reject(new EmbeddedDatabaseError(message.code, message.message));
       } else {
-        // From now on its holder releases it. The lease must not keep a process alive that has nothing else to do.
+        // From here the owner of the lease releases it. A lease must not keep an idle process alive.
         cancelled.removeEventListener('abort', cancel);
         if (!cancelled.aborted) socket.unref();
         resolve({ host: message.host, port: message.port, lost, release });
@@ -124,9 +124,9 @@ function becomeHolder(socket: Socket, say: (line: string) => void, cancelled: Ab
     async function release(): Promise<void> {
       socket.ref();
       if (socket.writable) socket.write(releaseLine);
-      const patience = new AbortController();
-      await Promise.race([lost, sleep(releasePatienceMs, undefined, patience).catch(() => {})]);
-      patience.abort();
+      const timeout = new AbortController();
+      await Promise.race([lost, sleep(releaseTimeoutMs, undefined, timeout).catch(() => {})]);
+      timeout.abort();
       socket.destroy();
     }
   });

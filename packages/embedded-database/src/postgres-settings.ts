@@ -27,7 +27,7 @@ const settings = {
   // Costs more than it saves on statements as short as ours.
   jit: 'off',
   wal_compression: 'off',
-  // Nobody subscribes to anything here: one process less.
+  // Logical replication is not used: one process less.
   max_logical_replication_workers: '0',
   // To standard error, which is the log file: its descriptor outlives the keeper, a pipe would not.
   logging_collector: 'off',

@@ -5,24 +5,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, runAs } from './database-account.ts';
 import { postgresEnvironment } from './postgres-settings.ts';
 
-/** How long PostgreSQL gets to end in order, so that the whole stop of a server stays below ten seconds. */
-const orderlyStopMs = 6_000;
+/** How long a fast shutdown may take, so that the whole stop of a server stays below ten seconds. */
+const fastShutdownMs = 6_000;
 
-/** How long it gets after that to end without the last checkpoint; the next start then recovers from the log. */
-const immediateStopMs = 1_000;
+/** How long an immediate shutdown may take after that. It skips the checkpoint; the next start recovers from the log. */
+const immediateShutdownMs = 1_000;
 
 /** A running PostgreSQL, child of the keeper. */
 export interface Postmaster {
   /** Resolves when it has ended, with how. */
   readonly ended: Promise<string>;
-  /** Resolves when it takes connections: true; or has ended before: false. */
+  /** Resolves to true when it accepts connections, to false if it ended before. */
   readonly ready: Promise<boolean>;
   isRunning(): boolean;
-  /** Ends it in order; open connections are closed. Resolves when it has ended. */
+  /** Shuts it down; open connections are closed. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
-/** Starts PostgreSQL; what it says goes to the keeper's own standard output, the log file. */
+/** Starts PostgreSQL. Its output goes to the keeper's standard output, the log file. */
 export function startPostmaster(postgres: string, args: string[], cluster: string, account: Account): Postmaster {
   const child = spawn(postgres, args, { ...runAs(account), cwd: '/', env: postgresEnvironment, stdio: ['ignore', 1, 1] });
   const watchdog = child.pid === undefined ? undefined : startWatchdog(child.pid, account);
@@ -36,21 +36,21 @@ export function startPostmaster(postgres: string, args: string[], cluster: strin
   });
 
   async function isReady(): Promise<boolean> {
-    while (running && !saysReady(cluster, child.pid)) await Promise.race([sleep(10), ended]);
+    while (running && !reportsReady(cluster, child.pid)) await Promise.race([sleep(10), ended]);
     return running;
   }
 
   async function stop(): Promise<void> {
-    for (const [signal, patienceMs] of [
-      ['SIGINT', orderlyStopMs],
-      ['SIGQUIT', immediateStopMs],
-      ['SIGKILL', immediateStopMs],
+    for (const [signal, timeoutMs] of [
+      ['SIGINT', fastShutdownMs],
+      ['SIGQUIT', immediateShutdownMs],
+      ['SIGKILL', immediateShutdownMs],
     ] as const) {
       if (!running) return;
       child.kill(signal);
-      const patience = new AbortController();
-      await Promise.race([ended, sleep(patienceMs, undefined, patience).catch(() => {})]);
-      patience.abort();
+      const timeout = new AbortController();
+      await Promise.race([ended, sleep(timeoutMs, undefined, timeout).catch(() => {})]);
+      timeout.abort();
     }
     await ended;
   }
@@ -59,7 +59,7 @@ export function startPostmaster(postgres: string, args: string[], cluster: strin
 }
 
 /** PostgreSQL writes its state into the last line of its lock file; `pg_ctl --wait` reads the same. */
-function saysReady(cluster: string, pid: number | undefined): boolean {
+function reportsReady(cluster: string, pid: number | undefined): boolean {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
     return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
@@ -69,8 +69,8 @@ function saysReady(cluster: string, pid: number | undefined): boolean {
 }
 
 /**
- * A shell that waits for the end of a pipe. The keeper holds the other end, so when it is killed, even with every Node process on
- * the machine, PostgreSQL is still stopped in order and nothing stays behind.
+ * Starts a shell that waits for the end of a pipe from the keeper. If the keeper is killed, even with every other Node process, the shell
+ * shuts PostgreSQL down cleanly.
  */
 function startWatchdog(pid: number, account: Account): ChildProcess {
   const script = 'read -r _; kill -INT "$1" 2>/dev/null';
@@ -80,7 +80,7 @@ function startWatchdog(pid: number, account: Account): ChildProcess {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Without a watchdog the next start finds what is left behind.
+  // Without a watchdog the next keeper stops the orphaned PostgreSQL.
   watchdog.on('error', () => {});
   return watchdog;
 }

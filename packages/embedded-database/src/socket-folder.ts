@@ -12,9 +12,8 @@ const longestSocketPath = 103;
 const longestName = '/socket/.s.PGSQL.5432';
 
 /**
- * The folders in which this data folder's sockets may be, best first. In the data folder itself, because everybody who uses the
- * database sees that one, also a service with a /tmp of its own; elsewhere when its path is too long or its file system has no
- * sockets.
+ * The folders in which this data folder's sockets may be, best first. In the data folder itself, because every client sees that
+ * one, also a service with a private /tmp; elsewhere when its path is too long or its file system has no sockets.
  */
 export function socketFolders(dataDir: string): string[] {
   const name = `countersign-${folderHash(dataDir)}`;
@@ -23,13 +22,13 @@ export function socketFolders(dataDir: string): string[] {
   );
 }
 
-/** Makes a socket folder of the keeper's, or trusts the one that is there if nobody else can have a hand in it. */
+/** Creates the keeper's socket folder, or accepts an existing one that only the keeper's user can change. */
 export function makeSocketFolder(folder: string): void {
   const mode = process.geteuid?.() === 0 ? 0o755 : 0o700;
   makePrivateFolder(folder, mode, process.geteuid?.() ?? -1);
 }
 
-/** Makes the folder of PostgreSQL's own socket, 0700 of the database's user: whoever cannot enter cannot even try to connect. */
+/** Creates the folder of PostgreSQL's socket, 0700 of PostgreSQL's user: other users cannot even attempt to connect. */
 export function makePostgresSocketFolder(socketFolder: string, account: Account): string {
   const folder = join(socketFolder, 'socket');
   if (makeFolder(folder) && process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);

@@ -56,7 +56,7 @@ function installElsewhere(folder: string): string {
 
 test('a data folder with a path too long for a socket works', alongside, async ({ world }) => {
   const dataDir = join(world.newDataDir(), 'long-'.repeat(30), 'data');
-  const database = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   expect(database.server.host.length).toBeLessThan(80);
   expect(statSync(database.server.host).mode & 0o777).toBe(0o700);
   expect(await query(database.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
@@ -70,7 +70,7 @@ test('a link that somebody has put where the socket folder goes is refused', alo
   const trap = join(tmpdir(), `countersign-${folderHash(dataDir)}`);
   symlinkSync(tmpdir(), trap);
   try {
-    const refused = acquireEmbeddedDatabase({ dataDir, say: silent });
+    const refused = acquireEmbeddedDatabase({ dataDir, notify: silent });
     await expect(refused).rejects.toMatchObject({
       message: expect.stringContaining(`${trap} is needed for the database's socket`),
     });
@@ -81,15 +81,15 @@ test('a link that somebody has put where the socket folder goes is refused', alo
 
 test('the copy of a data folder is a database of its own, also while the original runs', alongside, async ({ world }) => {
   const [dataDir, copy] = [world.newDataDir(), world.newDataDir()];
-  const first = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  const first = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await first.release();
   await expectStopped(dataDir);
   expect(spawnSync('cp', ['-a', dataDir, copy]).status).toBe(0);
-  const original = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  const original = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   // As the copy would look, had it been made while the original ran.
   rmSync(join(copy, 'keeper'), { recursive: true });
   expect(spawnSync('cp', ['-a', join(dataDir, 'keeper'), join(copy, 'keeper')]).status).toBe(0);
-  const other = await acquireEmbeddedDatabase({ dataDir: copy, say: silent });
+  const other = await acquireEmbeddedDatabase({ dataDir: copy, notify: silent });
   await query(other.owner, 'CREATE TABLE only_here (value text)');
   expect(await query(original.owner, "SELECT to_regclass('only_here') AS found")).toEqual([{ found: null }]);
   await other.release();
@@ -115,7 +115,7 @@ test.runIf(isRoot)(
   alongside,
   async ({ world }) => {
     const dataDir = world.newDataDir();
-    const database = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     const { uid } = unprivilegedAccount();
     expect(processesOf(dataDir).postmasters.map((one) => one.uid)).toEqual([uid]);
     expect(statSync(join(dataDir, 'postgres'))).toMatchObject({ uid });
@@ -138,7 +138,7 @@ test.runIf(isRoot)(
     const { keepers, postmasters } = processesOf(dataDir);
     expect([...keepers, ...postmasters].map(({ uid }) => uid)).toEqual([alice.uid, alice.uid]);
 
-    const root = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    const root = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(await query(root.owner, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     const refused = await world.hold(dataDir, { uid: bob.uid, gid: bob.gid }).heard('refused');
     expect(refused).toMatchObject({ code: 'foreign_folder', message: expect.stringContaining(`uid ${alice.uid}`) });
@@ -146,7 +146,7 @@ test.runIf(isRoot)(
     await root.release();
 
     // Started by root, it is still hers: nothing in the folder may come to belong to root.
-    const again = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    const again = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(processesOf(dataDir).keepers.map(({ uid }) => uid)).toEqual([alice.uid]);
     await again.release();
     const later = world.hold(dataDir, { uid: alice.uid, gid: alice.gid });
@@ -161,7 +161,7 @@ test.runIf(isRoot)(
   async ({ world }) => {
     const dataDir = world.newDataDir();
     const daemon = accountOf(1);
-    const database = await acquireEmbeddedDatabase({ dataDir, say: silent, settings: { unix_socket_permissions: '0777' } });
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { unix_socket_permissions: '0777' } });
     expect(connectAs(daemon, database.server)).toContain('EACCES');
     chmodSync(database.server.host, 0o755);
     for (const role of [database.server, database.owner, database.superuser]) {
@@ -202,13 +202,13 @@ test.runIf(isRoot)(
     const standIn = resolve('/var/lib/countersign', folderHash(dataDir));
     try {
       const said: string[] = [];
-      const first = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+      const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
       expect(first.dataDir).toBe(standIn);
       expect(said[0]).toContain(`the database is in ${standIn}`);
       await query(first.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
       await first.release();
       chmodSync(dirname(dataDir), 0o755);
-      const second = await acquireEmbeddedDatabase({ dataDir, say: silent });
+      const second = await acquireEmbeddedDatabase({ dataDir, notify: silent });
       expect(await query(second.owner, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
       await second.release();
       await expectStopped(standIn);
@@ -223,10 +223,10 @@ test.runIf(isRoot)(
   alongside,
   async ({ world }) => {
     const dataDir = world.newDataDir();
-    const database = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     await database.release();
     chmodSync(dirname(dataDir), 0o700);
-    const refused = acquireEmbeddedDatabase({ dataDir, say: silent });
+    const refused = acquireEmbeddedDatabase({ dataDir, notify: silent });
     await expect(refused).rejects.toMatchObject({ code: 'unreachable_folder', message: expect.stringContaining('chmod o+x') });
   },
 );

@@ -9,7 +9,7 @@ import { alongside, expectStopped, query, silent, test } from './harness/world.t
 test('the first start makes the database and its roles, and later starts find what was written', alongside, async ({ world }) => {
   const dataDir = world.newDataDir();
   const said: string[] = [];
-  const first = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+  const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
   expect(first.dataDir).toBe(dataDir);
   expect(said).toEqual([`creating the database in ${dataDir}/postgres`]);
   await query(first.owner, 'CREATE TABLE kept (value text)');
@@ -36,7 +36,7 @@ test('the first start makes the database and its roles, and later starts find wh
   await first.release();
   await expectStopped(dataDir);
 
-  const second = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+  const second = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
   expect(await query(second.owner, 'SELECT value FROM kept')).toEqual([{ value: 'Grüße' }]);
   expect(said).toHaveLength(1);
   await second.release();
@@ -56,13 +56,13 @@ test('many processes that come at once to an empty folder share one database', a
 
 test('a keeper that comes too late has ended when the database is released', { timeout: 60_000 }, async ({ world }) => {
   const dataDir = world.newDataDir();
-  await (await acquireEmbeddedDatabase({ dataDir, say: silent })).release();
+  await (await acquireEmbeddedDatabase({ dataDir, notify: silent })).release();
   await expectStopped(dataDir);
   const node = process.execPath;
   const slowNode = join(dirname(dataDir), 'slow-node');
   writeFileSync(slowNode, `#!/bin/sh\nsleep 2\nexec '${node}' "$@"\n`, { mode: 0o755 });
   process.execPath = slowNode;
-  const acquired = acquireEmbeddedDatabase({ dataDir, say: silent });
+  const acquired = acquireEmbeddedDatabase({ dataDir, notify: silent });
   await until('it starts', () => processesOf(dataDir).keepers.length > 0);
   process.execPath = node;
   const holder = world.hold(dataDir);
@@ -81,7 +81,7 @@ test('the database runs until the last of its holders leaves', alongside, async 
   const dataDir = world.newDataDir();
   const first = world.hold(dataDir);
   await first.heard('acquired');
-  const second = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  const second = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await first.release();
   expect(await query(second.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   await second.release();
@@ -90,11 +90,11 @@ test('the database runs until the last of its holders leaves', alongside, async 
 
 test('whoever comes while the database is being stopped gets it all the same', alongside, async ({ world }) => {
   const dataDir = world.newDataDir();
-  let current = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  let current = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   for (let round = 0; round < 12; round += 1) {
     const leaving = current.release();
     await sleep(round);
-    current = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    current = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(await query(current.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await leaving;
   }
@@ -107,7 +107,7 @@ test(
   alongside,
   async ({ world }) => {
     const dataDir = world.newDataDir();
-    const database = await acquireEmbeddedDatabase({ dataDir, say: silent });
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     const busy = query(database.server, 'SELECT pg_sleep(60)').catch((error: Error) => error.message);
     await until('the statement runs', async () => {
       const running = await query(database.superuser, "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%'");
@@ -139,13 +139,13 @@ test(
 
 test('settings that PostgreSQL refuses are reported with what it said', alongside, async ({ world }) => {
   const dataDir = world.newDataDir();
-  const refused = acquireEmbeddedDatabase({ dataDir, say: silent, settings: { max_connections: 'many' } });
+  const refused = acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: 'many' } });
   await expect(refused).rejects.toMatchObject({
     code: 'start_failed',
     message: expect.stringContaining('"max_connections": "many"'),
   });
   await until('the keeper has ended', () => countProcesses(dataDir) === 0);
-  const accepted = await acquireEmbeddedDatabase({ dataDir, say: silent, settings: { max_connections: '17' } });
+  const accepted = await acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: '17' } });
   expect(await query(accepted.server, 'SHOW max_connections')).toEqual([{ max_connections: '17' }]);
   await accepted.release();
 });

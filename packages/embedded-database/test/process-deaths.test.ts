@@ -20,7 +20,7 @@ test('kill -9 of the only holder stops the database', alongside, async ({ world 
 test('after kill -9 of PostgreSQL it is started again, and what was committed is there', alongside, async ({ world }) => {
   const dataDir = world.newDataDir();
   const said: string[] = [];
-  const database = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+  const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
   for (let round = 0; round < 2; round += 1) {
     killAll(...processesOf(dataDir).postmasters);
@@ -39,7 +39,7 @@ test('after kill -9 of PostgreSQL it is started again, and what was committed is
 test('after kill -9 of the keeper the holder gets the database back on the same socket', alongside, async ({ world }) => {
   const dataDir = world.newDataDir();
   const said: string[] = [];
-  const database = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+  const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
   const before = processesOf(dataDir);
   killAll(...before.keepers);
@@ -62,7 +62,7 @@ test('kill -9 of every Node process, holder and keeper, leaves nothing behind', 
   await holder.heard('acquired');
   killAll(holder, ...processesOf(dataDir).keepers);
   await until('PostgreSQL has been stopped', () => countProcesses(dataDir) === 0);
-  const next = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
 });
 
@@ -79,7 +79,7 @@ test(
     await until('the keeper is dead', () => processesOf(dataDir).keepers.length === 0);
     expect(processesOf(dataDir).postmasters).toEqual(postmasters);
     const said: string[] = [];
-    const next = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+    const next = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
     expect(said).toEqual(['PostgreSQL of an earlier run is still running: stopping it first']);
     expect(await query(next.superuser, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
     await next.release();
@@ -94,7 +94,7 @@ test('after kill -9 of everything at once the next start recovers', alongside, a
   await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
   killAll(holder, ...watchdogs, ...keepers, ...postmasters);
-  const next = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   expect(await query(next.superuser, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
   await next.release();
   await expectStopped(dataDir);
@@ -111,7 +111,7 @@ test(
       await sleep(delayMs);
       const { keepers } = processesOf(dataDir);
       killAll(holder, ...keepers);
-      const next = await acquireEmbeddedDatabase({ dataDir, say: silent });
+      const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
       expect(await query(next.owner, 'SELECT count(*)::int AS n FROM pg_roles WHERE rolname LIKE $$countersign%$$')).toEqual([
         { n: 3 },
       ]);
@@ -123,7 +123,7 @@ test(
 
 test('a lock file that names a living stranger is no obstacle, and the stranger lives on', alongside, async ({ world }) => {
   const dataDir = world.newDataDir();
-  const database = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await database.release();
   const account = isRoot ? unprivilegedAccount() : currentAccount();
   const stranger = spawn('sleep', ['60'], {
@@ -134,7 +134,7 @@ test('a lock file that names a living stranger is no obstacle, and the stranger 
   const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
   writeFileSync(lockFile, `${stranger.pid}\n${dataDir}/postgres\n1\n5432\n${dataDir}/keeper/socket\n\n0 0\nready\n`);
   chownSync(lockFile, account.uid, account.gid);
-  const next = await acquireEmbeddedDatabase({ dataDir, say: silent });
+  const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
   expect(stranger.exitCode).toBe(null);
   stranger.kill('SIGKILL');

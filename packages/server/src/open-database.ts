@@ -76,7 +76,11 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
 
 async function embeddedSite({ dataDir }: Config, say: (line: string) => void, opening: Opening): Promise<Site> {
   try {
-    const embedded = await acquireEmbeddedDatabase({ dataDir, say, mayCreate: opening === 'set-up' || opening === 'migrate' });
+    const embedded = await acquireEmbeddedDatabase({
+      dataDir,
+      notify: say,
+      mayCreate: opening === 'set-up' || opening === 'migrate',
+    });
     return {
       server: embedded.server,
       owner: embedded.owner,

@@ -29,7 +29,7 @@ afterAll(async () => {
 
 /** Looks into the database as the superuser; the server keeps it running meanwhile. */
 async function expectAllKept(): Promise<void> {
-  const database = await acquireEmbeddedDatabase({ dataDir: folder.path, say: () => undefined });
+  const database = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
   const pool = sealedPool(database.superuser, folder.path);
   try {
     await expectKept(pool, tenantId, acknowledged);

@@ -45,7 +45,7 @@ group('a PostgreSQL that cannot be started for a while', () => {
     async (who, { world }) => {
       const dataDir = world.newDataDir();
       const said: string[] = [];
-      const database = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+      const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
       await query(database.owner, 'CREATE TABLE kept AS SELECT 1 AS value');
       const obstacle = new Obstacle(dataDir);
       const { keepers, postmasters } = processesOf(dataDir);
@@ -53,7 +53,7 @@ group('a PostgreSQL that cannot be started for a while', () => {
       await until('it has given up quick tries', () => /trying again/.test(said.join('\n')));
       await sleep(3_000);
       // Somebody else is told what is wrong instead of waiting.
-      await expect(acquireEmbeddedDatabase({ dataDir, say: () => {} })).rejects.toMatchObject({
+      await expect(acquireEmbeddedDatabase({ dataDir, notify: () => {} })).rejects.toMatchObject({
         message: expect.stringMatching(/EISDIR/),
       });
       obstacle.remove();
@@ -72,7 +72,7 @@ group('a PostgreSQL that cannot be started for a while', () => {
     async (who, { world }) => {
       const dataDir = world.newDataDir();
       const said: string[] = [];
-      const database = await acquireEmbeddedDatabase({ dataDir, say: (line) => said.push(line) });
+      const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
       const obstacle = new Obstacle(dataDir);
       const { keepers, postmasters } = processesOf(dataDir);
       killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
@@ -93,11 +93,11 @@ group('a registration that a crash of the machine left without its content', () 
   };
   test.for(Object.keys(lose) as (keyof typeof lose)[])('counts as dead: %s', { timeout: 60_000 }, async (how, { world }) => {
     const dataDir = world.newDataDir();
-    await (await acquireEmbeddedDatabase({ dataDir, say: () => {} })).release();
+    await (await acquireEmbeddedDatabase({ dataDir, notify: () => {} })).release();
     await expectStopped(dataDir);
     const newest = readdirSync(join(dataDir, 'keeper')).find((name) => /^lease-\d+$/.test(name))!;
     lose[how](join(dataDir, 'keeper', newest, 'keeper.json'));
-    const database = await acquireEmbeddedDatabase({ dataDir, say: () => {} });
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: () => {} });
     expect(await query(database.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await database.release();
   });

@@ -52,7 +52,7 @@ async function expectOrderlyEnd(stopping: ServerProcess, told = Date.now()): Pro
 async function expectAllAnswered(callers: Callers): Promise<void> {
   await callers.stop();
   expect(callers.faults).toEqual([]);
-  const database = await acquireEmbeddedDatabase({ dataDir: folder.path, say: () => undefined });
+  const database = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
   const pool = sealedPool(database.superuser, folder.path);
   try {
     await expectKept(pool, tenantId, callers.acknowledged);

@@ -69,7 +69,7 @@ async function fill(workspace: string): Promise<void> {
     return (await response.json()) as Record<string, unknown>;
   };
   await sendDemoData(send);
-  const embedded = await acquireEmbeddedDatabase({ dataDir, say: () => undefined });
+  const embedded = await acquireEmbeddedDatabase({ dataDir, notify: () => undefined });
   const client = new pg.Client(embedded.superuser);
   await client.connect();
   await backdate(client);

@@ -22,7 +22,11 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
   chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
-  const embedded = await acquireEmbeddedDatabase({ dataDir: folder, say: () => undefined, settings: { max_connections: '200' } });
+  const embedded = await acquireEmbeddedDatabase({
+    dataDir: folder,
+    notify: () => undefined,
+    settings: { max_connections: '200' },
+  });
   await migrate(embedded.owner, embedded.server.user);
   project.provide('cluster', { superuser: embedded.superuser, owner: embedded.owner, server: embedded.server });
   return async () => {

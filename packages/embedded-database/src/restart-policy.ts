@@ -1,7 +1,7 @@
 import { EmbeddedDatabaseError } from './embedded-database-error.ts';
 import { lastLines } from './log-file.ts';
 
-/** A PostgreSQL that ends sooner than this after its start has failed to start, whatever it said. */
+/** A PostgreSQL that ends sooner than this has failed to start. */
 const quickFailureMs = 10_000;
 
 /** The pauses after failures in a row. */
@@ -14,12 +14,12 @@ const longestPauseMs = 1_000;
 const reportEveryMs = 60_000;
 
 /**
- * The failures in a row of one keeper's PostgreSQL. A PostgreSQL that never took connections is given up after a few: its settings or
- * its files are at fault. One that did is started again without end: the cause is outside, and goes away by itself or by hand.
+ * Decides when a keeper restarts its PostgreSQL. One that never accepted connections fails after a few attempts: its settings or files
+ * are at fault. One that did is restarted without limit, because the cause is outside and may end at any moment.
  */
-export class Outage {
-  /** Whether PostgreSQL has taken connections before, so that it may again. */
-  mayEnd = false;
+export class RestartPolicy {
+  /** Whether PostgreSQL has accepted connections before. */
+  hasBeenReady = false;
   #failures = 0;
   #reportAt = 0;
   readonly #logFile: string;
@@ -28,32 +28,32 @@ export class Outage {
     this.#logFile = logFile;
   }
 
-  /** Whether the quick tries are used up. */
-  get isLong(): boolean {
+  /** Whether the quick restarts are used up. */
+  get isProlonged(): boolean {
     return this.#failures > pausesMs.length;
   }
 
   /**
-   * Counts a failure. Answers the pause before the next try, and what to report, if anything.
-   * @throws EmbeddedDatabaseError when there is no hope in trying again.
+   * Counts a failure. Returns the pause before the next start, and the line to report, if any.
+   * @throws EmbeddedDatabaseError when a restart cannot help.
    */
-  failed(how: string, startedAt: number): { pauseMs: number; report: string | undefined } {
+  recordFailure(how: string, startedAt: number): { pauseMs: number; report: string | undefined } {
     this.#failures = Date.now() - startedAt < quickFailureMs ? this.#failures + 1 : 1;
     const pauseMs = pausesMs[this.#failures - 1];
     if (pauseMs !== undefined) return { pauseMs, report: `PostgreSQL has ended (${how}): starting it again in ${pauseMs} ms` };
-    if (!this.mayEnd) throw new EmbeddedDatabaseError('start_failed', this.message(how));
+    if (!this.hasBeenReady) throw new EmbeddedDatabaseError('start_failed', this.describe(how));
     if (Date.now() < this.#reportAt) return { pauseMs: longestPauseMs, report: undefined };
     this.#reportAt = Date.now() + reportEveryMs;
-    return { pauseMs: longestPauseMs, report: `${this.message(how)}\ntrying again every ${longestPauseMs} ms` };
+    return { pauseMs: longestPauseMs, report: `${this.describe(how)}\ntrying again every ${longestPauseMs} ms` };
   }
 
-  /** PostgreSQL was stopped in order. */
-  over(): void {
+  /** Forgets the failures after a clean stop. */
+  reset(): void {
     this.#failures = 0;
   }
 
-  /** What a person reads: how it ended, and what PostgreSQL said. */
-  message(how: string): string {
+  /** The message for people: how PostgreSQL ended, and the end of its log. */
+  describe(how: string): string {
     return `PostgreSQL does not stay up (${how}); the end of ${this.#logFile}:\n${lastLines(this.#logFile, 5)}`;
   }
 }

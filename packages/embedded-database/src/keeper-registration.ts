@@ -3,17 +3,17 @@ import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { keeperFolder } from './data-folder.ts';
 import { EmbeddedDatabaseError } from './embedded-database-error.ts';
-import { clearSuperseded, connectTo, newestRegistration, type Registration, register } from './lease-register.ts';
+import { clearSuperseded, connectTo, newestRegistration, type Registration, register } from './keeper-registry.ts';
 import { makeSocketFolder, socketFolders } from './socket-folder.ts';
 
-/** Where a keeper listens, and its number. */
-export interface KeeperPlace {
+/** The registration of a keeper, and the folder of its sockets. */
+export interface RegisteredKeeper {
   readonly registration: Registration;
   readonly socketFolder: string;
 }
 
-/** Listens, and then registers: undefined if another keeper lives, or was faster. */
-export async function takePlace(dataDir: string, server: Server): Promise<KeeperPlace | undefined> {
+/** Listens, then registers. undefined: another keeper is alive or registered first. */
+export async function registerKeeper(dataDir: string, server: Server): Promise<RegisteredKeeper | undefined> {
   const keeperDir = keeperFolder(dataDir);
   const newest = newestRegistration(keeperDir);
   const alive = newest === undefined ? undefined : await connectTo(newest);
@@ -31,7 +31,7 @@ export async function takePlace(dataDir: string, server: Server): Promise<Keeper
   return { registration, socketFolder };
 }
 
-/** In the first folder in which a socket can be. */
+/** Listens in the first folder that can hold a socket. */
 async function listen(dataDir: string, server: Server): Promise<{ socketPath: string; socketFolder: string }> {
   let failure: unknown = new EmbeddedDatabaseError(
     'start_failed',
@@ -45,7 +45,7 @@ async function listen(dataDir: string, server: Server): Promise<{ socketPath: st
         server.once('error', reject);
         server.listen(socketPath, resolve);
       });
-      // A connection that cannot be accepted now is tried again by who wanted it.
+      // The client retries a connection that could not be accepted.
       server.on('error', () => {});
       return { socketPath, socketFolder };
     } catch (error) {

@@ -4,13 +4,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { errno } from './embedded-database-error.ts';
 
 /**
- * Which keeper keeps this data folder. The register is a row of numbered folders `lease-<n>`, each naming the socket on which
- * one keeper listens; the highest number counts, and its keeper lives as long as the socket answers.
+ * The registration of a keeper for a data folder. The registry is a sequence of numbered folders `lease-<n>`; each names the socket of
+ * one keeper. The highest number is current, and its keeper is alive as long as the socket accepts connections.
  *
- * A keeper takes over by renaming a folder of its own to the number after a dead one. Renaming onto a folder that is not empty
- * fails, so one keeper wins, and a socket whose process has died never answers again, so nobody can lose what it holds. A lock
- * file or a socket with a fixed name would have to be removed when stale, and whoever removes it may remove a successor's.
- * The highest number is never removed, also not at an orderly stop: it is what makes the next number unique.
+ * A keeper takes over by renaming its own folder to the number after a dead one. A rename onto a folder that is not empty fails, so one
+ * keeper wins. A lock file or a socket with a fixed name would have to be removed when stale, and that can remove a successor's.
+ * The highest number is never removed, even at a clean stop: it makes the next number unique.
  */
 export interface Registration {
   readonly number: number;
@@ -18,7 +17,7 @@ export interface Registration {
   readonly socketPath: string | undefined;
 }
 
-/** What stands in a `lease-<n>`. */
+/** The content of a `lease-<n>`. */
 interface Entry {
   /** The identity of the keeper's folder itself: a copy has another, the same folder under another name (a mount) has not. */
   readonly folder: string;
@@ -94,7 +93,7 @@ export function register(keeperDir: string, socketPath: string, dead: Registrati
   return undefined;
 }
 
-/** Whether nobody has taken over since. */
+/** Whether this registration is still the newest. */
 export function isNewest(keeperDir: string, mine: Registration): boolean {
   return Math.max(0, ...registeredNumbers(keeperDir)) === mine.number;
 }

@@ -6,8 +6,8 @@ import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 
 const pollMs = 10;
 
-/** How long an orphan gets for each way of ending it, in order of force. */
-const patience = [
+/** The signals that stop an orphaned PostgreSQL, and how long each may take. */
+const stopSignals = [
   ['SIGINT', 20_000],
   ['SIGQUIT', 10_000],
   ['SIGKILL', 10_000],
@@ -20,16 +20,17 @@ interface PostgresProcess {
 }
 
 /**
- * Ends the PostgreSQL of a keeper that was killed, and clears its lock files away. Only for the registered keeper: nobody else
- * may have a PostgreSQL in this folder, so whichever runs there is an orphan.
+ * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only for the registered keeper: no other may run a
+ * PostgreSQL in this folder, so one that runs there is orphaned.
  */
-export async function endOrphan(cluster: string, socketFolder: string, say: (line: string) => void): Promise<void> {
+export async function stopOrphanedPostgres(cluster: string, socketFolder: string, notify: (line: string) => void): Promise<void> {
   let remaining = processesIn(cluster);
-  if (remaining.some(({ isPostmaster }) => isPostmaster)) say('PostgreSQL of an earlier run is still running: stopping it first');
-  for (const [signal, patienceMs] of patience) {
+  if (remaining.some(({ isPostmaster }) => isPostmaster))
+    notify('PostgreSQL of an earlier run is still running: stopping it first');
+  for (const [signal, timeoutMs] of stopSignals) {
     // The others end by themselves when they see that the postmaster is gone; only the last resort is for all of them.
     for (const { pid, isPostmaster } of remaining) if (isPostmaster || signal === 'SIGKILL') kill(pid, signal);
-    const deadline = Date.now() + patienceMs;
+    const deadline = Date.now() + timeoutMs;
     while (remaining.length > 0 && Date.now() < deadline) {
       await sleep(pollMs);
       remaining = processesIn(cluster);
@@ -56,7 +57,7 @@ function processesIn(cluster: string): PostgresProcess[] {
       // The folder itself and not its name: in a container, or through a mount, it has another one.
       const inside = statSync(`/proc/${name}/cwd`);
       if (inside.ino !== ours.ino || inside.dev !== ours.dev) return [];
-      // Not a shell in which somebody looks around.
+      // Not a shell whose working directory is the cluster.
       if (!/\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${name}/exe`))) return [];
       // The others replace their command line by what they do.
       return [{ pid: Number(name), isPostmaster: readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('\0-D\0') }];

@@ -1,0 +1,95 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { type KeeperMessage, sendMessage } from './lease-messages.ts';
+
+/** How long a keeper waits for its first client. The process that started it may have been killed. */
+const firstClientTimeoutMs = 5_000;
+
+/**
+ * The clients of a keeper: one open connection for each lease. The kernel closes the connection of a process that dies, so the count is
+ * always right.
+ */
+export class KeeperClients {
+  readonly server: Server;
+  readonly #leases = new Set<Socket>();
+  /** Every connection, including those that have released their lease and wait until PostgreSQL has stopped. */
+  readonly #connections = new Set<Socket>();
+  readonly #undelivered: KeeperMessage[] = [];
+  /** The state that a new client is sent. */
+  #state: KeeperMessage | undefined;
+  #awaitsFirstClient = true;
+  #changed: () => void = () => {};
+
+  constructor() {
+    this.server = createServer((socket) => this.#addClient(socket));
+    setTimeout(() => {
+      this.#awaitsFirstClient = false;
+      this.#changed();
+    }, firstClientTimeoutMs).unref();
+  }
+
+  /** Whether there is no lease, and no first client is expected. */
+  get isIdle(): boolean {
+    return this.#leases.size === 0 && !this.#awaitsFirstClient;
+  }
+
+  /** Resolves when the last lease has been released. */
+  async untilIdle(): Promise<void> {
+    while (!this.isIdle) {
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+  }
+
+  /** Sends a line to every client, or to the first one if none has connected yet. */
+  notify(line: string): void {
+    const message = { kind: 'say', line } as const;
+    if (this.#connections.size === 0) this.#undelivered.push(message);
+    for (const socket of this.#connections) sendMessage(socket, message);
+  }
+
+  /** Sends the state to every client, present and future. undefined: not known yet. */
+  setState(state: KeeperMessage | undefined): void {
+    this.#state = state;
+    if (state === undefined) return;
+    for (const socket of this.#connections) sendMessage(socket, state);
+  }
+
+  /** Sends the state to new clients only. Existing clients keep their leases until PostgreSQL is back. */
+  setStateOfNewClients(state: KeeperMessage): void {
+    this.#state = state;
+  }
+
+  /** Closes the connections that wait for the stop. */
+  closeReleased(): void {
+    for (const socket of this.#connections) if (!this.#leases.has(socket)) socket.end();
+  }
+
+  /** Closes everything in this tick. A process that connects later finds no keeper and starts its own. */
+  close(): void {
+    this.server.close();
+    for (const socket of this.#connections) socket.end();
+  }
+
+  #addClient(socket: Socket): void {
+    this.#awaitsFirstClient = false;
+    this.#connections.add(socket);
+    this.#leases.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', () => this.#release(socket));
+    socket.on('close', () => {
+      this.#connections.delete(socket);
+      this.#release(socket);
+    });
+    for (const message of this.#undelivered.splice(0)) sendMessage(socket, message);
+    if (this.#state !== undefined) sendMessage(socket, this.#state);
+    this.#changed();
+  }
+
+  #release(socket: Socket): void {
+    this.#leases.delete(socket);
+    // PostgreSQL keeps running for the other clients, so there is nothing to wait for.
+    if (this.#leases.size > 0) socket.end();
+    this.#changed();
+  }
+}
