@@ -87,6 +87,7 @@ function OpenTelemetryVariables() {
           `OTEL_EXPORTER_OTLP_ENDPOINT=${window.location.origin}`,
           'OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf',
           'OTEL_EXPORTER_OTLP_HEADERS=x-service-key=$COUNTERSIGN_API_KEY',
+          'OTEL_METRICS_EXPORTER=none',
         ].join('\n')}
         what="variables of OpenTelemetry"
       />

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { chatRun, id, jsonExport, newTrace, pairs, type TestSpan } from '../../server/test/otlp/exporter.ts';
+import { newWorkspace, type Workspace } from './harness.ts';
+
+/** A machine that is busy takes longer than the five seconds that the page waits. */
+const BUSY = { timeout: 30_000 };
+
+const FINDING = {
+  'gen_ai.evaluation.name': 'relevance',
+  'gen_ai.evaluation.score.value': 0.75,
+  'gen_ai.evaluation.score.label': 'good',
+  'gen_ai.evaluation.explanation': 'It answers the question.',
+};
+
+const post = async ({ server, key }: Workspace, path: string, body: unknown) => {
+  const headers = { 'content-type': 'application/json', 'x-service-key': key };
+  const response = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect(response.status).toBe(200);
+};
+const sendSpans = (workspace: Workspace, spans: readonly TestSpan[]) =>
+  post(workspace, '/v1/traces', jsonExport(spans, { 'service.name': 'checkout-service' }));
+
+test('a run that arrives in pieces is shown as arriving with a provisional agent, and the page shows its end by itself', async () => {
+  const workspace = await newWorkspace();
+  const traceId = newTrace();
+  const [child, root] = chatRun(traceId) as [TestSpan, TestSpan];
+  await sendSpans(workspace, [child]);
+  const { page, pageErrors } = await workspace.visit('viewer', 'runs');
+  await page.getByRole('row', { name: new RegExp(`${traceId}.*arriving`) }).waitFor(BUSY);
+  await page.getByRole('link', { name: traceId }).click();
+  await page.getByText('The root span has not arrived yet. This page refreshes until it does.').waitFor(BUSY);
+  await page.getByText('checkout-service (provisional, not registered)').waitFor(BUSY);
+
+  await sendSpans(workspace, [root]);
+  await page.getByRole('link', { name: 'otlp-bot' }).waitFor(BUSY);
+  await page.getByText('success', { exact: true }).first().waitFor(BUSY);
+  expect(await page.getByText('The root span has not arrived yet').count()).toBe(0);
+
+  let requests = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/traces/')) requests += 1;
+  });
+  await page.waitForTimeout(6_000);
+  expect([requests, pageErrors]).toEqual([0, []]);
+});
+
+test('a run whose root did not come is incomplete, and its page says what is not known', async () => {
+  const workspace = await newWorkspace();
+  const traceId = newTrace();
+  await sendSpans(workspace, [chatRun(traceId)[0]!]);
+  await workspace.server.database.sql(
+    `UPDATE countersign.traces SET last_span_at = last_span_at - interval '16 minutes' WHERE tenant_id = $1`,
+    [workspace.id],
+  );
+  const { page } = await workspace.visit('viewer', 'runs?outcome=incomplete');
+  await page.getByRole('link', { name: traceId }).click();
+  await page.getByText('Nothing is known of how this run ended.').waitFor(BUSY);
+  expect(await page.getByText('success', { exact: true }).count()).toBe(0);
+});
+
+test('findings of a run stand in a table of their own, and no evaluation is shown', async () => {
+  const workspace = await newWorkspace();
+  const traceId = newTrace();
+  await sendSpans(workspace, chatRun(traceId));
+  const record = { traceId, spanId: id(2), eventName: 'gen_ai.evaluation.result', attributes: pairs(FINDING) };
+  await post(workspace, '/v1/logs', { resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
+  const { page } = await workspace.visit('viewer', 'runs');
+  await page.getByRole('link', { name: traceId }).click();
+  const row = page.getByRole('table', { name: 'Findings' }).getByRole('row', { name: /relevance/ });
+  await row.waitFor(BUSY);
+  const text = await row.innerText();
+  for (const said of ['0.75', 'good', 'It answers the question.']) expect(text).toContain(said);
+  await page.goto(`/w/${workspace.id}/evaluations`);
+  await page.getByText('No evaluations yet').waitFor(BUSY);
+});
+
+test('the empty list of runs shows the variables of OpenTelemetry with the address of this server', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer', 'runs');
+  const variables = page.getByText(/OTEL_EXPORTER_OTLP_ENDPOINT=/);
+  await variables.waitFor(BUSY);
+  const lines = (await variables.innerText()).split('\n');
+  expect(lines).toEqual([
+    `OTEL_EXPORTER_OTLP_ENDPOINT=${workspace.server.url}`,
+    'OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf',
+    'OTEL_EXPORTER_OTLP_HEADERS=x-service-key=$COUNTERSIGN_API_KEY',
+    'OTEL_METRICS_EXPORTER=none',
+  ]);
+});
