@@ -29,7 +29,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
-    globalSetup: ['packages/server/test/bed/global-setup.ts'],
+    globalSetup: ['packages/server/test/harness/global-setup.ts'],
     // Two cores: more files at once only wait for each other.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },

@@ -2,10 +2,10 @@ import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import pg from 'pg';
 import { readConfig } from '../packages/server/src/config.ts';
 import { openDatabase } from '../packages/server/src/open-database.ts';
-import { person } from '../packages/server/test/bed/portal-browser.ts';
-import type { TestServer } from '../packages/server/test/bed/test-server.ts';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
 import { DataFolder, newKey, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
+import { person } from '../packages/server/test/harness/portal-browser.ts';
+import type { TestServer } from '../packages/server/test/harness/test-server.ts';
 import { type Address, freePort, requireLoopback } from './loopback.ts';
 
 /** A workspace of the attacked server. */

@@ -10,8 +10,8 @@ import { insertMembership } from '../packages/server/src/storage/memberships.ts'
 import { insertPerson } from '../packages/server/src/storage/people.ts';
 import { insertSession } from '../packages/server/src/storage/sessions.ts';
 import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
-import { reseal } from '../packages/server/test/bed/sealed.ts';
 import { AGENT_ID, fillMany, type Many } from '../packages/server/test/fixtures/many-records.ts';
+import { reseal } from '../packages/server/test/harness/sealed.ts';
 import { makeWorld, type World } from './world.ts';
 
 /**

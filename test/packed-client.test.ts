@@ -10,7 +10,7 @@ import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FAKES } from '../packages/client/test/fixtures/model-clients.ts';
 import { snippets } from '../packages/client/test/fixtures/snippets.ts';
-import { type TestServer, testServer } from '../packages/server/test/bed/test-server.ts';
+import { type TestServer, testServer } from '../packages/server/test/harness/test-server.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../', import.meta.url));

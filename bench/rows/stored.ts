@@ -1,4 +1,4 @@
-import { reseal } from '../../packages/server/test/bed/sealed.ts';
+import { reseal } from '../../packages/server/test/harness/sealed.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { works } from './requests.ts';

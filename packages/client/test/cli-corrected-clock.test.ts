@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { reseal } from '../../server/test/bed/sealed.ts';
-import { databaseWithShiftedClock, type ShiftedDatabase } from '../../server/test/bed/shifted-clock.ts';
-import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf } from '../../server/test/fixtures/run-command.ts';
+import { reseal } from '../../server/test/harness/sealed.ts';
+import { databaseWithShiftedClock, type ShiftedDatabase } from '../../server/test/harness/shifted-clock.ts';
+import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 
 const JUMP_MS = 3_600_000;
 const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;

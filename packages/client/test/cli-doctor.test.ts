@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
+import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { lyingServer, says } from './fixtures/lying-server.ts';
 import { runCli, type World } from './fixtures/run-cli.ts';
 

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { evaluatedAt } from '../../server/test/bed/backdate.ts';
-import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
+import { evaluatedAt } from '../../server/test/harness/backdate.ts';
+import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { type Lie, type LyingServer, lyingServer, says } from './fixtures/lying-server.ts';
 import { runCli, type World } from './fixtures/run-cli.ts';
 

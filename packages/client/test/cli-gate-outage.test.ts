@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { runCli } from './fixtures/run-cli.ts';
 
 let server: TestServer;

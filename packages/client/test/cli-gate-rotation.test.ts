@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
-import { paths } from '../../server/test/bed/test-server.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../../server/test/fixtures/server-process.ts';
+import { paths } from '../../server/test/harness/test-server.ts';
 import { type LyingServer, lyingServer } from './fixtures/lying-server.ts';
 import { runCli } from './fixtures/run-cli.ts';
 

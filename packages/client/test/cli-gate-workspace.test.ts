@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { type LyingServer, lyingServer } from './fixtures/lying-server.ts';
 import { runCli, type World } from './fixtures/run-cli.ts';
 

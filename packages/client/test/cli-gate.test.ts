@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
 import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { runCli, type World } from './fixtures/run-cli.ts';
 
 let server: TestServer;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { harnessIdOf } from '../src/importers/harness-id.ts';
 import { lyingServer, says } from './fixtures/lying-server.ts';
 import { runCli, type World } from './fixtures/run-cli.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { lyingServer, says } from './fixtures/lying-server.ts';
 import { resultsFile } from './fixtures/results/import.ts';
 import { runCli } from './fixtures/run-cli.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { deriveDecisionKey } from '../../server/src/digests.ts';
 import { mintKey } from '../../server/src/workspace/ingestion-keys.ts';
-import { type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { FAKES } from './fixtures/model-clients.ts';
 import { snippets } from './fixtures/snippets.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { AuthenticationError, Countersign, receiptOf, ValidationError } from '../src/index.ts';
 
 let server: TestServer;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { Countersign, type Dropped, type Rejected, type TelemetryEvent, type TelemetryOptions } from '../src/index.ts';
 import { countingFetch } from './fixtures/counting-fetch.ts';
 

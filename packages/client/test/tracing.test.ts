@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import {
   type ClientOptions,
   Countersign,

@@ -7,7 +7,7 @@ import {
   verifyEd25519 as nodeVerify,
 } from '../../server/src/digests.ts';
 import { mintKey } from '../../server/src/workspace/ingestion-keys.ts';
-import { type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { Countersign, type PromotionDecision, receiptOf, verifyAttestation, verifyDecision, verifyLedger } from '../src/index.ts';
 import { digests, sha256, verifyEd25519 } from '../src/verification/cryptography.ts';
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { person } from '../../server/test/bed/portal-browser.ts';
+import { person } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
 const ask = async ({ send }: Workspace) => {

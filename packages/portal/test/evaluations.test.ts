@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { evaluatedAt } from '../../server/test/bed/backdate.ts';
+import { evaluatedAt } from '../../server/test/harness/backdate.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 /** Reloads with a canvas that keeps the texts that were drawn on it and the colours of lines. */

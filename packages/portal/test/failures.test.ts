@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PASSWORD, person } from '../../server/test/bed/portal-browser.ts';
+import { PASSWORD, person } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
 test('a lost connection is said, nothing that was typed is lost, and it goes on when the server is back', async () => {

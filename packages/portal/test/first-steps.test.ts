@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
-import { person } from '../../server/test/bed/portal-browser.ts';
-import { testServer } from '../../server/test/bed/test-server.ts';
+import { person } from '../../server/test/harness/portal-browser.ts';
+import { testServer } from '../../server/test/harness/test-server.ts';
 import './harness.ts';
 import { openWindow } from './window.ts';
 

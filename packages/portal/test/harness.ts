@@ -1,7 +1,7 @@
 import type { Role } from '@countersign/core/portal/route';
 import { vi } from 'vitest';
-import { person, type Someone } from '../../server/test/bed/portal-browser.ts';
-import { paths, type TestServer, testServer } from '../../server/test/bed/test-server.ts';
+import { person, type Someone } from '../../server/test/harness/portal-browser.ts';
+import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { openWindow, type Window } from './window.ts';
 
 // Browsers take their time on a machine that is busy; no test here is about speed.

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { evidenceOfAll } from '../../server/test/bed/evidence-log.ts';
-import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
+import { evidenceOfAll } from '../../server/test/harness/evidence-log.ts';
+import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
 

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { PASSWORD, person } from '../../server/test/bed/portal-browser.ts';
+import { PASSWORD, person } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths } from './harness.ts';
 import { openWindow } from './window.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PASSWORD } from '../../server/test/bed/portal-browser.ts';
+import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { person } from '../../server/test/bed/portal-browser.ts';
-import { cloneDatabase } from '../../server/test/bed/test-database.ts';
-import { paths, testServer } from '../../server/test/bed/test-server.ts';
+import { person } from '../../server/test/harness/portal-browser.ts';
+import { cloneDatabase } from '../../server/test/harness/test-database.ts';
+import { paths, testServer } from '../../server/test/harness/test-server.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 

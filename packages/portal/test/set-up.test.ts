@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { setUpLink } from '../../server/src/people/one-time-links.ts';
-import { Browser, PASSWORD } from '../../server/test/bed/portal-browser.ts';
-import { testServer } from '../../server/test/bed/test-server.ts';
+import { Browser, PASSWORD } from '../../server/test/harness/portal-browser.ts';
+import { testServer } from '../../server/test/harness/test-server.ts';
 import './harness.ts';
 import { openWindow } from './window.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { keepHouse } from '../src/housekeeping.ts';
-import { evidenceOfAll } from './bed/evidence-log.ts';
-import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
+import { evidenceOfAll } from './harness/evidence-log.ts';
+import { type Answer, paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

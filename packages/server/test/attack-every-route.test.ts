@@ -5,9 +5,9 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { httpServer } from '../src/http/bare-app.ts';
 import { REQUESTS_IN_WORK_MAX } from '../src/http/paced-input.ts';
 import { httpText } from './bad-input/raw-socket.ts';
-import { person } from './bed/portal-browser.ts';
-import { type TestServer, testServer } from './bed/test-server.ts';
 import { EVERY_ROUTE, filledPath, type ServedRoute } from './fixtures/every-route.ts';
+import { person } from './harness/portal-browser.ts';
+import { type TestServer, testServer } from './harness/test-server.ts';
 
 /** The short form of the attack, on every route of the tables: a route that is added is attacked too. `npm run attack` is the long form. */
 let server: TestServer;

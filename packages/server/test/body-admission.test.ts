@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
 import { parseAnswers } from './bad-input/raw-socket.ts';
-import { type Answer, paths, testServer } from './bed/test-server.ts';
+import { type Answer, paths, testServer } from './harness/test-server.ts';
 
 /** Room for two bodies of one sender: three quarters of this. */
 const READING_BYTES = 300_000;

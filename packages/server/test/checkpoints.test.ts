@@ -16,9 +16,9 @@ import { checkpointOf } from '../src/ledger/checkpoints.ts';
 import { findInstance } from '../src/storage/instance.ts';
 import type { LogName } from '../src/storage/log-heads.ts';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
-import { reseal } from './bed/sealed.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, runCommand } from './fixtures/run-command.ts';
+import { reseal } from './harness/sealed.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-checkpoints-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

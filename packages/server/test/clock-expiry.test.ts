@@ -7,10 +7,10 @@ import { deleteExpiredLinks, findLink, ONE_TIME_LINKS } from '../src/storage/one
 import { deleteExpiredSessions } from '../src/storage/sessions.ts';
 import { countAttempt, deletePastAttempts } from '../src/storage/sign-in-attempts.ts';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
-import { type PortalClient, portalClient } from './bed/portal-client.ts';
-import { resealRows } from './bed/sealed.ts';
-import { databaseWithShiftedClock, type ShiftedDatabase } from './bed/shifted-clock.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { type PortalClient, portalClient } from './harness/portal-client.ts';
+import { resealRows } from './harness/sealed.ts';
+import { databaseWithShiftedClock, type ShiftedDatabase } from './harness/shifted-clock.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const ENTRY = { actor: 'ci', action: 'test.ran' };
 const HOUR_MS = 3_600_000;

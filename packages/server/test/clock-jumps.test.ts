@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { mintKey, revokeKey } from '../src/workspace/ingestion-keys.ts';
 import { openIncident } from '../src/workspace/open-incident.ts';
-import { reseal } from './bed/sealed.ts';
-import { databaseWithShiftedClock, type ShiftedDatabase } from './bed/shifted-clock.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, runCommand } from './fixtures/run-command.ts';
+import { reseal } from './harness/sealed.ts';
+import { databaseWithShiftedClock, type ShiftedDatabase } from './harness/shifted-clock.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const EVALUATION = { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 'passing' };
 const INCIDENT = { agent: 'bot', severity: 'high', description: 'wrong answers', recertify: true } as const;

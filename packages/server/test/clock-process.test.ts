@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf } from './fixtures/run-command.ts';
 import { newKey, ServerProcess } from './fixtures/server-process.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const PRELOAD = fileURLToPath(new URL('./fixtures/preload-shifted-clock.ts', import.meta.url));
 const YEAR_MS = 365 * 24 * 3_600_000;

@@ -2,9 +2,9 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../src/database/transaction.ts';
 import { lockLogs } from '../src/ledger/advance.ts';
 import { newId } from '../src/new-id.ts';
-import { evaluatedAt } from './bed/backdate.ts';
-import { waitingForALock } from './bed/lock-wait.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { evaluatedAt } from './harness/backdate.ts';
+import { waitingForALock } from './harness/lock-wait.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 

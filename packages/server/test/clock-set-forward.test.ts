@@ -4,9 +4,9 @@ import { closeRecertifications } from '../src/workspace/close-recertifications.t
 import { decideEvaluation } from '../src/workspace/decide-evaluation.ts';
 import { openIncident } from '../src/workspace/open-incident.ts';
 import { withdrawApproval } from '../src/workspace/withdraw-approval.ts';
-import { evaluatedAt } from './bed/backdate.ts';
-import { portalClient } from './bed/portal-client.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { evaluatedAt } from './harness/backdate.ts';
+import { portalClient } from './harness/portal-client.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const IN_TWENTY_YEARS = `clock_timestamp() + interval '20 years'`;
 

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VARIABLES } from '../src/config.ts';
 import { digests } from '../src/digests.ts';
 import { EXIT_CODES } from '../src/exit-codes.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, type Ran, runCommand, runForJson } from './fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { processEnvironment } from './fixtures/process-environment.ts';
 import { environmentOf, type Ran, runCommand, runForJson } from './fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 

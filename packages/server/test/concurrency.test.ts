@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
-import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
-import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
+import { cloneDatabase, type TestDatabase } from './harness/test-database.ts';
+import { type Answer, paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let database: TestDatabase;
 let servers: [TestServer, TestServer];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { testServer } from './bed/test-server.ts';
+import { testServer } from './harness/test-server.ts';
 
 test.each([
   ['in all', { connectionsMax: 5 }],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPool } from '../src/database/pool.ts';
-import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
+import { cloneDatabase, type TestDatabase } from './harness/test-database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

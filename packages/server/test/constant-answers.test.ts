@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sharedResult } from '../src/http/shared-result.ts';
-import { type TestServer, testServer } from './bed/test-server.ts';
+import { type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 

@@ -18,12 +18,12 @@ import type { LogName } from '../src/storage/log-heads.ts';
 import { setRiskLevel } from '../src/workspace/agent-risk.ts';
 import { correctClock } from '../src/workspace/correct-clock.ts';
 import { decideEvaluation } from '../src/workspace/decide-evaluation.ts';
-import { evaluatedAt } from './bed/backdate.ts';
-import { evidenceOfAll } from './bed/evidence-log.ts';
-import { portalClient } from './bed/portal-client.ts';
-import { reseal } from './bed/sealed.ts';
-import { databaseWithShiftedClock } from './bed/shifted-clock.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { evaluatedAt } from './harness/backdate.ts';
+import { evidenceOfAll } from './harness/evidence-log.ts';
+import { portalClient } from './harness/portal-client.ts';
+import { reseal } from './harness/sealed.ts';
+import { databaseWithShiftedClock } from './harness/shifted-clock.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 beforeAll(async () => {

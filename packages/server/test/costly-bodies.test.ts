@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
 import { BODY_BOUNDS, WORKER_HEAP_MB } from '../src/http/body-bounds.ts';
 import { BodyWorkers } from '../src/http/body-workers.ts';
-import { type Answer, paths, testServer } from './bed/test-server.ts';
+import { type Answer, paths, testServer } from './harness/test-server.ts';
 
 const server = await testServer();
 const tenantId = await server.workspace();

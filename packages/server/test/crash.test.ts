@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { killAll, until } from '../../embedded-database/test/harness/processes.ts';
-import { sealedPool } from './bed/sealed.ts';
 import { type Acknowledged, Callers, send } from './fixtures/callers.ts';
 import { expectKept } from './fixtures/records.ts';
 import { DataFolder, newKey, ServerProcess } from './fixtures/server-process.ts';
+import { sealedPool } from './harness/sealed.ts';
 
 const CALLERS = 16;
 

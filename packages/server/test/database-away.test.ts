@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
 import { openPool } from '../src/database/pool.ts';
-import { APPEND_ONLY } from './bed/append-only.ts';
-import { withSecret } from './bed/sealed.ts';
-import { cloneDatabase } from './bed/test-database.ts';
-import { paths } from './bed/test-server.ts';
 import { type Acknowledged, Callers, send } from './fixtures/callers.ts';
 import { OutsidePostgres, PASSWORD } from './fixtures/outside-postgres.ts';
 import type { Environment } from './fixtures/process-environment.ts';
 import { expectKept } from './fixtures/records.ts';
 import { newKey, run, ServerProcess } from './fixtures/server-process.ts';
+import { APPEND_ONLY } from './harness/append-only.ts';
+import { withSecret } from './harness/sealed.ts';
+import { cloneDatabase } from './harness/test-database.ts';
+import { paths } from './harness/test-server.ts';
 
 const secrets: Environment = {
   COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { APPEND_ONLY } from './bed/append-only.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { APPEND_ONLY } from './harness/append-only.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 const tenants: { id: string; key: string }[] = [];

@@ -4,9 +4,9 @@ import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { digests } from '../src/digests.ts';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
-import { evaluatedAt } from './bed/backdate.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, runCommand } from './fixtures/run-command.ts';
+import { evaluatedAt } from './harness/backdate.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

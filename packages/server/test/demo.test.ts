@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { testServer } from './bed/test-server.ts';
 import { processEnvironment } from './fixtures/process-environment.ts';
+import { testServer } from './harness/test-server.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 

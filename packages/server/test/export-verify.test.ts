@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../src/digests.ts';
 import { exportLog } from '../src/ledger/export.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
-import { type TestServer, testServer } from './bed/test-server.ts';
 import { pieces, sixRows, tamper } from './fixtures/doctored-ledger.ts';
+import { type TestServer, testServer } from './harness/test-server.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../../examples/verify/verify.py', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'countersign-ledger-'));

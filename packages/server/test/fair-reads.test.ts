@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { FairTurns } from '../src/database/fair-turns.ts';
-import { portalClient } from './bed/portal-client.ts';
-import type { TestDatabase } from './bed/test-database.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { portalClient } from './harness/portal-client.ts';
+import type { TestDatabase } from './harness/test-database.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const VIEWERS = 64;
 /** The advisory lock that the heavy reads of a test wait for. */

@@ -7,12 +7,12 @@ import pg from 'pg';
 import { afterEach, expect, describe as group } from 'vitest';
 import { countProcesses, killAll, processesOf, until } from '../../embedded-database/test/harness/processes.ts';
 import { expectStopped, query, test } from '../../embedded-database/test/harness/world.ts';
-import { sealedPool } from './bed/sealed.ts';
-import { paths } from './bed/test-server.ts';
 import { Callers } from './fixtures/callers.ts';
 import { expectKept } from './fixtures/records.ts';
 import { CommandProcess, newKey, run, ServerProcess } from './fixtures/server-process.ts';
 import { SmallDisk } from './fixtures/small-disk.ts';
+import { sealedPool } from './harness/sealed.ts';
+import { paths } from './harness/test-server.ts';
 
 /** What is promised, in milliseconds: back after there is space, and ended after SIGTERM. */
 const BACK_MS = 10_000;

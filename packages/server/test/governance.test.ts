@@ -9,8 +9,8 @@ import { mintKey } from '../src/workspace/ingestion-keys.ts';
 import { openIncident } from '../src/workspace/open-incident.ts';
 import { Refusal } from '../src/workspace/refusal.ts';
 import { WrongInput } from '../src/workspace/wrong-input.ts';
-import { person } from './bed/portal-browser.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { person } from './harness/portal-browser.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

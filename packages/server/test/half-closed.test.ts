@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BODY } from './bad-input/http.ts';
 import { httpText, parseAnswers, sendRaw } from './bad-input/raw-socket.ts';
-import { paths } from './bed/test-server.ts';
 import { DataFolder, newKey, ServerProcess } from './fixtures/server-process.ts';
+import { paths } from './harness/test-server.ts';
 
 const folder = new DataFolder();
 let server: ServerProcess;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { httpText, sendRaw } from './bad-input/raw-socket.ts';
 import { expectRefused } from './bad-input/refusals.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let open: TestServer;
 let named: TestServer;

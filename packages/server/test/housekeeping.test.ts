@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { keepHouse } from '../src/housekeeping.ts';
-import { paths, testServer } from './bed/test-server.ts';
+import { paths, testServer } from './harness/test-server.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { httpText, parseAnswers } from './bad-input/raw-socket.ts';
-import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
+import { type Answer, paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

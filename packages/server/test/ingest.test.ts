@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
+import { type Answer, paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 const tenants: { id: string; key: string }[] = [];

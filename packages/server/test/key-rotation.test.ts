@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests } from '../src/digests.ts';
 import { signingKeyId } from '../src/instance-signer.ts';
 import { markSigning } from '../src/storage/signing-keys.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, runCommand } from './fixtures/run-command.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-rotation-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { changeScopes, mintKey, revokeKey, rotateKey } from '../src/workspace/ingestion-keys.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let here: TestServer;
 let there: TestServer;

@@ -9,7 +9,7 @@ import { fromBase64, noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@co
 import { beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256, verifyEd25519 } from '../src/digests.ts';
 import { mintKey, revokeKey } from '../src/workspace/ingestion-keys.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

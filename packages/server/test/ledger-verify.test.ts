@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../src/digests.ts';
 import { exportLog } from '../src/ledger/export.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { pieces, sixRows, tamper } from './fixtures/doctored-ledger.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 beforeAll(async () => {

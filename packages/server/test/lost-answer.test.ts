@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
 import { isDatabaseAway } from '../src/database/pool.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
-import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
-import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
 import { CuttingProxy } from './fixtures/cutting-proxy.ts';
+import { cloneDatabase, type TestDatabase } from './harness/test-database.ts';
+import { type Answer, paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let database: TestDatabase;
 let proxy: CuttingProxy;

@@ -5,11 +5,11 @@ import { createGzip } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
-import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { Callers } from './fixtures/callers.ts';
 import { peakWhile } from './fixtures/process-memory.ts';
 import { DataFolder, newKey, ServerProcess } from './fixtures/server-process.ts';
+import { cloneDatabase, type TestDatabase } from './harness/test-database.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const MIB = 1024 * 1024;
 

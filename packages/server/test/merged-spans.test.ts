@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

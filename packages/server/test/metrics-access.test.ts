@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { metricsAccess } from '../src/http/metrics-endpoint.ts';
 import { isPublic } from '../src/public-address.ts';
-import { testServer } from './bed/test-server.ts';
 import { DataFolder, ServerProcess } from './fixtures/server-process.ts';
+import { testServer } from './harness/test-server.ts';
 
 const TOKEN = 'scraper-token-0123456789';
 

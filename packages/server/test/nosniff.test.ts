@@ -5,9 +5,9 @@ import { readConfig } from '../src/config.ts';
 import { type Running, start } from '../src/serve.ts';
 import { MALFORMED } from './bad-input/http.ts';
 import { httpText, sendRaw } from './bad-input/raw-socket.ts';
-import { person } from './bed/portal-browser.ts';
-import { type TestServer, testServer } from './bed/test-server.ts';
 import { EVERY_ROUTE, filledPath, routesMissing } from './fixtures/every-route.ts';
+import { person } from './harness/portal-browser.ts';
+import { type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;

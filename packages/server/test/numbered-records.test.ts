@@ -3,7 +3,7 @@ import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../src/database/migrate.ts';
-import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
+import { cloneDatabase, type TestDatabase } from './harness/test-database.ts';
 
 const [TENANT, OTHER] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
 const AGENT = '33333333-3333-4333-8333-333333333333';

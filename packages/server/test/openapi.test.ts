@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is looked at as any reader of it would.
 type Json = any;

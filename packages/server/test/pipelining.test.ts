@@ -7,8 +7,8 @@ import { REQUESTS_IN_WORK_MAX } from '../src/http/paced-input.ts';
 import type { StartOptions } from '../src/serve.ts';
 import { httpText, sendRaw } from './bad-input/raw-socket.ts';
 import { GOOD } from './bad-input/refusals.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { TLS_CERTIFICATE } from './fixtures/tls-certificate.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 /** How many requests for /held were in work at the same time. */
 const held = { now: 0, most: 0 };

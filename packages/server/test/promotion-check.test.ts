@@ -4,8 +4,8 @@ import { decisionDigest, decisionFault } from '@countersign/core/domain/decision
 import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests, verifyEd25519 } from '../src/digests.ts';
-import { evaluatedAt } from './bed/backdate.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { evaluatedAt } from './harness/backdate.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

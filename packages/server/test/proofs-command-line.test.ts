@@ -11,8 +11,8 @@ import { leafHash } from '@countersign/core/domain/merkle-tree';
 import { noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sha256, verifyEd25519 } from '../src/digests.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, type Ran, runCommand } from './fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-proofs-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
 import { httpText, sendRaw } from './bad-input/raw-socket.ts';
-import { paths } from './bed/test-server.ts';
 import { DataFolder, newKey, ServerProcess } from './fixtures/server-process.ts';
+import { paths } from './harness/test-server.ts';
 
 const folder = new DataFolder();
 let server: ServerProcess;

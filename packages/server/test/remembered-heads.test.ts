@@ -5,7 +5,7 @@ import { appendEntries, entryOf } from '../src/ledger/append.ts';
 import { RememberedHeads } from '../src/ledger/remembered-heads.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
 import type { LockedHead } from '../src/storage/log-heads.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const head = (seq: number, more: Partial<LockedHead> = {}): LockedHead => ({
   seq,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
 import { httpText } from './bad-input/raw-socket.ts';
-import { paths, testServer } from './bed/test-server.ts';
+import { paths, testServer } from './harness/test-server.ts';
 
 test('the bytes of a response are given back when its client leaves, before it is sent or while it waits behind another', async () => {
   const server = await testServer();

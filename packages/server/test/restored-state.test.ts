@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
-import { paths } from './bed/test-server.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
+import { paths } from './harness/test-server.ts';
 
 let folder: DataFolder;
 let server: ServerProcess | undefined;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY_KEYS } from '../src/storage/idempotency.ts';
-import { resealRows } from './bed/sealed.ts';
-import { type Answer, paths, type TestServer, testServer } from './bed/test-server.ts';
+import { resealRows } from './harness/sealed.ts';
+import { type Answer, paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let there: TestServer;

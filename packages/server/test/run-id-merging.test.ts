@@ -6,8 +6,8 @@ import { expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../src/database/transaction.ts';
 import { RunIdMerging } from '../src/run-id-merging.ts';
 import { mergeRunIdSegments } from '../src/storage/run-id-segments.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
 import { fillMany } from './fixtures/many-records.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 const segmentsOf = (server: TestServer, workspace: string) =>
   server.database.sql<{ runs: string[]; trace_ids: string; run_count: number }>(

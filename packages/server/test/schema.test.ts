@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { factsText } from '../src/database/schema-findings.ts';
 import { readSchemaFacts } from '../src/storage/schema-facts.ts';
-import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
+import { cloneDatabase, type TestDatabase } from './harness/test-database.ts';
 
 let database: TestDatabase;
 

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
-import { sealedPool } from './bed/sealed.ts';
-import { paths } from './bed/test-server.ts';
 import { Callers } from './fixtures/callers.ts';
 import { expectKept } from './fixtures/records.ts';
 import { DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
+import { sealedPool } from './harness/sealed.ts';
+import { paths } from './harness/test-server.ts';
 
 /** What is promised, in milliseconds. */
 const STOP_MS = 10_000;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
+import { cloneDatabase, type TestDatabase } from './harness/test-database.ts';
 
 const TENANT = '11111111-1111-4111-8111-111111111111';
 const TRACE = '22222222-2222-4222-8222-222222222222';

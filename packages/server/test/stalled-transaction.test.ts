@@ -3,7 +3,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { inTenantTransaction } from '../src/database/transaction.ts';
 import { lockLogs } from '../src/ledger/advance.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 

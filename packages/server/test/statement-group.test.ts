@@ -4,7 +4,7 @@ import { Pieces } from '../src/database/frontend-messages.ts';
 import { isWorthRetrying, openPool } from '../src/database/pool.ts';
 import { StatementGroup } from '../src/database/statement-group.ts';
 import { inTenantTransaction, sql } from '../src/database/transaction.ts';
-import { cloneDatabase, type TestDatabase } from './bed/test-database.ts';
+import { cloneDatabase, type TestDatabase } from './harness/test-database.ts';
 
 let database: TestDatabase;
 let pool: ReturnType<typeof openPool>;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestServer, testServer } from './bed/test-server.ts';
+import { type TestServer, testServer } from './harness/test-server.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 /** Runs of our own in the format of τ-bench: the published file is an option of the example and no part of this repository. */

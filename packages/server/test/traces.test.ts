@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction, sql } from '../src/database/transaction.ts';
 import { carryMergedSpans, mergeSpans } from '../src/storage/merged-spans.ts';
 import { type KnownTrace, lockTraces, OUTCOME_RANK, type TraceFacts, updateTraces } from '../src/storage/traces.ts';
-import { paths, type TestServer, testServer } from './bed/test-server.ts';
+import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;

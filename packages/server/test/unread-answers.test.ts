@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
 import { httpText } from './bad-input/raw-socket.ts';
-import { paths } from './bed/test-server.ts';
 import { residentBytes } from './fixtures/process-memory.ts';
 import { DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
+import { paths } from './harness/test-server.ts';
 
 const MIB = 1024 * 1024;
 

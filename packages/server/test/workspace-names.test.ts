@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createWorkspace } from '../src/workspace/create-workspace.ts';
-import { portalClient } from './bed/portal-client.ts';
-import { type TestServer, testServer } from './bed/test-server.ts';
 import { environmentOf, type Ran, runCommand } from './fixtures/run-command.ts';
+import { portalClient } from './harness/portal-client.ts';
+import { type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;
 let environment: Record<string, string>;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { checkpointOf } from '../../src/ledger/checkpoints.ts';
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { LedgerUnderAttack, ROWS } from './ledger-under-attack.ts';
 
 let world: LedgerUnderAttack;

@@ -3,9 +3,9 @@ import { signDecision } from '@countersign/core/domain/decision-signature';
 import pino from 'pino';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests } from '../../src/digests.ts';
-import { portalClient } from '../bed/portal-client.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let fresh: TestServer;

@@ -8,7 +8,7 @@ import { growTree, hashesIn } from '../../src/ledger/log-tree.ts';
 import { insertAuditEntries } from '../../src/storage/ledger.ts';
 import { type LogName, lockHeads, moveHead } from '../../src/storage/log-heads.ts';
 import { insertTreeNodes, readLeafData } from '../../src/storage/tree.ts';
-import type { TestDatabase } from '../bed/test-database.ts';
+import type { TestDatabase } from '../harness/test-database.ts';
 
 const TABLES = ['audit_entries', 'decisions', 'key_events', 'tree_nodes', 'checkpoints', 'log_heads', 'decision_keys'] as const;
 

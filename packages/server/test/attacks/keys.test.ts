@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { formatIngestionKey } from '@countersign/core/domain/ingestion-key';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { revokeKey, rotateKey } from '../../src/workspace/ingestion-keys.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let fresh: TestServer;

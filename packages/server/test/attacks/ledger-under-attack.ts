@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import type { LogName } from '../../src/storage/log-heads.ts';
-import { reseal } from '../bed/sealed.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { reseal } from '../harness/sealed.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));

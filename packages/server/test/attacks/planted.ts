@@ -1,4 +1,4 @@
-import type { TestDatabase } from '../bed/test-database.ts';
+import type { TestDatabase } from '../harness/test-database.ts';
 
 /** A seal of the right form that nobody with the master secret has made. */
 const FORGED_SEAL = `'\\x01' || sha256('forged')`;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 
 /** Attack H: whoever owns the database takes away what the database itself refuses. Each act, what undoes it, and what must be named. */
 const ACTS = [

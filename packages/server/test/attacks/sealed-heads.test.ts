@@ -3,8 +3,8 @@ import { signDecision } from '@countersign/core/domain/decision-signature';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests } from '../../src/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
 
 let server: TestServer;

@@ -6,8 +6,8 @@ import { inviteMember } from '../../src/people/members.ts';
 import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { newToken } from '../../src/people/secret-token.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 import { bytes, plant, text } from './planted.ts';
 
 const lines: string[] = [];

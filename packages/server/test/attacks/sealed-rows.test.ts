@@ -3,9 +3,9 @@ import { publicJwk } from '@countersign/core/domain/attestation';
 import pino from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sha256 } from '../../src/digests.ts';
-import { portalClient } from '../bed/portal-client.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { bytes, plant, text } from './planted.ts';
 
 const lines: string[] = [];

@@ -7,9 +7,9 @@ import { sha256 } from '../../src/digests.ts';
 import { openSigner, type PublishedKey } from '../../src/instance-signer.ts';
 import { findInstance } from '../../src/storage/instance.ts';
 import { SIGNING_KEYS } from '../../src/storage/signing-keys.ts';
-import { resealRows } from '../bed/sealed.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { resealRows } from '../harness/sealed.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 import { bytes, plant, text } from './planted.ts';
 
 /** Attack G: a row of `signing_keys`, inserted by whoever owns the database. */

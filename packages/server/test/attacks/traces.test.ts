@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace = '';

@@ -1,4 +1,4 @@
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { GOOD, type Refusal } from './refusals.ts';
 
 const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'plan', ...members });

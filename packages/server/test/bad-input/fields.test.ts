@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll } from 'vitest';
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { CONTRADICTIONS, LISTS, SUMS, UNKNOWN_MEMBERS, WHOLE_BODIES } from './bodies.ts';
 import { GOOD, type Refusal, refuses, worldOfRefusals } from './refusals.ts';
 import { BAD_CHARACTERS, DATE_TIMES, DATES, PERSONAL_DATA, TOO_LONG, UUIDS } from './values.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, SPELLINGS, without } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRefused, worldOfRefusals } from './refusals.ts';

@@ -1,4 +1,4 @@
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { httpText } from './raw-socket.ts';
 import { GOOD, type RefusalCode } from './refusals.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { BROKEN, DEEP, LOSSY, PROTOTYPES, TRAPS } from './json.ts';
 import { refuses, worldOfRefusals } from './refusals.ts';
 

@@ -1,4 +1,4 @@
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { GOOD, type Refusal } from './refusals.ts';
 
 const TRACE = JSON.stringify(GOOD.trace);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey, revokeKey } from '../../src/workspace/ingestion-keys.ts';
-import { type Answer, paths } from '../bed/test-server.ts';
+import { type Answer, paths } from '../harness/test-server.ts';
 import { digestOf, expectRefused, GOOD, type Refusal, refuses, worldOfRefusals } from './refusals.ts';
 
 const world = worldOfRefusals();

@@ -1,4 +1,4 @@
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { GOOD, type Refusal } from './refusals.ts';
 
 /** What is wrong with a member of a kind: a value, and the code of the one issue it must give. */

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Answer } from '../bed/test-server.ts';
+import type { Answer } from '../harness/test-server.ts';
 
 /** How a raw request is sent, and how its sender behaves afterwards. */
 export interface Manners {

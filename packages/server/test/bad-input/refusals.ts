@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { TestDatabase } from '../bed/test-database.ts';
-import { type Answer, paths, type TestServer, testServer } from '../bed/test-server.ts';
+import type { TestDatabase } from '../harness/test-database.ts';
+import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 /** The error table by hand, so that a change of the code's own table is noticed here. */
 export const STATUS = {

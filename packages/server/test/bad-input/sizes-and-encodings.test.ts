@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { type Answer, paths } from '../bed/test-server.ts';
+import { type Answer, paths } from '../harness/test-server.ts';
 import { digestOf, expectRefused, GOOD, type Refusal, refuses, worldOfRefusals } from './refusals.ts';
 
 const world = worldOfRefusals();

@@ -1,4 +1,4 @@
-import { paths } from '../bed/test-server.ts';
+import { paths } from '../harness/test-server.ts';
 import { GOOD, type Refusal } from './refusals.ts';
 
 const trace = (what: string, members: object, issues: readonly string[], says?: string | RegExp): Refusal => ({

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import protobuf from 'protobufjs/minimal.js';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestServer, testServer } from '../bed/test-server.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
 import { type ExportAnswer, type Exporter, exporter, JSON_TYPE, PROTOBUF } from './sending.ts';
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { portalClient } from '../bed/portal-client.ts';
-import { testServer } from '../bed/test-server.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import { testServer } from '../harness/test-server.ts';
 
 const run = promisify(execFile);
 const folder = fileURLToPath(new URL('../../../../examples/opentelemetry/', import.meta.url));

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 import { exporter } from './sending.ts';
 
 // What real instrumentations exported, recorded by senders/record.ts. Every one of them watched the same conversation: a question, a call of

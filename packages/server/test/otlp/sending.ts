@@ -1,4 +1,4 @@
-import type { TestServer } from '../bed/test-server.ts';
+import type { TestServer } from '../harness/test-server.ts';
 
 export const PROTOBUF = { 'content-type': 'application/x-protobuf' };
 export const JSON_TYPE = { 'content-type': 'application/json' };

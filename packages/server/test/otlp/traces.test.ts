@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
 import { type Exporter, exporter, PROTOBUF } from './sending.ts';
 

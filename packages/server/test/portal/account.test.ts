@@ -3,10 +3,10 @@ import { inPersonTransaction } from '../../src/database/transaction.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
 import { deleteSessionsOf, SESSIONS } from '../../src/storage/sessions.ts';
-import { waitingForALock } from '../bed/lock-wait.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { resealRows } from '../bed/sealed.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { waitingForALock } from '../harness/lock-wait.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { resealRows } from '../harness/sealed.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let other: TestServer;

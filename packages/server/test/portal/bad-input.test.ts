@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { PortalRoute } from '@countersign/core/portal/route';
 import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let admin: PortalClient;

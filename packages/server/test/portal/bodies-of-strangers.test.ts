@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { Browser } from '../bed/portal-browser.ts';
-import { type Answer, testServer } from '../bed/test-server.ts';
+import { Browser } from '../harness/portal-browser.ts';
+import { type Answer, testServer } from '../harness/test-server.ts';
 
 const server = await testServer();
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;

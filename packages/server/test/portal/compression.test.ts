@@ -9,9 +9,9 @@ import { ApiError } from '../../src/api-error.ts';
 import { preferredEncoding } from '../../src/http/accept-encoding.ts';
 import { Compressor } from '../../src/http/compressor.ts';
 import { replyError } from '../../src/http/error-reply.ts';
-import { person } from '../bed/portal-browser.ts';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { person } from '../harness/portal-browser.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const ENTRIES = 60;
 const routes = Object.entries<PortalRoute>(PORTAL_ROUTES);

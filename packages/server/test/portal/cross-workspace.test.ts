@@ -1,8 +1,8 @@
 import type { PortalRoute } from '@countersign/core/portal/route';
 import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 /** An admin of a workspace with something in it, and an admin of another one, where there is as much. */

@@ -3,8 +3,8 @@ import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { digests } from '../../src/digests.ts';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;

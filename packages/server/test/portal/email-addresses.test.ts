@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { comparedEmail, isEmailAddress } from '../../src/people/email-address.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;

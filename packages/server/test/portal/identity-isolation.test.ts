@@ -2,8 +2,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inPersonTransaction, inTenantTransaction } from '../../src/database/transaction.ts';
 import { membershipsOf, workspacesOf } from '../../src/storage/memberships.ts';
-import { person, type Someone } from '../bed/portal-browser.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
+import { person, type Someone } from '../harness/portal-browser.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspaces: [string, string];

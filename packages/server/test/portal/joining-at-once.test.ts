@@ -5,9 +5,9 @@ import { setUpLink } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { operatorsResetLink } from '../../src/people/reset-links.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
-import { waitingForALock } from '../bed/lock-wait.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { waitingForALock } from '../harness/lock-wait.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;

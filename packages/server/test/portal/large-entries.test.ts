@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const ENTRIES = 9;
 const ENTRY_BYTES = 700_000;

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { inviteMember } from '../../src/people/members.ts';
 import { setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { resealRows } from '../bed/sealed.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { resealRows } from '../harness/sealed.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { serverLog } from '../../src/server-log.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const lines: string[] = [];
 let server: TestServer;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Browser, PASSWORD } from '../bed/portal-browser.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { Browser, PASSWORD } from '../harness/portal-browser.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let environment: Record<string, string>;

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { changeRoleOf } from '../../src/storage/memberships.ts';
-import { waitingForALock } from '../bed/lock-wait.ts';
-import { Browser, person, type Someone } from '../bed/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { waitingForALock } from '../harness/lock-wait.ts';
+import { Browser, person, type Someone } from '../harness/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 const server: TestServer = await testServer();
 let workspace: string;

@@ -5,9 +5,9 @@ import { operatorsResetLink } from '../../src/people/reset-links.ts';
 import { changeRoleOf, insertMembership } from '../../src/storage/memberships.ts';
 import { voidLinksOf } from '../../src/storage/one-time-links.ts';
 import { lockAccount } from '../../src/storage/people.ts';
-import { waitingForALock } from '../bed/lock-wait.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { waitingForALock } from '../harness/lock-wait.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 const server: TestServer = await testServer();
 let workspace: string;

@@ -2,10 +2,10 @@ import type { PortalRoute } from '@countersign/core/portal/route';
 import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
 import { AGENT_ID, fillMany } from '../fixtures/many-records.ts';
 import { recordStatements, type SentStatement } from '../fixtures/recorded-statements.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 
 const MANY = {
   agents: 300,

@@ -6,9 +6,9 @@ import { inTenantTransaction, type Transaction } from '../../src/database/transa
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { changeRoleOf, deleteMembership } from '../../src/storage/memberships.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
-import { waitingForALock } from '../bed/lock-wait.ts';
-import { portalClient } from '../bed/portal-client.ts';
-import { type Answer, paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { waitingForALock } from '../harness/lock-wait.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 

@@ -3,8 +3,8 @@ import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/
 import { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { wrongRoutes } from '../../src/portal/route-table.ts';
-import { Browser, person } from '../bed/portal-browser.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, person } from '../harness/portal-browser.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 
 const routes: [name: string, route: PortalRoute][] = Object.entries(PORTAL_ROUTES);
 

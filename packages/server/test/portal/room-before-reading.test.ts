@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
-import { type PortalClient, portalClient } from '../bed/portal-client.ts';
-import { paths, type TestServer, testServer } from '../bed/test-server.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const MIB = 1024 * 1024;
 /** Room for one of the documents. */

@@ -3,8 +3,8 @@ import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { deleteExpiredLinks } from '../../src/storage/one-time-links.ts';
 import { deleteExpiredSessions } from '../../src/storage/sessions.ts';
 import { deletePastAttempts } from '../../src/storage/sign-in-attempts.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { networkOf } from '../../src/people/sign-in-limit.ts';
-import { Browser, PASSWORD, person } from '../bed/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, PASSWORD, person } from '../harness/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let proxied: TestServer;
 let direct: TestServer;

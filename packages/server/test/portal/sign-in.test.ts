@@ -18,9 +18,9 @@ import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { newId } from '../../src/new-id.ts';
 import { hashPassword, isOutdated, isPassword } from '../../src/people/password-hash.ts';
 import { insertPerson, PEOPLE } from '../../src/storage/people.ts';
-import { Browser, PASSWORD, person } from '../bed/portal-browser.ts';
-import { resealRows } from '../bed/sealed.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, PASSWORD, person } from '../harness/portal-browser.ts';
+import { resealRows } from '../harness/sealed.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let here: TestServer;
 let there: TestServer;

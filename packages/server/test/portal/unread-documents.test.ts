@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { httpText } from '../bad-input/raw-socket.ts';
-import { portalClient } from '../bed/portal-client.ts';
-import { paths, testServer } from '../bed/test-server.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import { paths, testServer } from '../harness/test-server.ts';
 
 const MIB = 1024 * 1024;
 const ANSWERING_BYTES = 64 * MIB;

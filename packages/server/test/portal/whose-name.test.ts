@@ -2,8 +2,8 @@ import { SIGNED_IN_AS } from '@countersign/core/portal/route';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { addMember } from '../../src/people/add-member.ts';
 import { isPersonName } from '../../src/people/person-name.ts';
-import { Browser, PASSWORD, person, type Someone } from '../bed/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../bed/test-server.ts';
+import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;

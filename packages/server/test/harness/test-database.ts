@@ -12,7 +12,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Clones the template. PostgreSQL copies it only while nobody is connected to it: the bed never connects there. */
+/** Clones the template. PostgreSQL copies it only while no client is connected to it: the harness never connects there. */
 export async function cloneDatabase(): Promise<TestDatabase> {
   const cluster = inject('cluster');
   const name = `test_${randomBytes(6).toString('hex')}`;
