@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { patternsOf, TEST_TIERS } from './scripts/test-tiers.ts';
 
 // Tests start hundreds of processes of ours: each takes half the time when it finds its modules compiled (Node's module.enableCompileCache).
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
@@ -26,16 +27,22 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** What every tier has. */
+const shared = {
+  // Bounds for what hangs, not for what is slow: a machine that is busy with something else takes several times as long.
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 15_000 } },
+};
+
 export default defineConfig({
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    // One database cluster for all tiers of a run.
     globalSetup: ['packages/server/test/harness/global-setup.ts'],
     // Two cores: more files at once only wait for each other.
     maxWorkers: 2,
+    // All tiers share the workers, so files that wait and files that compute overlap.
     sequence: { sequencer: LongestFirst },
-    // Bounds for what hangs, not for what is slow: a machine that is busy with something else takes several times as long.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 15_000 } },
+    projects: TEST_TIERS.map((tier) => ({ test: { ...shared, ...patternsOf(tier), name: tier.name } })),
   },
 });

@@ -1,6 +1,6 @@
 /**
  * `npm test`: types, lint and format, then every test; ends with the line `N passed, N failed` from the real counts.
- * With arguments (`npm test -- packages/core`) only those tests, without the checks.
+ * With arguments (`npm test -- packages/core`) only those tests, without the checks; `--tier unit` runs one tier (scripts/test-tiers.ts).
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,9 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runChecks } from './check.ts';
+import { TEST_TIERS } from './test-tiers.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const chosen = process.argv.slice(2);
+const chosen = withProjects(process.argv.slice(2));
 
 /** What some tests need and npm cannot bring. Missing, they would fail one by one with worse messages. */
 const PREREQUISITES = [
@@ -43,6 +44,19 @@ const failed = counts.failed + checks.failed.length;
 if (checks.failed.length > 0) process.stderr.write(`failed checks: ${checks.failed.join(', ')} (see above)\n`);
 process.stdout.write(`${counts.passed + checks.passed.length} passed, ${failed} failed\n`);
 process.exitCode = failed > 0 || status !== 0 ? 1 : 0;
+
+/** Replaces `--tier NAME` by the option of vitest. An unknown tier ends the command. */
+function withProjects(args: string[]): string[] {
+  const names: string[] = TEST_TIERS.map(({ name }) => name);
+  const at = args.indexOf('--tier');
+  if (at < 0) return args;
+  const tier = args[at + 1] ?? '';
+  if (!names.includes(tier)) {
+    process.stderr.write(`npm test: there is no tier "${tier}". Choose one of ${names.join(', ')}.\n`);
+    process.exit(1);
+  }
+  return [...args.slice(0, at), `--project=${tier}`, ...withProjects(args.slice(at + 2))];
+}
 
 /** The counts as vitest wrote them. A file that could not even be loaded, and a run that wrote nothing, count as one failure. */
 function countsOf(path: string): { passed: number; failed: number } {

@@ -18,8 +18,9 @@ declare module 'vitest' {
   }
 }
 
-/** Starts PostgreSQL once for the whole run and stops it at the end. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+/** Starts PostgreSQL once for the whole run and stops it at the end. A run of the tier `unit` alone needs none. */
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if (project.vitest.projects.every(({ name }) => name === 'unit')) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
   chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
   const embedded = await acquireEmbeddedDatabase({

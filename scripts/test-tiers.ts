@@ -1,0 +1,63 @@
+import { globSync } from 'node:fs';
+
+/** A group of test files that run with the same needs, and can be chosen: `npm test -- --tier unit`. */
+export interface TestTier {
+  readonly name: 'unit' | 'browser' | 'package' | 'process' | 'server';
+  /** What its tests need. */
+  readonly needs: string;
+  /** Glob patterns of its files. A file belongs to the first tier that matches it. */
+  readonly include: readonly string[];
+}
+
+const ALL_TESTS = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'];
+
+/** The tiers, in the order of matching. The last one takes every remaining file, so no test file is left out. */
+export const TEST_TIERS: readonly TestTier[] = [
+  {
+    name: 'unit',
+    needs: 'neither a database nor another process',
+    include: [
+      'packages/core/test/**/*.test.ts',
+      'packages/client/test/{cli-wrong-use,client-options,contract,failures,tracing-outage}.test.ts',
+      'packages/client/test/importers*.test.ts',
+      'packages/portal/test/{bundle,number-format,pass-rate-series,problem}.test.ts',
+      'packages/server/test/{batch-writer,free-space,head-seals,personal-data,row-seals,service-actions}.test.ts',
+      'test/{import-table,test-tiers}.test.ts',
+    ],
+  },
+  { name: 'browser', needs: 'Chromium, a server and its database', include: ['packages/portal/test/**/*.test.ts'] },
+  {
+    name: 'package',
+    needs: 'a packed or freshly copied installation, or a program of another language',
+    include: [
+      'packages/client/test/{api-docs,listeners}.test.ts',
+      'packages/server/test/first-start.test.ts',
+      'test/{packed-*,readme*,independent-verifier}.test.ts',
+    ],
+  },
+  {
+    name: 'process',
+    needs: 'server or database processes that are started, killed or waited for',
+    include: [
+      'packages/embedded-database/test/**/*.test.ts',
+      'packages/client/test/{cli-gate-rotation,network,telemetry-failures}.test.ts',
+      'packages/server/test/{backup-file,bad-start,clock-process,command-process,correct-clock,crash,database-away,demo}.test.ts',
+      'packages/server/test/{full-disk,half-closed,key-rotation,memory,metrics-access,readiness,refusals-in-the-log}.test.ts',
+      'packages/server/test/{restored-state,set-up-link,shutdown,unread-answers}.test.ts',
+      'test/attack.test.ts',
+    ],
+  },
+  { name: 'server', needs: 'a server in the process of the test, and its database', include: ALL_TESTS },
+];
+
+/** The include and exclude patterns of a tier: a file that an earlier tier matches is excluded. */
+export function patternsOf(tier: TestTier): { include: string[]; exclude: string[] } {
+  const earlier = TEST_TIERS.slice(0, TEST_TIERS.indexOf(tier));
+  return { include: [...tier.include], exclude: ['**/node_modules/**', ...earlier.flatMap(({ include }) => include)] };
+}
+
+/** The test files of a tier, relative to the root of the repository. */
+export function filesOf(tier: TestTier, root: string): string[] {
+  const { include, exclude } = patternsOf(tier);
+  return globSync(include, { cwd: root, exclude }).sort();
+}

@@ -1,0 +1,38 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { filesOf, TEST_TIERS } from '../scripts/test-tiers.ts';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+/** The files of the tests and their harnesses that a test file loads, itself included. */
+function loadedTestFiles(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const [, target] of readFileSync(join(root, file), 'utf8').matchAll(/\bfrom '(\.[^']+)'/g)) {
+    const path = join(dirname(file), target!);
+    if (!path.includes('/src/') && path.endsWith('.ts')) loadedTestFiles(path, seen);
+  }
+  return seen;
+}
+
+describe('the tiers of the tests', () => {
+  test('contain every test file once', () => {
+    const all = globSync(['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root });
+    expect(TEST_TIERS.flatMap((tier) => filesOf(tier, root)).sort()).toEqual(all.sort());
+  });
+
+  test.each(TEST_TIERS)('$name has no pattern without a file', ({ include }) => {
+    expect(include.filter((pattern) => globSync(pattern, { cwd: root }).length === 0)).toEqual([]);
+  });
+
+  test('unit needs no database: its files load no harness that connects to one', () => {
+    const needsDatabase = filesOf(TEST_TIERS[0]!, root).filter((file) =>
+      [...loadedTestFiles(file)].some((loaded) =>
+        /\binject\('cluster'\)|acquireEmbeddedDatabase\(/.test(readFileSync(join(root, loaded), 'utf8')),
+      ),
+    );
+    expect(needsDatabase).toEqual([]);
+  });
+});
