@@ -97,6 +97,9 @@ const TYPE_ONLY_DRIVER = [
   'packages/server/src/http',
 ];
 
+/** The root files of the server that its rooms may import. The others put the server together: only they and the command know them. */
+const SHARED_ROOT_FILES = ['api-error.ts', 'digests.ts', 'exit-codes.ts', 'new-id.ts'];
+
 interface Import {
   file: string;
   /** A path of the repository, or the specifier as it stands. */
@@ -170,6 +173,15 @@ describe('the import table of ARCHITECTURE.md', () => {
     expect(wrong.map(({ file }) => file)).toEqual([]);
   });
 
+  test('the rooms of the server import only the shared files of its root', () => {
+    const wrong = globSync('packages/server/src/*/**/*.ts', { cwd: root })
+      .filter((file) => !file.startsWith('packages/server/src/cli/'))
+      .flatMap(importsOf)
+      .filter(({ target }) => /^packages\/server\/src\/[^/]+$/.test(target))
+      .filter(({ target }) => !SHARED_ROOT_FILES.includes(target.split('/').at(-1)!));
+    expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
+  });
+
   test('the domain takes only types of the contract, and what of it stands without the schema library', () => {
     const wrong = filesOf('packages/core/src/domain').filter((file) => reaches(file).some((target) => target !== 'node:crypto'));
     expect(wrong).toEqual([]);
@@ -233,7 +245,7 @@ describe('the import table of ARCHITECTURE.md', () => {
     expect(circles).toEqual([]);
   });
 
-  test.each(['packages/core/src', 'packages/embedded-database/src', 'packages/portal/src'])(
+  test.each(['packages/core/src', 'packages/embedded-database/src', 'packages/portal/src', 'packages/client/src/cli'])(
     'no file of %s imports itself through other files',
     (folder) => {
       expect(circularImports(folder)).toEqual([]);

@@ -1,4 +1,4 @@
-import type { Finding } from './gate-report.ts';
+import type { Finding } from './gate-finding.ts';
 
 /**
  * Where people approve the evaluation of a decision: its own page in the portal. The portal alone where the service does not say in

@@ -1,8 +1,8 @@
-import type { Finding, Told } from './gate-report.ts';
+import type { Finding, GateMessage } from './gate-finding.ts';
 import { oneLine } from './plain-text.ts';
 
 /** The finding as JUnit XML: a case for each condition, which GitLab shows in the merge request; one case in error when nothing was decided. */
-export function gateJUnit({ decision }: Finding, told: Told): string {
+export function gateJUnit({ decision }: Finding, told: GateMessage): string {
   const cases =
     decision === undefined
       ? [caseOf('decision', `<error message="${attribute(told.message)}"/>`)]

@@ -1,55 +1,12 @@
-import type { Envelope } from '@countersign/core/domain/attestation';
-import type { PromotionDecision } from '../index.ts';
 import { approvalAddress } from './approval-address.ts';
-import { type Asked, evaluationOf } from './believe-decision.ts';
-import { type Ending, EXIT_CODES } from './exit-codes.ts';
+import { evaluationOf } from './believe-decision.ts';
+import { EXIT_CODES } from './exit-codes.ts';
 import { writeFile } from './files.ts';
+import type { Finding, GateMessage, ReportContext } from './gate-finding.ts';
 import { gateJUnit } from './gate-junit.ts';
 import { tellGitHub } from './github.ts';
 import { oneLine, shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
-
-/** What asking has come to. */
-export interface Finding {
-  ending: Ending;
-  /** The decision, if there is one that is believed. */
-  decision: PromotionDecision | undefined;
-  /** The decision as it came. */
-  text: string | undefined;
-  /** Its attestation, where that is to be kept. */
-  attestation: Envelope | undefined;
-  /** By which key its signature was checked; undefined when none was given. */
-  verifiedBy: string | undefined;
-  /** The answer's Countersign-Checkpoint: whoever keeps it is a witness. */
-  checkpoint: string | undefined;
-  /** Why nothing could be decided. */
-  fault: string | undefined;
-  /** Whether the same question may be answered later: the service was away, busy or not reached. */
-  isTransient: boolean;
-  /** The workspace that decided, by its ID; undefined where the service does not say. */
-  workspace: string | undefined;
-}
-
-/** What a report says besides the finding. */
-export interface ReportContext {
-  asked: Asked;
-  portalUrl: string;
-  /** Files to write; undefined for those that nobody wants. */
-  output: string | undefined;
-  attestation: string | undefined;
-  junit: string | undefined;
-}
-
-/** The finding in words and in members, the same for all who are told. */
-export interface Told {
-  outcome: 'allowed' | 'blocked' | 'pending' | 'undecided';
-  exitCode: number;
-  agent: string;
-  reason: string;
-  message: string;
-  /** Where to approve; undefined unless an approval is all that is missing. */
-  approveAt: string | undefined;
-}
 
 const OUTCOMES = { ok: 'allowed', no: 'blocked', pending: 'pending', undecided: 'undecided', wrong_use: 'undecided' } as const;
 
@@ -75,14 +32,14 @@ export function gateReport(session: Session, finding: Finding, context: ReportCo
   tellGitHub(session, finding, told, context);
 }
 
-function writeFiles(finding: Finding, told: Told, { output, attestation, junit }: ReportContext): void {
+function writeFiles(finding: Finding, told: GateMessage, { output, attestation, junit }: ReportContext): void {
   if (output !== undefined && finding.text !== undefined) writeFile(output, finding.text);
   if (attestation !== undefined && finding.attestation !== undefined)
     writeFile(attestation, `${JSON.stringify(finding.attestation)}\n`);
   if (junit !== undefined) writeFile(junit, gateJUnit(finding, told));
 }
 
-function tellingOf(finding: Finding, { asked, portalUrl }: ReportContext): Told {
+function tellingOf(finding: Finding, { asked, portalUrl }: ReportContext): GateMessage {
   const { ending, decision, fault } = finding;
   const agent = asked.agentName ?? (decision === undefined ? undefined : evaluationOf(decision)?.agent_name) ?? asked.agentId!;
   return {
@@ -95,7 +52,7 @@ function tellingOf(finding: Finding, { asked, portalUrl }: ReportContext): Told 
   };
 }
 
-function linesOf({ decision, verifiedBy, checkpoint }: Finding, told: Told): string[] {
+function linesOf({ decision, verifiedBy, checkpoint }: Finding, told: GateMessage): string[] {
   const lines = [`${told.outcome.toUpperCase()}: ${told.message}`];
   if (decision === undefined)
     return [...lines, 'Unknown never passes: treat this as blocked. `countersign doctor` looks for the cause.'];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from './files.ts';
-import type { Finding, ReportContext, Told } from './gate-report.ts';
+import type { Finding, GateMessage, ReportContext } from './gate-finding.ts';
 import { oneLine, shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
 
@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 export function tellGitHub(
   session: Session,
   finding: Finding,
-  told: Told,
+  told: GateMessage,
   files: Pick<ReportContext, 'output' | 'attestation'>,
 ): void {
   if (!runsOnGitHub(session)) return;
@@ -33,7 +33,7 @@ export function showError(session: Session, title: string, message: string): voi
 /** `name<<delimiter`, the value, the delimiter: a delimiter that nobody can know beforehand keeps a value from ending itself. */
 function outputLines(
   { decision, text, attestation, verifiedBy }: Finding,
-  told: Told,
+  told: GateMessage,
   files: Pick<ReportContext, 'output' | 'attestation'>,
 ): string {
   const values: Record<string, string> = {
@@ -54,7 +54,7 @@ function outputLines(
     .join('');
 }
 
-function summaryOf({ decision, verifiedBy }: Finding, told: Told): string {
+function summaryOf({ decision, verifiedBy }: Finding, told: GateMessage): string {
   const head = `### Promotion of ${cell(told.agent)}: ${told.outcome}\n\n${cell(told.message)}\n\n`;
   if (decision === undefined) return `${head}Nothing was decided. Unknown never passes.\n\n`;
   const rows = decision.checks.map(

@@ -1,6 +1,6 @@
 import { approvalAddress } from './approval-address.ts';
 import type { Ending } from './exit-codes.ts';
-import type { Finding } from './gate-report.ts';
+import type { Finding } from './gate-finding.ts';
 import { shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
 

@@ -1,0 +1,46 @@
+import type { Envelope } from '@countersign/core/domain/attestation';
+import type { PromotionDecision } from '../index.ts';
+import type { Asked } from './believe-decision.ts';
+import type { Ending } from './exit-codes.ts';
+
+/** The result of a promotion check by the gate. */
+export interface Finding {
+  ending: Ending;
+  /** The decision, if one was received and verified. */
+  decision: PromotionDecision | undefined;
+  /** The original text of the decision. */
+  text: string | undefined;
+  /** Its attestation, if it is to be written to a file. */
+  attestation: Envelope | undefined;
+  /** The key that verified its signature; undefined without a key. */
+  verifiedBy: string | undefined;
+  /** The Countersign-Checkpoint header of the response. */
+  checkpoint: string | undefined;
+  /** Why there is no decision. */
+  fault: string | undefined;
+  /** Whether a retry may succeed: the service was unavailable, busy or unreachable. */
+  isTransient: boolean;
+  /** The ID of the workspace that decided; undefined if the service does not report it. */
+  workspace: string | undefined;
+}
+
+/** The options of a report. */
+export interface ReportContext {
+  asked: Asked;
+  portalUrl: string;
+  /** Files to write; undefined for those that were not requested. */
+  output: string | undefined;
+  attestation: string | undefined;
+  junit: string | undefined;
+}
+
+/** The finding in words, the same for every output. */
+export interface GateMessage {
+  outcome: 'allowed' | 'blocked' | 'pending' | 'undecided';
+  exitCode: number;
+  agent: string;
+  reason: string;
+  message: string;
+  /** The address for the approval; undefined unless only the approval is missing. */
+  approveAt: string | undefined;
+}
