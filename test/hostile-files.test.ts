@@ -24,6 +24,8 @@ interface Case {
   checkpoint?: string;
   audit?: string;
   key?: string;
+  /** Whether the answer names the accepted restore that explains a head that is not met. */
+  remark?: boolean;
 }
 
 /** What a verifier said. */
@@ -63,6 +65,11 @@ function verdictOf(status: number, out: string, rowIn: (answer: Record<string, n
   return { verdict: status === 0 ? 'valid' : 'refused', row: row ?? null };
 }
 
+/** The answer names an accepted restore where the manifest says so, and nowhere else. */
+function expectRemark({ remark }: Case, out: string): void {
+  if (remark !== undefined) expect(out.includes('ledger.restore_accepted')).toBe(remark);
+}
+
 const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
 /** A row counts only where the manifest names one: elsewhere verifiers may name the first or none. */
 const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
@@ -84,6 +91,7 @@ describe('every verifier gives the verdict of the manifest', () => {
     );
     const said = verdictOf(status, out, ({ first_bad: bad }: { first_bad?: { seq: number } }) => bad?.seq);
     expect(comparable(each, said)).toEqual(expected(each));
+    expectRemark(each, out);
   });
 
   test.each(logs)('the client, on $name', async (each) => {
@@ -95,6 +103,7 @@ describe('every verifier gives the verdict of the manifest', () => {
     ]);
     const said = verdictOf(status, out, ({ seq }: { seq?: number }) => seq);
     expect(comparable(each, said)).toEqual(expected(each));
+    expectRemark(each, out);
   });
 
   test.each(documents)('the client, on $name', async (each) => {

@@ -20,37 +20,41 @@ def check_ledger(asked):
 
 
 def check_decisions(asked):
-    steps = _steps(asked, 'decisions')
-    return _check(asked, 'decisions', lambda stream, tenant_id, tree: decisions_log.verify(stream, tenant_id, tree, steps), _said_of_decisions)
+    audit = _audit(asked)
+    steps = audit and audit.steps('decisions')
+    return _check(asked, 'decisions', lambda stream, tenant_id, tree: decisions_log.verify(stream, tenant_id, tree, steps), _said_of_decisions, audit)
 
 
 def check_keys(asked):
-    steps = _steps(asked, 'keys')
-    return _check(asked, 'keys', lambda stream, tenant_id, tree: key_events.verify(stream, tenant_id, tree, steps), _said_of_keys)
+    audit = _audit(asked)
+    steps = audit and audit.steps('keys')
+    return _check(asked, 'keys', lambda stream, tenant_id, tree: key_events.verify(stream, tenant_id, tree, steps), _said_of_keys, audit)
 
 
 def check_evidence(asked):
-    steps = _steps(asked, 'evidence')
-    return _check(asked, 'evidence', lambda stream, tenant_id, tree: evidence_events.verify(stream, tenant_id, tree, steps), _said_of_evidence)
+    audit = _audit(asked)
+    steps = audit and audit.steps('evidence')
+    return _check(asked, 'evidence', lambda stream, tenant_id, tree: evidence_events.verify(stream, tenant_id, tree, steps), _said_of_evidence, audit)
 
 
 def check_traces(asked):
-    steps = _steps(asked, 'traces')
-    return _check(asked, 'traces', lambda stream, tenant_id, tree: trace_events.verify(stream, tenant_id, tree, steps), _said_of_traces)
+    audit = _audit(asked)
+    steps = audit and audit.steps('traces')
+    return _check(asked, 'traces', lambda stream, tenant_id, tree: trace_events.verify(stream, tenant_id, tree, steps), _said_of_traces, audit)
 
 
-def _steps(asked, log):
-    """What the export of the audit ledger allows of the times of another log; None when none is given."""
+def _audit(asked):
+    """The Chain of the export of the audit ledger, which says more of another log; None when none is given."""
     if asked.audit is None:
         return None
     try:
         with opened(asked.audit) as stream:
-            return ledger.verify(stream).steps(log)
+            return ledger.verify(stream)
     except ndjson.Broken as broken:
         raise Unusable(f'--audit: the export is broken at line {broken.line}: {broken}') from None
 
 
-def _check(asked, log, verify, said_of):
+def _check(asked, log, verify, said_of, audit=None):
     tenant_id = None if asked.tenant is None else uuid(asked.tenant, '--tenant')
     keys = trusted_keys(asked.key)
     if keys is not None and not asked.checkpoint:
@@ -75,7 +79,9 @@ def _check(asked, log, verify, said_of):
     # Only the audit ledger says where the times of another log may step back.
     times_checked = log == 'audit' or asked.audit is not None
     facts = {'entries': read.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True), 'times_checked': times_checked}
-    problems = comparison.problems(log, tenant_id or getattr(read, 'tenant_id', None))
+    chain = read if log == 'audit' else audit
+    restored = [] if chain is None else chain.restored(log)
+    problems = comparison.problems(log, tenant_id or getattr(read, 'tenant_id', None), restored)
     if problems:
         facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
         rest = f' (and {count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''

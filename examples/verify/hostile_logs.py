@@ -1,5 +1,6 @@
 """Hostile exports: rows, decisions and events that are wrong in one place only. Hashes are made anew, so nothing else shows it."""
 
+import hashlib
 import json
 
 import hostile_keys
@@ -20,7 +21,7 @@ OTHER_TENANT = '00000000-0000-4000-8000-000000000001'
 
 
 def cases():
-    return [*_rows(), *_numbers_and_texts(), *_lines(), *_kept_heads(), *_decisions(), *_events()]
+    return [*_rows(), *_numbers_and_texts(), *_lines(), *_kept_heads(), *_restores(), *_decisions(), *_events()]
 
 
 def _case(kind, name, data, verdict='refused', row=None, **options):
@@ -211,6 +212,43 @@ def _kept_heads():
     second = proof_vectors.checkpoint(origin, data, proof_vectors.SEEDS['second'])
     for name, verdict, file in hostile_keys.successions():
         yield {**signed(f'succession-{name}', second, verdict), 'key': file}
+
+
+def _restores():
+    """A log that an operator restored: three rows stay, the head of six is given up. The entry explains heads, and excuses none."""
+
+    def header(log, size, root):
+        return f'{log};size={size};root=:{note.to_base64(root)}:'
+
+    kept = [bytes.fromhex(row['row_hash']) for row in _chain({}, {}, {})]
+    lost = [*kept, *(hashlib.sha256(bytes([each])).digest() for each in range(3))]
+    heads = {size: proof_vectors.root_of(lost[:size]) for size in range(1, 7)}
+    named = {
+        'abandoned': {'size': 6, 'root': note.to_base64(heads[6])},
+        'restored': {'size': 3, 'root': note.to_base64(heads[3])},
+    }
+    entry = {'recorded_by': 'operator', 'action': 'ledger.restore_accepted', 'metadata': {'logs': {'audit': named}}}
+
+    def case(name, size, root, verdict='refused', remark=False, changed=None):
+        text = _text(_chain({}, {}, {}, {**entry, **(changed or {})}, {}))
+        return _case('audit', f'restore-{name}', text, verdict, head=header('audit', size, root), remark=remark)
+
+    yield case('kept-rows', 3, heads[3], 'valid')
+    yield case('head-given-up', 6, heads[6], remark=True)
+    yield case('rows-given-up', 5, heads[5], remark=True)
+    yield case('other-head-of-the-size-given-up', 6, heads[5], remark=True)
+    yield case('head-beyond-the-one-given-up', 7, heads[6])
+    yield case('other-head-of-kept-rows', 3, heads[2])
+    yield case('by-a-key', 6, heads[6], changed={'recorded_by': 'key:4f9a02c7d1e6'})
+    yield case('of-another-log', 6, heads[6], changed={'metadata': {'logs': {'keys': named}}})
+    yield case('without-roots', 6, heads[6], changed={'metadata': {'logs': {'audit': {'abandoned': {'size': 6}, 'restored': {'size': 3}}}}})
+    yield case('size-true', 6, heads[6], changed={'metadata': {'logs': {'audit': {**named, 'restored': {**named['restored'], 'size': True}}}}})
+    yield case('logs-array', 6, heads[6], changed={'metadata': {'logs': [named]}})
+    text = _text([_decision_line(1, _response(1))])
+    audit = {'audit-of-a-restore.ndjson': _text(_chain({}, {**entry, 'metadata': {'logs': {'decisions': {**named, 'restored': {**named['restored'], 'size': 1}}}}}))}
+    head = header('decisions', 6, heads[6])
+    yield {**_case('decisions', 'restore-head-given-up', text, head=head, remark=True, audit='audit-of-a-restore.ndjson'), 'others': audit}
+    yield _case('decisions', 'restore-without-the-audit-ledger', text, head=head, remark=False)
 
 
 def _decision_line(seq, response):

@@ -5,6 +5,7 @@ from collections import namedtuple
 import log_proof
 import merkle
 import note
+import restores
 
 # `source` names it to people; `origin` and `signers` are None for an unsigned head; `signers` is [] where no key was given.
 Head = namedtuple('Head', 'source size root origin signers')
@@ -42,7 +43,7 @@ class Comparison:
             facts.append(said)
         return facts
 
-    def problems(self, log, tenant_id):
+    def problems(self, log, tenant_id, restored=()):
         """What the kept heads say against a log that was read to its end: a list of (code, message)."""
         origin = self._origin(log, tenant_id)
         own = [head for head in self.heads if head.origin in (None, origin)]
@@ -52,11 +53,12 @@ class Comparison:
         good = 0
         for head in own:
             if head.size > self.tree.size:
-                problems.append(('cut_off', _cut_off(head, log, self.tree.size)))
+                problems.append(('cut_off', _cut_off(head, log, self.tree.size) + restores.remark(head, restored)))
             elif self.met(head):
                 good = head.size
             else:
-                problems.append(('checkpoint_not_met', _not_met(head, log, self.roots[head.size], good)))
+                message = _not_met(head, log, self.roots[head.size], good) + restores.remark(head, restored)
+                problems.append(('checkpoint_not_met', message))
         return problems
 
     def _origin(self, log, tenant_id):

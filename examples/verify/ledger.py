@@ -7,6 +7,7 @@ import forms
 import jcs
 import merkle
 import ndjson
+import restores
 from ndjson import Broken
 from verdict import shown
 
@@ -51,11 +52,16 @@ class Chain:
         self.entries = 0
         self.head = None
         self.corrections = []
+        self.restores = []
         self._recorded_at = None
 
     def steps(self, log):
         """What the rows allow of the times of another log."""
         return [step for step in (corrections.step_in(row, log) for row in self.corrections) if step is not None]
+
+    def restored(self, log):
+        """What the rows say of accepted restores of a log."""
+        return [named for named in (restores.named_in(row, log) for row in self.restores) if named is not None]
 
     def append(self, row):
         """Takes the next row, or raises Broken and stays as it was."""
@@ -93,6 +99,8 @@ class Chain:
         self._recorded_at = row['recorded_at']
         if row['action'] == corrections.ACTION:
             self.corrections.append(row)
+        if row['action'] == restores.ACTION:
+            self.restores.append(row)
         self.tree.append(bytes.fromhex(self.head))
 
 

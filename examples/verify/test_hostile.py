@@ -22,6 +22,8 @@ class HostileFiles(golden.Asking):
 
     def _verdict(self, case):
         said = self.ask(QUESTIONS.get(case['kind'], case['kind']), str(make_hostile.FOLDER / case['file']), *_options(case))
+        if 'remark' in case:
+            self.assertEqual('ledger.restore_accepted' in json.dumps(said), case['remark'])
         row = said['first_bad']['line'] if case['row'] is not None and 'first_bad' in said else None
         return 'valid' if said['exit_code'] == 0 else 'refused', row
 

@@ -1,6 +1,7 @@
 import { checkpointMisfit, openCheckpoint, parseWitnessedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import type { NoteKey } from '@countersign/core/domain/signed-note';
+import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { ConfigurationError } from '../http/errors.ts';
 import { hashing, sha256, verifyEd25519 } from './cryptography.ts';
@@ -71,7 +72,7 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
       misfit: false,
     };
   const corrections = audit === undefined ? undefined : (audit.corrections ?? []);
-  const demand = { log, kept: heads, corrections, tenantId: trust.tenantId };
+  const demand = { log, kept: heads, corrections, restores: audit?.restores, tenantId: trust.tenantId };
   const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, demand);
   const bad = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
     return { ok: false, entries, seq, fault, misfit };
@@ -116,5 +117,9 @@ function readKeys(text: string | undefined): NoteKey[] {
   const keys = text === undefined ? undefined : trustedKeys(text, sha256);
   if (keys === undefined)
     throw new ConfigurationError('checkpoints need publicKeys: verifier keys one a line, or the text of a JWKS');
+  const fault = text?.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
+  if (fault !== undefined) throw new ConfigurationError(`publicKeys contradict themselves: ${fault}`);
   return keys;
 }
+
+const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };

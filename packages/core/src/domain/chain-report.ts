@@ -1,3 +1,4 @@
+import type { AcceptedRestore } from './accepted-restore.ts';
 import type { ClockCorrection } from './clock-correction.ts';
 
 /** Deepest nesting of a row that is looked at. What the service accepts is nested at most half as deep. */
@@ -36,4 +37,6 @@ export interface ChainReport {
   contradiction?: Contradiction | undefined;
   /** What an audit ledger allows of the times of all logs; absent where it allows nothing. */
   corrections?: readonly ClockCorrection[];
+  /** What an audit ledger says of accepted restores; absent where it says nothing. */
+  restores?: readonly AcceptedRestore[];
 }

@@ -1,3 +1,4 @@
+import { type AcceptedRestore, RESTORE_ACCEPTED, restoreIn } from './accepted-restore.ts';
 import { type ChainedEntry, type ChainHead, ENTRY_MEMBERS, rowHashOf } from './audit-chain.ts';
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import { NO_END } from './canonical-text.ts';
@@ -14,6 +15,8 @@ export interface ChainFault {
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(ENTRY_MEMBERS);
+/** Actions of entries whose metadata is read. */
+const READ_WHOLE: ReadonlySet<string | null | undefined> = new Set([CLOCK_CORRECTED, RESTORE_ACCEPTED]);
 const TEXTS = [
   'tenant_id',
   'id',
@@ -50,6 +53,8 @@ export class ChainVerifier {
   readonly entryText = new EntryText();
   /** What the rows taken so far allow of the times of all logs. */
   readonly corrections: ClockCorrection[] = [];
+  /** What they say of accepted restores. */
+  readonly restores: AcceptedRestore[] = [];
   #lastRecordedAt = '';
   readonly #digests: Pick<Digests, 'sha256Hex'>;
 
@@ -75,6 +80,8 @@ export class ChainVerifier {
     this.#lastRecordedAt = entry.recorded_at as string;
     const correction = correctionIn(entry);
     if (correction !== undefined) this.corrections.push(correction);
+    const restore = restoreIn(entry);
+    if (restore !== undefined) this.restores.push(restore);
     return undefined;
   }
 
@@ -105,8 +112,8 @@ export class ChainVerifier {
     const { head, tenantId, entryText } = this;
     if (tenantId === undefined) return NO_END;
     const end = entryText.read(text, from, { seq: head.seq + 1, prevHash: head.rowHash, tenantId });
-    // A correction is left to next(), which reads what it allows.
-    if (end === NO_END || entryText.value('action') === CLOCK_CORRECTED) return NO_END;
+    // Entries with a meaning for the verifier are left to next(), which reads what they say.
+    if (end === NO_END || READ_WHOLE.has(entryText.value('action'))) return NO_END;
     const at = entryText.value('recorded_at')!;
     const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > this.#lastRecordedAt);
     return isInPlace && FORMS.every(({ name, isOfForm }) => isOfForm(entryText.value(name))) ? end : NO_END;

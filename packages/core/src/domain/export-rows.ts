@@ -1,3 +1,4 @@
+import type { AcceptedRestore } from './accepted-restore.ts';
 import { ChainVerifier } from './chain-verifier.ts';
 import type { TreeLog } from './checkpoint.ts';
 import { type ClockCorrection, Moments } from './clock-correction.ts';
@@ -18,6 +19,8 @@ export interface ExportRows {
   head: string | null;
   /** What the rows allow of the times of all logs; those of the audit ledger alone do. */
   readonly corrections: readonly ClockCorrection[];
+  /** What they say of accepted restores; only those of the audit ledger say anything. */
+  readonly restores?: readonly AcceptedRestore[];
   /** Takes the next row by its line, where that is enough to see that it is whole. */
   takes(line: string): boolean;
   /** Takes the next row; what is wrong with it, or undefined. */
@@ -66,6 +69,7 @@ function auditRows(digests: Hex, tenantId: string | undefined): ExportRows {
       return verifier.head.rowHash;
     },
     corrections: verifier.corrections,
+    restores: verifier.restores,
     takes: (line) => verifier.takesLine(line),
     next: (row) => verifier.next(row)?.reason,
   };

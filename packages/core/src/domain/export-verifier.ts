@@ -1,3 +1,4 @@
+import type { AcceptedRestore } from './accepted-restore.ts';
 import { boundedLines, LINE_BYTES_MAX } from './bounded-lines.ts';
 import type { ChainReport, FirstBad } from './chain-report.ts';
 import type { TreeLog } from './checkpoint.ts';
@@ -20,6 +21,8 @@ export interface ExportDemand {
   kept?: readonly KeptHead[];
   /** What the audit ledger allows of the times of this log (ChainReport.corrections); undefined where it was not supplied. */
   corrections?: readonly ClockCorrection[] | undefined;
+  /** What the audit ledger says of accepted restores; that of the export itself where it is one of the audit ledger. */
+  restores?: readonly AcceptedRestore[] | undefined;
   /** The tenant whose log it must be. */
   tenantId?: string | undefined;
   /** Hears how many rows are read, now and then. */
@@ -30,14 +33,15 @@ export interface ExportDemand {
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { digests, sha256 }: Hashing,
-  { log = 'audit', kept = [], corrections, tenantId, progress }: ExportDemand = {},
+  { log = 'audit', kept = [], corrections, restores = [], tenantId, progress }: ExportDemand = {},
 ): Promise<ChainReport> {
   const rows = rowsOf(log, digests, corrections, tenantId);
   const tree = new HeldTree(sha256, kept);
   let entries = 0;
   const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
     const allowed = rows.corrections.length === 0 ? {} : { corrections: rows.corrections };
-    return { tenantId: rows.tenantId, entries, head: rows.head, ...more, ...allowed };
+    const restored = rows.restores === undefined || rows.restores.length === 0 ? {} : { restores: rows.restores };
+    return { tenantId: rows.tenantId, entries, head: rows.head, ...more, ...allowed, ...restored };
   };
   for await (const arrived of boundedLines(bytes)) {
     for (const line of arrived) {
@@ -50,7 +54,7 @@ export async function verifyExport(
       progress?.(seq);
     }
   }
-  return report({ firstBad: undefined, contradiction: tree.end(log, rows.tenantId) });
+  return report({ firstBad: undefined, contradiction: tree.end(log, rows.tenantId, rows.restores ?? restores) });
 }
 
 /** An export of another log, by its first line; undefined for everything else. */

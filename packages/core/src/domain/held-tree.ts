@@ -1,3 +1,4 @@
+import { type AcceptedRestore, restoreRemark } from './accepted-restore.ts';
 import type { Contradiction } from './chain-report.ts';
 import { originOf, type TreeLog } from './checkpoint.ts';
 import { Frontier, type Sha256, type TreeNode } from './merkle-tree.ts';
@@ -22,6 +23,8 @@ export class HeldTree {
   readonly #signedOrigins = new Map<string, string>();
   #largestMet: KeptHead | undefined;
   #first: Contradiction | undefined;
+  /** The head that the first contradiction is about, if it is about one. */
+  #unmet: KeptHead | undefined;
 
   constructor(sha256: Sha256, heads: readonly KeptHead[] = []) {
     this.#tree = new Frontier(sha256);
@@ -47,16 +50,23 @@ export class HeldTree {
   }
 
   /** Says that something else than a head contradicts the rows. The first that is said counts. */
-  contradict(contradiction: Contradiction): void {
+  contradict(contradiction: Contradiction, head?: KeptHead): void {
+    if (this.#first === undefined) this.#unmet = head;
     this.#first ??= contradiction;
   }
 
   /**
    * What does not fit, once all rows are read.
    * @param tenantId whose log it is; where the rows do not say, the first checkpoint of such a log does.
+   * @param restores what the audit ledger says of them, to explain a head that is not met.
    */
-  end(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
-    return this.#foreign(log, tenantId) ?? this.#first ?? this.#cutOff();
+  end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {
+    const foreign = this.#foreign(log, tenantId);
+    if (foreign !== undefined) return foreign;
+    const head = this.#first === undefined ? this.#ahead.at(-1) : this.#unmet;
+    const found = this.#first ?? this.#cutOff();
+    if (found === undefined || head === undefined) return found;
+    return { ...found, reason: found.reason + restoreRemark(head, log, restores) };
   }
 
   #compare(): void {
@@ -68,7 +78,7 @@ export class HeldTree {
     for (; head?.size === size; head = this.#ahead[0]) {
       this.#ahead.shift();
       if (sameBytes(root, head.root)) met = head;
-      else this.contradict({ source: head.source, size, reason: this.#notMet(head, root) });
+      else this.contradict({ source: head.source, size, reason: this.#notMet(head, root) }, head);
     }
     this.#largestMet = met ?? this.#largestMet;
   }

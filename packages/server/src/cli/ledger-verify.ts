@@ -1,6 +1,5 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
-import type { ClockCorrection } from '@countersign/core/domain/clock-correction';
-import { verifyExport } from '@countersign/core/domain/export-verifier';
+import { type ExportDemand, verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
 import { describeFinding, schemaFindings } from '../database/schema-findings.ts';
 import { deriveDecisionKey, digests, sha256 } from '../digests.ts';
@@ -119,10 +118,8 @@ async function reportOn(session: Session, asked: Asked & { log: LogName }, { hea
   if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
   const demand = { kept: kept.heads, progress: heard };
   if (file !== undefined) {
-    const corrections = asked.audit === undefined ? undefined : await correctionsIn(asked.audit);
-    return readingFile(file, (bytes) =>
-      verifyExport(bytes, { digests, sha256 }, { log, corrections, tenantId: tenant, ...demand }),
-    );
+    const said = asked.audit === undefined ? {} : await saidByAudit(asked.audit);
+    return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, ...said, tenantId: tenant, ...demand }));
   }
   return session.withWorkspace(workspace!, async (database, { id }) => {
     const { signer, ledgerPool } = database;
@@ -132,12 +129,16 @@ async function reportOn(session: Session, asked: Asked & { log: LogName }, { hea
   });
 }
 
-/** What an export of the audit ledger allows of the times of the other logs. It must be whole itself. */
-async function correctionsIn(audit: string): Promise<readonly ClockCorrection[]> {
-  const { firstBad, corrections = [] } = await readingFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
+/** What an export of the audit ledger says of the times and restores of the other logs. It must be whole itself. */
+async function saidByAudit(audit: string): Promise<Pick<ExportDemand, 'corrections' | 'restores'>> {
+  const {
+    firstBad,
+    corrections = [],
+    restores = [],
+  } = await readingFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
   if (firstBad !== undefined)
     throw new WrongInput(`--audit ${JSON.stringify(audit)} is broken at seq ${firstBad.seq}: ${firstBad.reason}`);
-  return corrections;
+  return { corrections, restores };
 }
 
 function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, demand: WalkDemand): Promise<ChainReport> {

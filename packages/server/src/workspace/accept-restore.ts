@@ -1,3 +1,4 @@
+import { RESTORE_ACCEPTED } from '@countersign/core/domain/accepted-restore';
 import { toBase64 } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
@@ -21,7 +22,7 @@ interface NamedHead {
 export type RestoredLogs = Partial<Record<LogName, { abandoned: NamedHead; restored: NamedHead }>>;
 
 /** The action of the entry that accepts a restore. */
-export const RESTORE_ACCEPTED = 'ledger.restore_accepted' satisfies ServiceAction;
+const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
 
 /**
  * Accepts that an older state of a workspace's logs was restored: one entry of the audit ledger names each log with the head that is given
@@ -48,7 +49,7 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
       throw new Refusal('every log of this workspace continues what is remembered of it, so there is no restore to accept');
     if (!write) return logs;
     const { audit } = await lockLogs(tx, ['audit']);
-    const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: RESTORE_ACCEPTED, metadata: { logs } });
+    const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: ACTION, metadata: { logs } });
     await appendEntries(tx, audit, [entry]).sent;
     return logs;
   });

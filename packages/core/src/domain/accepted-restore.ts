@@ -1,0 +1,72 @@
+import type { TreeLog } from './checkpoint.ts';
+import { fromBase64, sameBytes } from './signed-note.ts';
+
+/** The action of the audit entry by which an operator accepts a restored backup (docs/formats.md, "Accepted restores"). */
+export const RESTORE_ACCEPTED = 'ledger.restore_accepted';
+
+/** A head as the entry names it. */
+interface NamedHead {
+  size: number;
+  /** 32 bytes. */
+  root: Uint8Array;
+}
+
+/** What one entry says of each log: the head that was given up and the one that the log continues from. */
+export interface AcceptedRestore {
+  /** Number of the audit row. */
+  seq: number;
+  logs: Partial<Record<TreeLog, { abandoned: NamedHead; restored: NamedHead }>>;
+}
+
+/** What must be known of an audit entry, which is taken as hostile. */
+interface Entry {
+  seq?: unknown;
+  action?: unknown;
+  recorded_by?: unknown;
+  metadata?: unknown;
+}
+
+const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'traces'];
+
+/** What an audit entry says of restores; undefined for every other entry. An ingestion key may write the same action, which says nothing. */
+export function restoreIn({ seq, action, recorded_by: by, metadata }: Entry): AcceptedRestore | undefined {
+  if (action !== RESTORE_ACCEPTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
+  const logs: AcceptedRestore['logs'] = {};
+  for (const log of LOGS) {
+    const named = Object.hasOwn(metadata.logs, log) ? metadata.logs[log] : undefined;
+    if (!isObject(named)) continue;
+    const [abandoned, restored] = [headIn(named.abandoned), headIn(named.restored)];
+    if (abandoned !== undefined && restored !== undefined) logs[log] = { abandoned, restored };
+  }
+  return { seq: Number(seq), logs };
+}
+
+function headIn(value: unknown): NamedHead | undefined {
+  if (!isObject(value) || typeof value.root !== 'string') return undefined;
+  const { size } = value;
+  const root = fromBase64(value.root);
+  return typeof size === 'number' && Number.isSafeInteger(size) && size >= 0 && root?.length === 32 ? { size, root } : undefined;
+}
+
+/**
+ * What an accepted restore says about a head that a log does not meet; empty where none does. It explains, and excuses nothing: the head
+ * stays unmet. A head beyond the one given up is not explained, nor is one of rows that were kept.
+ */
+export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly AcceptedRestore[]): string {
+  const fitting = restores.filter(({ logs: { [log]: named } }) =>
+    named === undefined ? false : named.restored.size < head.size && head.size <= named.abandoned.size,
+  );
+  const isGivenUp = ({ logs: { [log]: named } }: AcceptedRestore) =>
+    named!.abandoned.size === head.size && sameBytes(named!.abandoned.root, head.root);
+  const restore = fitting.find(isGivenUp) ?? fitting[0];
+  if (restore === undefined) return '';
+  const { abandoned, restored } = restore.logs[log]!;
+  const which = isGivenUp(restore) ? 'This is the head that was given up' : 'This head may be of the rows that were given up';
+  return (
+    `; row ${restore.seq} of the audit ledger (${RESTORE_ACCEPTED}) says that an operator restored an older state: the log gave up a head ` +
+    `of ${abandoned.size} rows and continued after ${restored.size}. ${which}: ask the operator what these rows held`
+  );
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
