@@ -26,6 +26,26 @@ test('the ledger page verifies the whole chain, and shows the first row that was
   expect(pageErrors).toEqual([]);
 });
 
+test('all logs stand below the ledger, and one whose head was changed in the database is named', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', spans: [] });
+  const { page, pageErrors } = await workspace.visit('viewer', 'ledger');
+  const logs = page.getByRole('table', { name: 'Logs' });
+  await logs.getByRole('row', { name: /Traces .* 1/ }).waitFor();
+  const link = page.getByRole('link', { name: 'Checkpoint of the log traces' });
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  expect(download.suggestedFilename()).toBe('checkpoint-traces-1.txt');
+
+  const { sql } = workspace.server.database;
+  await sql(`UPDATE countersign.log_heads SET seq = 7 WHERE tenant_id = $1 AND log = 'traces'`, [workspace.id]);
+  await page.reload();
+  await page.getByText('The log traces was changed in the database').waitFor();
+  await page.getByText(/its seal does not hold/).waitFor();
+  await logs.getByRole('row', { name: /Traces .* changed/ }).waitFor();
+  expect(await page.getByRole('link', { name: 'Checkpoint of the log traces' }).count()).toBe(0);
+  expect(pageErrors).toEqual([]);
+});
+
 test('a verification can be cancelled', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });

@@ -59,6 +59,24 @@ export const LedgerHead = Type.Object({
 });
 export type LedgerHead = Static<typeof LedgerHead>;
 
+/** A log as it stands now. */
+export const LogStatus = Type.Object({
+  log: oneOf(LOGS, { description: 'Which log.' }),
+  rows: count({ description: 'Number of its rows; 0 where its head is not believed.' }),
+  checkpoint: Type.Union(
+    [
+      Type.Object({
+        size: count({ description: 'Rows that it covers.' }),
+        signed_at: dateTime({ description: 'When it was signed.' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'The latest checkpoint; null when none was signed.' },
+  ),
+  fault: nullable(unboundedText({ description: 'Why the head of the log is not believed; null when it is.' })),
+});
+export type LogStatus = Static<typeof LogStatus>;
+
 /** A proof that one tree is a prefix of another. */
 export const Consistency = Type.Object({
   log: oneOf(LOGS, { description: 'Which log.' }),
@@ -123,6 +141,14 @@ export const ledgerRoutes = {
       },
       { additionalProperties: false },
     ),
+  },
+  'logs.list': {
+    method: 'GET',
+    path: `${WORKSPACE}/logs`,
+    access: 'viewer',
+    compressed: true,
+    summary: 'Every log of the workspace: its rows, its latest checkpoint, and whether its head is believed.',
+    answer: Type.Object({ items: Type.Array(LogStatus, { description: 'By name.' }) }),
   },
   'logs.checkpoint': {
     method: 'GET',

@@ -1,8 +1,11 @@
-import type { ListedEntry, PortalLog } from '@countersign/core/portal/ledger-routes';
+import type { ListedEntry, LogStatus, PortalLog } from '@countersign/core/portal/ledger-routes';
 import { validationFailed } from '../api-error.ts';
-import { inReadTransaction } from '../database/transaction.ts';
+import { inReadTransaction, type Transaction } from '../database/transaction.ts';
+import { LogRewrittenError } from '../ledger/log-tree.ts';
 import { readSealedHead } from '../ledger/sealed-heads.ts';
+import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { findEntry, findNeighbours, isLeftOut, listActions, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
+import { findLatestCheckpoint } from '../storage/tree.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf, wholeOf } from './query.ts';
@@ -76,6 +79,12 @@ export const ledgerHandlers = handlers({
     return Reply.file(lines, NDJSON, `ledger-${workspace}.ndjson`);
   },
 
+  'logs.list': async ({ workspace, parts }) => {
+    const items: LogStatus[] = [];
+    for (const log of LOG_NAMES) items.push(await inReadTransaction(parts.readPool, workspace, (tx) => statusOf(tx, log)));
+    return { items };
+  },
+
   'logs.checkpoint': async ({ workspace, params, parts }) => {
     const { note, size } = await parts.reader.checkpoint(workspace, params.log as PortalLog);
     return Reply.file(note, NOTE, `checkpoint-${params.log}-${size}.txt`);
@@ -95,6 +104,18 @@ export const ledgerHandlers = handlers({
     throw validationFailed({ path: '/first', code: 'bad_query', message });
   },
 });
+
+async function statusOf(tx: Transaction, log: LogName): Promise<LogStatus> {
+  const signed = await findLatestCheckpoint(tx, log);
+  const checkpoint = signed === undefined ? null : { size: signed.size, signed_at: signed.signedAt };
+  try {
+    const { seq: rows } = await readSealedHead(tx, log);
+    return { log, rows, checkpoint, fault: null };
+  } catch (error) {
+    if (!(error instanceof LogRewrittenError)) throw error;
+    return { log, rows: 0, checkpoint, fault: error.message };
+  }
+}
 
 function listed({ document, prev_hash: _, ...columns }: PortalEntry): ListedEntry {
   const { subject, rationale } = JSON.parse(document) as Said;

@@ -1,3 +1,4 @@
+import { LOGS } from '@countersign/core/portal/ledger-routes';
 import { ApiError } from '../api-error.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -7,7 +8,7 @@ const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
   seq: /^[1-9]\d{0,14}$/,
   number: /^[1-9]\d{0,8}$/,
   ordinal: /^(0|[1-9]\d{0,8})$/,
-  log: /^(audit|decisions|evidence|keys)$/,
+  log: new RegExp(`^(${LOGS.join('|')})$`),
   prefix: /^[0-9a-f]{12}$/,
   key: /^dk_[0-9a-f]{12}$/,
 };

@@ -152,8 +152,17 @@ describe('the ledger', () => {
     expect((await viewer.file('ledger.export')).text.trimEnd().split('\n')).toHaveLength(head.seq);
   });
 
+  test('is listed with the other logs, each with its rows and its latest checkpoint', async () => {
+    const { text: note } = await viewer.file('logs.checkpoint', { params: { log: 'audit' } });
+    const { seq } = await viewer.get('ledger.head');
+    const { items } = await viewer.get('logs.list');
+    expect(items.map(({ log }) => log)).toEqual(['audit', 'decisions', 'evidence', 'keys', 'traces']);
+    expect(items[0]).toMatchObject({ rows: seq, checkpoint: { size: Number(note.split('\n')[1]) }, fault: null });
+    for (const { fault } of items) expect(fault).toBeNull();
+  });
+
   test('gives the same checkpoint and proofs as the read access of auditors', async () => {
-    for (const log of ['audit', 'decisions', 'keys']) {
+    for (const log of ['audit', 'decisions', 'evidence', 'keys']) {
       const { text: note } = await viewer.file('logs.checkpoint', { params: { log } });
       const size = Number(note.split('\n')[1]);
       const { text: proof } = await viewer.file('logs.inclusion', { params: { log, seq: '1' } });

@@ -18,6 +18,7 @@ import { EmptyState, ExampleRequest } from '../../lists/empty-state.tsx';
 import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/filter-bar.tsx';
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { ActorName } from './actor-name.tsx';
+import { LogsPanel } from './logs-panel.tsx';
 import { VerifyLedger } from './verify-ledger.tsx';
 
 type Entry = ListItem<'ledger.list'>;
@@ -91,6 +92,7 @@ export function LedgerPage() {
             />
           </Panel>
         </div>
+        <LogsPanel />
       </div>
     </>
   );

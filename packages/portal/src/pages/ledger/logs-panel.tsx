@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query';
+import { call, type ResponseBody, urlOf } from '../../api/call.ts';
+import { useWorkspace } from '../../api/session.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { formatCount } from '../../components/number-format.ts';
+import { Panel } from '../../components/panel.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { type Column, DataTable } from '../../lists/data-table.tsx';
+
+type Log = ResponseBody<'logs.list'>['items'][number];
+
+/** What each log records. */
+const RECORDS: Record<Log['log'], readonly [name: string, records: string]> = {
+  audit: ['Audit ledger', 'Actions of people, programs and this service'],
+  decisions: ['Decisions', 'Every promotion decision, allowed or blocked'],
+  evidence: ['Evidence', 'All facts that promotion decisions depend on'],
+  keys: ['Key audit trail', 'Created, rotated, changed and revoked keys'],
+  traces: ['Traces', 'Hashes of all received traces'],
+};
+
+/** All logs of the workspace with their latest checkpoints. */
+export function LogsPanel() {
+  const { workspace } = useWorkspace();
+  const { data } = useQuery({
+    queryKey: ['logs', workspace.id],
+    queryFn: ({ signal }) => call('logs.list', { params: { workspace: workspace.id }, signal }),
+  });
+  if (data === undefined) return null;
+  return (
+    <Panel
+      title="Logs of this workspace"
+      note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or cut off."
+      flush
+    >
+      {data.items.map(({ log, fault }) => fault !== null && <Rewritten key={log} log={log} fault={fault} />)}
+      <DataTable label="Logs" items={data.items} keyOf={({ log }) => log} columns={columnsOf(workspace.id)} />
+    </Panel>
+  );
+}
+
+/** A log whose head was not written by this server. */
+function Rewritten({ log, fault }: { log: Log['log']; fault: string }) {
+  return (
+    <Notice kind="problem" title={`The log ${log} was changed in the database`} role="alert">
+      <p>{fault}</p>
+      <p>
+        Nothing is appended to this log or signed from it. Run <code>countersign-server ledger verify --log {log}</code>, and
+        restore the database from a backup.
+      </p>
+    </Notice>
+  );
+}
+
+const columnsOf = (workspace: string): Column<Log>[] => [
+  { title: 'Log', cell: ({ log }) => <span className="nowrap">{RECORDS[log][0]}</span> },
+  { title: 'Records', wide: true, line: true, cell: ({ log }) => <span className="soft">{RECORDS[log][1]}</span> },
+  {
+    title: 'Rows',
+    numeric: true,
+    cell: ({ rows, fault }) => (fault === null ? formatCount(rows) : <Badge tone="bad">changed</Badge>),
+  },
+  {
+    title: 'Latest checkpoint',
+    cell: ({ checkpoint }) =>
+      checkpoint === null ? (
+        <span className="faint">none</span>
+      ) : (
+        <span className="nowrap">
+          {formatCount(checkpoint.size)} {checkpoint.size === 1 ? 'row' : 'rows'}, <RelativeTime at={checkpoint.signed_at} />
+        </span>
+      ),
+  },
+  {
+    title: 'Download',
+    cell: ({ log, fault }) =>
+      fault === null && (
+        <a href={urlOf('logs.checkpoint', { params: { workspace, log } })} download aria-label={`Checkpoint of the log ${log}`}>
+          Checkpoint
+        </a>
+      ),
+  },
+];
