@@ -34,7 +34,9 @@ async function job(
 
 const record = (variables: Record<string, string>, files: Record<string, string>) => job('.countersign-record', variables, files);
 const gate = (variables: Record<string, string>) => job('.countersign-gate', variables);
-const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`);
+const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+/** Recorded results, as if they were of yesterday: the gate takes none that are older than three days. */
+const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);
 
 describe('the GitLab template', () => {
   test.each([

@@ -63,7 +63,8 @@ describe('the table of errors', () => {
   test('is in the OpenAPI document: every endpoint names every code that it can answer', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     for (const [path, { post }] of Object.entries(paths)) {
-      if (post === undefined) continue; // the read access: openapi.test.ts
+      // The read access and the endpoints of OpenTelemetry: openapi.test.ts.
+      if (post === undefined || path.startsWith('/v1/')) continue;
       const said = JSON.stringify(post.responses);
       for (const code of Object.keys(ERRORS)) {
         const never =
