@@ -1,0 +1,53 @@
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+
+/** A line of a tree: two spaces for each level, a path without spaces, then perhaps its description. */
+const LINE = /^( *)(\S+)(?: {2,}\S.*)?$/;
+
+/** Paths of a tree, each joined to the paths that it is indented under. A line of another form is returned as it is. */
+function pathsOf(tree: string): string[] {
+  const parents: string[] = [];
+  return tree.split('\n').flatMap((line) => {
+    const [, indent, name] = LINE.exec(line) ?? [];
+    if (indent === undefined || name === undefined || indent.length % 2 !== 0) return [line];
+    const depth = indent.length / 2;
+    if (depth > parents.length) return [line];
+    parents.length = depth;
+    parents.push(name);
+    return [parents.join('')];
+  });
+}
+
+const trees = [...page.matchAll(/^```tree\n(.*?)\n```$/gms)].map(([, tree]) => tree!);
+const named = trees.flatMap(pathsOf);
+
+/** Folders end with a slash, so a file in the place of a folder does not count. */
+const exists = (path: string): boolean =>
+  existsSync(join(root, path)) && statSync(join(root, path)).isDirectory() === path.endsWith('/');
+
+describe('the trees of ARCHITECTURE.md', () => {
+  test('name only files and folders that exist', () => {
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter((path) => !exists(path))).toEqual([]);
+  });
+
+  test('name nothing twice in one tree', () => {
+    for (const paths of trees.map(pathsOf)) expect(paths.filter((path, index) => paths.indexOf(path) !== index)).toEqual([]);
+  });
+
+  test('name every folder of the sources', () => {
+    const files = globSync('packages/*/src/**/*.{ts,tsx,js,css}', { cwd: root });
+    const folders = new Set(files.map((file) => file.replace(/[^/]*$/, '')));
+    expect(folders.size).toBeGreaterThan(30);
+    expect([...folders].filter((folder) => !named.includes(folder)).sort()).toEqual([]);
+  });
+
+  test('describe one path a line, in at most 100 characters', () => {
+    expect(trees.flatMap((tree) => tree.split('\n')).filter((line) => line.length > 100)).toEqual([]);
+  });
+});
