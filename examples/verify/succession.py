@@ -26,7 +26,7 @@ def fault(jwk, key, predecessor):
     text = jwk.get('predecessor_signature')
     signature = note.from_base64(text) if isinstance(text, str) else None
     if signature is None or len(signature) != 64:
-        return f'the key {own} bears no signature of its predecessor {signer}'
+        return f'the key {own} has no signature of its predecessor {signer}'
     instance_id = predecessor.name[len('countersign/') :]
     if not ed25519.verify(predecessor.public_key, message(instance_id, signer, own), signature):
         return f'the signature over the key {own} is not one of its predecessor {signer}'

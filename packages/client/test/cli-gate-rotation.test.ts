@@ -85,7 +85,7 @@ test('a trust file follows two rotations by their signatures, and no reset', { t
   const forged = (each: Record<string, unknown>) => ({ ...each, predecessor_signature: keys[1].predecessor_signature });
   const lists: [string, (listed: Record<string, unknown>[]) => unknown[], RegExp][] = [
     ['a wrong signature', ([a, b, c]) => [a, b, forged(c!)], /the signature over the key .* is not one of its predecessor/],
-    ['no signature', ([a, b, c]) => [a, b, { ...c, predecessor_signature: undefined }], /bears no signature of its predecessor/],
+    ['no signature', ([a, b, c]) => [a, b, { ...c, predecessor_signature: undefined }], /has no signature of its predecessor/],
     ['a gap', ([a, , c]) => [a, c], /the predecessor .* is not proven/],
     ['no keys', () => [], /the signature is not believed/],
   ];

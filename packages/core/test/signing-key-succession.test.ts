@@ -26,13 +26,13 @@ describe('the signature of a signing key over the next one', () => {
   test.each<[string, object, RegExp]>([
     ['by another key', golden.signed_by_another, /is not one of its predecessor/],
     ['for another instance', golden.signed_for_another_instance, /is not one of its predecessor/],
-    ['that is missing', { ...golden.successor, predecessor_signature: undefined }, /bears no signature/],
+    ['that is missing', { ...golden.successor, predecessor_signature: undefined }, /has no signature/],
     [
       'in base64url',
       { ...golden.successor, predecessor_signature: `_${golden.successor.predecessor_signature.slice(1)}` },
-      /bears no sig/,
+      /has no sig/,
     ],
-    ['that is too short', { ...golden.successor, predecessor_signature: 'AAAA' }, /bears no signature/],
+    ['that is too short', { ...golden.successor, predecessor_signature: 'AAAA' }, /has no signature/],
     ['of another key than it names', { ...golden.successor, predecessor: second.kid }, /does not name/],
     ['by nobody', { ...golden.successor, predecessor: undefined }, /does not name/],
   ])('%s is refused', (_what, jwk, why) => {

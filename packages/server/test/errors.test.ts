@@ -60,6 +60,19 @@ describe('the table of errors', () => {
     expect(new Set(Object.values(ERRORS).map(({ when }) => when)).size).toBe(Object.keys(ERRORS).length);
   });
 
+  test('is in the OpenAPI document of the endpoints of OTLP: each says when it answers what it can answer', () => {
+    const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
+    const never = ['not_found', 'invalid_json', 'idempotency_key_reused', ...Object.keys(PORTAL_STATUS)];
+    const ofStoring = ['log_rewritten', 'evidence_broken', 'seal_broken', 'clock_unsafe'];
+    for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
+      const said = JSON.stringify(paths[path]!.post!.responses);
+      for (const [code, { when }] of Object.entries(ERRORS)) {
+        const isSaid = !never.includes(code) && !(path === '/v1/metrics' && ofStoring.includes(code));
+        expect([path, code, said.includes(JSON.stringify(when).slice(1, -1))]).toEqual([path, code, isSaid]);
+      }
+    }
+  });
+
   test('is in the OpenAPI document: every endpoint names every code that it can answer', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     for (const [path, { post }] of Object.entries(paths)) {

@@ -5,7 +5,7 @@ import { fromBase64, type NoteKey, parseNoteVerifierKey, type VerifyEd25519 } fr
 
 /**
  * How a signing key vouches for the next one (docs/formats.md, "Succession of signing keys"): it signs the ids of both. Readers who kept
- * the older key follow it to the newer one without trusting whoever hands them the list of keys.
+ * the older key follow it to the newer one without trusting the sender of the list of keys.
  */
 
 /** The cryptography that checking takes. */
@@ -64,13 +64,13 @@ export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, 
   if (key.noteKey.name !== predecessor.name)
     return `the key ${key.kid} is of ${key.noteKey.name}, and its predecessor ${signer} of ${predecessor.name}`;
   const signature = fromBase64(key.predecessorSignature ?? '');
-  if (signature?.length !== 64) return `the key ${key.kid} bears no signature of its predecessor ${signer}`;
+  if (signature?.length !== 64) return `the key ${key.kid} has no signature of its predecessor ${signer}`;
   const message = successionMessage(predecessor.name.slice(NAME_PREFIX.length), signer, key.kid);
   if (verify(predecessor.publicKey, message, signature)) return undefined;
   return `the signature over the key ${key.kid} is not one of its predecessor ${signer}`;
 }
 
-/** The first key of a list that names a predecessor of the same list, which has not signed for it. Undefined where there is none. */
+/** The first key whose predecessor is in the same list and has not signed for it; undefined if there is none. */
 export function listedSuccessionFault(listed: readonly unknown[], checks: SuccessionChecks): string | undefined {
   const keys = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
   for (const key of keys) {

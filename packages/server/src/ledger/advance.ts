@@ -46,6 +46,12 @@ async function requireMoments(tx: Transaction, before: ClockReading, heads: Read
   if (leadMs > 0) await sleep(leadMs);
 }
 
+/** A head that is not moved yet, and the tree that it will cover. */
+export interface NextHead {
+  tree: GrownTree;
+  moved: LockedHead;
+}
+
 /**
  * The one way to move a log on: grows its tree by the leaf data of the rows just appended, stores what is complete, moves the head.
  * @param rowHash the last row's, for the logs whose heads name it; null for the others.
@@ -57,20 +63,19 @@ export function advance(
   head: LockedHead,
   leafData: readonly Uint8Array[],
   rowHash: string | null,
-): { tree: GrownTree; moved: LockedHead; sent: Promise<unknown> } {
-  const { tree, moved } = headBehind(head, leafData, rowHash);
-  if (leafData.length === 0) return { tree, moved, sent: Promise.resolve() };
-  // First of all: a guessed head is locked by being moved, and heads come before rows in the order of locks.
-  return { tree, moved, sent: Promise.all([moveSealedHead(tx, log, moved), insertTreeNodes(tx, log, tree.nodes)]) };
+): NextHead & { sent: Promise<unknown> } {
+  const next = nextHead(head, leafData, rowHash);
+  return { ...next, sent: leafData.length === 0 ? Promise.resolve() : moveLog(tx, log, next) };
 }
 
-/** The tree and the head behind rows with this leaf data. Sends nothing. */
-export function headBehind(
-  head: LockedHead,
-  leafData: readonly Uint8Array[],
-  rowHash: string | null,
-): { tree: GrownTree; moved: LockedHead } {
+/** The head after rows with this leaf data. Sends nothing. */
+export function nextHead(head: LockedHead, leafData: readonly Uint8Array[], rowHash: string | null): NextHead {
   const tree = growTree(head.tree, leafData);
   if (leafData.length === 0) return { tree, moved: head };
   return { tree, moved: { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } } };
 }
+
+/** Moves a log to its next head. Rejects if a statement fails. */
+export const moveLog = (tx: Transaction, log: LogName, { tree, moved }: NextHead): Promise<unknown> =>
+  // The head first: a guessed head is locked by being moved.
+  Promise.all([moveSealedHead(tx, log, moved), insertTreeNodes(tx, log, tree.nodes)]);

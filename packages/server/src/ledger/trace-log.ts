@@ -5,23 +5,24 @@ import { readClock } from '../storage/clock.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { insertTraceEvent } from '../storage/trace-events.ts';
 import { awaitTurn, holdTurn } from '../storage/turns.ts';
-import { advance, headBehind, lockLogs } from './advance.ts';
+import { lockLogs, moveLog, type NextHead, nextHead } from './advance.ts';
 import type { RememberedHeads } from './remembered-heads.ts';
 
 /** An event of the log `traces` for all submissions of a transaction, before it is appended. */
 export interface ReservedEvent {
   /** The moment that the rows of the submissions must have. */
   receivedAt: string;
-  /** To be called behind the statements that write the rows; `sent` rejects if a statement fails. */
+  /** Appends the event. Call it after the statements that write the rows; `sent` rejects if a statement fails. */
   append(): Promise<{ sent: Promise<unknown> }>;
 }
 
 /**
- * The one way to append to a tenant's log `traces`. The head is moved behind the rows, because those are large: other transactions write
- * theirs meanwhile. Where this process remembers the head, the event has its number at once: the transaction holds the turn of that
- * number while it writes its rows, and then waits for the turn before. So everything goes out in one round trip.
+ * The one way to append to a tenant's log `traces`. The head is moved after the rows are written: the rows are large, and another
+ * transaction can write its rows at the same time. If this process remembers the head, the number of the event is known before the rows
+ * are written, and no round trip is added. The transaction then holds the turn with that number, writes its rows, and waits for the turn
+ * before it (storage/turns.ts).
  * @param heads where this process left the heads of the logs `traces`.
- * @param clock the database's clock, where it was read: the moment of the rows if the head is not remembered.
+ * @param clock the database's clock, if it was read: the moment of the rows if the head is not remembered.
  */
 export async function reserveTraceEvent(
   tx: Transaction,
@@ -36,33 +37,42 @@ export async function reserveTraceEvent(
       receivedAt,
       append: async () => {
         const { traces: head } = await lockLogs(tx, ['traces']);
-        const event = eventBehind(tx, head, receivedAt, submissions);
-        heads.remember(tx.tenantId, event.moved);
-        return { sent: send(tx, head, event) };
+        const event = nextEvent(tx, head, receivedAt, submissions);
+        heads.remember(tx.tenantId, event.next.moved);
+        return { sent: send(tx, event) };
       },
     };
   }
-  const event = eventBehind(tx, guessed, guessed.now, submissions);
-  heads.remember(tx.tenantId, event.moved);
-  const held = underWay(holdTurn(tx, event.seq));
+  const event = nextEvent(tx, guessed, guessed.now, submissions);
+  heads.remember(tx.tenantId, event.next.moved);
+  const held = underWay(holdTurn(tx, event.next.moved.seq));
   return {
     receivedAt: guessed.now,
     append: async () => {
       const waited = awaitTurn(tx, guessed.seq);
-      return { sent: underWay(Promise.all([held, waited, send(tx, guessed, event)])) };
+      return { sent: underWay(Promise.all([held, waited, send(tx, event)])) };
     },
   };
 }
 
-type Event = ReturnType<typeof eventBehind>;
+/** An event with its canonical text and hash, and the head after it. */
+interface PreparedEvent {
+  canonical: string;
+  hash: string;
+  next: NextHead;
+}
 
-function eventBehind(tx: Transaction, head: LockedHead, receivedAt: string, submissions: readonly TraceSubmission[]) {
-  const seq = head.seq + 1;
+function nextEvent(
+  tx: Transaction,
+  head: LockedHead,
+  receivedAt: string,
+  submissions: readonly TraceSubmission[],
+): PreparedEvent {
   const { canonical, hash } = hashTraceEvent(
     {
       version: 1,
       tenant_id: tx.tenantId,
-      seq,
+      seq: head.seq + 1,
       recorded_at: head.now,
       received_at: receivedAt,
       action: 'traces.recorded',
@@ -70,10 +80,11 @@ function eventBehind(tx: Transaction, head: LockedHead, receivedAt: string, subm
     },
     digests,
   );
-  return { seq, canonical, hash, moved: headBehind(head, [Buffer.from(hash, 'hex')], hash).moved };
+  return { canonical, hash, next: nextHead(head, [Buffer.from(hash, 'hex')], hash) };
 }
 
-function send(tx: Transaction, head: LockedHead, { seq, canonical, hash }: Event): Promise<unknown> {
-  const { sent } = advance(tx, 'traces', head, [Buffer.from(hash, 'hex')], hash);
-  return underWay(Promise.all([sent, insertTraceEvent(tx, { seq, eventHash: hash, document: canonical })]));
+function send(tx: Transaction, { canonical, hash, next }: PreparedEvent): Promise<unknown> {
+  const moved = moveLog(tx, 'traces', next);
+  const inserted = insertTraceEvent(tx, { seq: next.moved.seq, eventHash: hash, document: canonical });
+  return underWay(Promise.all([moved, inserted]));
 }

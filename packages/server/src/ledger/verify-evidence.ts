@@ -1,17 +1,15 @@
-import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
+import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { Moments } from '@countersign/core/domain/clock-correction';
 import { conflict } from '@countersign/core/domain/event-conflict';
-import { type EvidenceEvent, readEvidenceEvent } from '@countersign/core/domain/evidence-event';
+import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
 import { EvidenceState, knownEvaluation } from '@countersign/core/domain/evidence-state';
-import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import { readEvidenceEvents, type StoredEvidenceEvent } from '../storage/evidence-events.ts';
 import { type EvaluationFacts, readEvaluationFactsPage } from '../storage/evidence-tables.ts';
 import { compareTables, evaluationFault, type TableFinding } from './evidence-tables.ts';
 import { correctionsOf } from './stored-corrections.ts';
-import { parsedDocument } from './stored-document.ts';
+import { readStoredEvent } from './stored-event.ts';
 import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 
 /** Findings that a report names. */
@@ -33,7 +31,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkD
   const evaluations = new StoredEvaluations(pool, tenantId);
   const findings: TableFinding[] = [];
   const check = (row: StoredEvidenceEvent, seq: number): Checked | Promise<Checked> => {
-    const read = readRow(row, seq, tenantId);
+    const read = readStoredEvent(row, { seq, tenantId }, readEvidenceEvent);
     if ('fault' in read) return read;
     const fault = conflict(state, read.event) ?? moments.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
@@ -63,19 +61,6 @@ async function addTableFindings(pool: Pool, tenantId: string, findings: TableFin
     if (findings.length >= FINDINGS_MAX) return;
     if (!findings.some(({ table, id }) => table === finding.table && id === finding.id)) findings.push(finding);
   }
-}
-
-function readRow(row: StoredEvidenceEvent, seq: number, tenantId: string): { fault: string } | { event: EvidenceEvent } {
-  if (row.seq !== seq) return { fault: `seq is ${row.seq}, expected ${seq}: an event is missing` };
-  const document = parsedDocument(row.document);
-  if (document === undefined) return { fault: 'the stored document is not a JSON object' };
-  if (deeperThan(document, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
-  const read = readEvidenceEvent(document, { seq, tenantId }, digests);
-  if ('fault' in read) return read;
-  if (read.canonical !== row.document) return { fault: 'the stored document is not in canonical form: its text was altered' };
-  if (read.hash !== row.event_hash)
-    return { fault: `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered` };
-  return read;
 }
 
 /** The evaluations of agents in the order of the table, which must be that of the log. */

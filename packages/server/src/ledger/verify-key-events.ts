@@ -1,18 +1,17 @@
-import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
+import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { Moments } from '@countersign/core/domain/clock-correction';
 import { conflict } from '@countersign/core/domain/event-conflict';
 import { readKeyEvent } from '@countersign/core/domain/key-event';
 import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
-import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import { type KeyFacts, readKeyFacts } from '../storage/ingestion-keys.ts';
 import { readKeyEvents, type StoredKeyEvent } from '../storage/key-events.ts';
 import { credentialOf, keyStates } from './key-states.ts';
 import { lockSealedHeads } from './sealed-heads.ts';
 import { correctionsOf } from './stored-corrections.ts';
-import { columnFault, parsedDocument } from './stored-document.ts';
+import { columnFault } from './stored-document.ts';
+import { readStoredEvent } from './stored-event.ts';
 import { type WalkDemand, walkLog } from './walk-log.ts';
 
 /**
@@ -59,16 +58,9 @@ function differenceOf(row: KeyFacts, known: KnownKey | undefined): string | unde
 }
 
 function rowFault(row: StoredKeyEvent, seq: number, tenantId: string, state: KeyState): string | undefined {
-  if (row.seq !== seq) return `seq is ${row.seq}, expected ${seq}: an event is missing`;
-  const event = parsedDocument(row.document);
-  if (event === undefined) return 'the stored document is not a JSON object';
-  if (deeperThan(event, NESTING_MAX)) return `the stored document is nested deeper than ${NESTING_MAX}`;
-  const read = readKeyEvent(event, { seq, tenantId }, digests);
+  const read = readStoredEvent(row, { seq, tenantId }, readKeyEvent);
   if ('fault' in read) return read.fault;
-  if (read.canonical !== row.document) return 'the stored document is not in canonical form: its text was altered';
-  if (read.hash !== row.event_hash)
-    return `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered`;
-  return columnFault(event, row, COLUMNS) ?? conflict(state, read.event);
+  return columnFault({ ...read.event }, row, COLUMNS) ?? conflict(state, read.event);
 }
 
 /** The columns that are searched by; people are shown what they say, so they must say what was hashed. */

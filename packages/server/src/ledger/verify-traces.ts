@@ -1,10 +1,8 @@
-import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
+import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { Moments } from '@countersign/core/domain/clock-correction';
-import { deeperThan } from '@countersign/core/domain/nesting';
 import { readTraceEvent, type TraceEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import { readTraceEvents, type StoredTraceEvent } from '../storage/trace-events.ts';
 import {
   countSubmissions,
@@ -14,7 +12,7 @@ import {
   type SubmissionPlace,
 } from '../storage/trace-rows.ts';
 import { correctionsOf } from './stored-corrections.ts';
-import { parsedDocument } from './stored-document.ts';
+import { readStoredEvent } from './stored-event.ts';
 import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 
 /** Findings that a report names. */
@@ -44,7 +42,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDem
   const findings: TraceFinding[] = [];
   let named = 0;
   const check = (row: StoredTraceEvent, seq: number): Checked | Promise<Checked> => {
-    const read = readRow(row, seq, tenantId);
+    const read = readStoredEvent(row, { seq, tenantId }, readTraceEvent);
     if ('fault' in read) return read;
     const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
@@ -65,19 +63,6 @@ export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDem
   const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : '';
   const reason = `the row ${first.id} differs from the log: ${first.fault}${more}`;
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
-}
-
-function readRow(row: StoredTraceEvent, seq: number, tenantId: string): { fault: string } | { event: TraceEvent } {
-  if (row.seq !== seq) return { fault: `seq is ${row.seq}, expected ${seq}: an event is missing` };
-  const document = parsedDocument(row.document);
-  if (document === undefined) return { fault: 'the stored document is not a JSON object' };
-  if (deeperThan(document, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
-  const read = readTraceEvent(document, { seq, tenantId }, digests);
-  if ('fault' in read) return read;
-  if (read.canonical !== row.document) return { fault: 'the stored document is not in canonical form: its text was altered' };
-  if (read.hash !== row.event_hash)
-    return { fault: `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered` };
-  return read;
 }
 
 const nameOf = ({ id, number }: SubmissionPlace): string => `${id}, submission ${number}`;

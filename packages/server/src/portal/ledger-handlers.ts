@@ -79,11 +79,9 @@ export const ledgerHandlers = handlers({
     return Reply.file(lines, NDJSON, `ledger-${workspace}.ndjson`);
   },
 
-  'logs.list': async ({ workspace, parts }) => {
-    const items: LogStatus[] = [];
-    for (const log of LOG_NAMES) items.push(await inReadTransaction(parts.readPool, workspace, (tx) => statusOf(tx, log)));
-    return { items };
-  },
+  'logs.list': async ({ workspace, parts }) => ({
+    items: await inReadTransaction(parts.readPool, workspace, (tx) => Promise.all(LOG_NAMES.map((log) => statusOf(tx, log)))),
+  }),
 
   'logs.checkpoint': async ({ workspace, params, parts }) => {
     const { note, size } = await parts.reader.checkpoint(workspace, params.log as PortalLog);

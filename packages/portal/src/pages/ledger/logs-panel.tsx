@@ -5,6 +5,7 @@ import { Badge } from '../../components/badge.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatCount } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { type Column, DataTable } from '../../lists/data-table.tsx';
 
@@ -22,10 +23,11 @@ const RECORDS: Record<Log['log'], readonly [name: string, records: string]> = {
 /** All logs of the workspace with their latest checkpoints. */
 export function LogsPanel() {
   const { workspace } = useWorkspace();
-  const { data } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['logs', workspace.id],
     queryFn: ({ signal }) => call('logs.list', { params: { workspace: workspace.id }, signal }),
   });
+  if (error !== null) return <ProblemNotice problem={error} retry={() => void refetch()} />;
   if (data === undefined) return null;
   return (
     <Panel

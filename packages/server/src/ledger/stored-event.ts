@@ -1,0 +1,39 @@
+import { NESTING_MAX } from '@countersign/core/domain/chain-report';
+import type { Digests } from '@countersign/core/domain/digests';
+import { deeperThan } from '@countersign/core/domain/nesting';
+import { digests } from '../digests.ts';
+import { parsedDocument } from './stored-document.ts';
+
+/** A row of a log of events. */
+export interface StoredEvent {
+  seq: number;
+  /** Hex. */
+  event_hash: string;
+  /** Canonical JSON. */
+  document: string;
+}
+
+/** How the events of a log are read (readEvidenceEvent, readKeyEvent, readTraceEvent). */
+type EventReader<E> = (
+  value: unknown,
+  place: { seq: number; tenantId: string },
+  digests: Pick<Digests, 'sha256Hex'>,
+) => { event: E; canonical: string; hash: string } | { fault: string };
+
+/** The event that a row holds, if it is whole and has the expected number; otherwise what is wrong with the row. */
+export function readStoredEvent<E>(
+  row: StoredEvent,
+  place: { seq: number; tenantId: string },
+  readEvent: EventReader<E>,
+): { event: E } | { fault: string } {
+  if (row.seq !== place.seq) return { fault: `seq is ${row.seq}, expected ${place.seq}: an event is missing` };
+  const document = parsedDocument(row.document);
+  if (document === undefined) return { fault: 'the stored document is not a JSON object' };
+  if (deeperThan(document, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
+  const read = readEvent(document, place, digests);
+  if ('fault' in read) return read;
+  if (read.canonical !== row.document) return { fault: 'the stored document is not in canonical form: its text was altered' };
+  if (read.hash !== row.event_hash)
+    return { fault: `event_hash is ${row.event_hash}, but the event hashes to ${read.hash}: the event was altered` };
+  return read;
+}
