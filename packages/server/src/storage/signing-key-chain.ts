@@ -2,15 +2,27 @@ import { publicJwk } from '@countersign/core/domain/attestation';
 import { successionMessage } from '@countersign/core/domain/signing-key-succession';
 import { publicKeyFingerprint, sha256, verifyEd25519 } from '../digests.ts';
 import type { Instance } from './instance.ts';
-import type { StoredSigningKey } from './signing-keys.ts';
+
+/** A public key with its place among the keys of the instance. */
+export interface ChainedKey {
+  kid: string;
+  /** 32 bytes. */
+  publicKey: Uint8Array;
+  /** Id of the key that signed for it; null for the first key of the installation and after a reset. */
+  predecessor: string | null;
+  /** The predecessor's signature over both ids, 64 bytes. */
+  predecessorSignature: Uint8Array | null;
+  /** Id of the lost key that it replaced in a reset. */
+  resetFrom: string | null;
+}
 
 /**
- * The signing keys that the first key of the installation leads to: itself, keys that a believed predecessor has signed for, and keys that
- * an operator put in the place of a believed one. A good seal is not enough: with the master secret alone, a key can only be put in as a
- * reset, which the JWKS shows as a break.
+ * The keys that are accepted: the first key of the installation, keys that an accepted predecessor has signed for, and keys with which an
+ * operator replaced an accepted one. A valid seal is not enough: with the master secret alone, a key can be added as a reset, which the
+ * JWKS shows.
  */
-export function believedSigningKeys(instance: Instance, keys: readonly StoredSigningKey[]): StoredSigningKey[] {
-  const believed = new Map<string, StoredSigningKey>();
+export function believedSigningKeys<K extends ChainedKey>(instance: Instance, keys: readonly K[]): K[] {
+  const believed = new Map<string, K>();
   for (let grown = true; grown; ) {
     const next = keys.filter((key) => !believed.has(key.kid) && isBelieved(instance, key, believed));
     for (const key of next) believed.set(key.kid, key);
@@ -19,7 +31,7 @@ export function believedSigningKeys(instance: Instance, keys: readonly StoredSig
   return [...believed.values()];
 }
 
-function isBelieved(instance: Instance, key: StoredSigningKey, believed: ReadonlyMap<string, StoredSigningKey>): boolean {
+function isBelieved(instance: Instance, key: ChainedKey, believed: ReadonlyMap<string, ChainedKey>): boolean {
   const { kid, publicKey, predecessor, predecessorSignature: signature, resetFrom } = key;
   if (publicJwk(publicKey, sha256).kid !== kid) return false;
   if (predecessor !== null) {

@@ -3,24 +3,15 @@ import { clockOf } from '../database/clock.ts';
 import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
 import { requireSeals } from '../database/seals.ts';
 import { INSTANCE } from './instance.ts';
-import { believedSigningKeys } from './signing-key-chain.ts';
+import { believedSigningKeys, type ChainedKey } from './signing-key-chain.ts';
 
 /** The public half of one of the instance's keys. Of the instance, not of a tenant: no row-level security. */
-export interface StoredSigningKey {
-  kid: string;
-  /** 32 bytes. */
-  publicKey: Uint8Array;
+export interface StoredSigningKey extends ChainedKey {
   createdAt: string;
   /** Null while it is live. */
   retiredAt: string | null;
   /** Since when a server signs by it; null while none has taken it. */
   signsSince: string | null;
-  /** Id of the key that vouches for it; null in the first key of the installation and after a reset. */
-  predecessor: string | null;
-  /** The predecessor's signature over both ids, 64 bytes. */
-  predecessorSignature: Uint8Array | null;
-  /** Id of the lost key that an operator put it in the place of. */
-  resetFrom: string | null;
 }
 
 /** What is listed of a new key. */
