@@ -19,28 +19,16 @@ def check_ledger(asked):
     return _check(asked, 'audit', ledger.verify, _said_of_ledger)
 
 
-def check_decisions(asked):
-    audit = _audit(asked)
-    steps = audit and audit.steps('decisions')
-    return _check(asked, 'decisions', lambda stream, tenant_id, tree: decisions_log.verify(stream, tenant_id, tree, steps), _said_of_decisions, audit)
+def check_other(log):
+    """The check of a log other than the audit ledger, by its name."""
 
+    def check(asked):
+        verify, said_of = _OTHERS[log]
+        audit = _audit(asked)
+        steps = audit and audit.steps(log)
+        return _check(asked, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps), said_of, audit)
 
-def check_keys(asked):
-    audit = _audit(asked)
-    steps = audit and audit.steps('keys')
-    return _check(asked, 'keys', lambda stream, tenant_id, tree: key_events.verify(stream, tenant_id, tree, steps), _said_of_keys, audit)
-
-
-def check_evidence(asked):
-    audit = _audit(asked)
-    steps = audit and audit.steps('evidence')
-    return _check(asked, 'evidence', lambda stream, tenant_id, tree: evidence_events.verify(stream, tenant_id, tree, steps), _said_of_evidence, audit)
-
-
-def check_traces(asked):
-    audit = _audit(asked)
-    steps = audit and audit.steps('traces')
-    return _check(asked, 'traces', lambda stream, tenant_id, tree: trace_events.verify(stream, tenant_id, tree, steps), _said_of_traces, audit)
+    return check
 
 
 def _audit(asked):
@@ -123,6 +111,15 @@ def _said_of_traces(log):
     if log.entries == 0:
         return '0 trace events, the export is empty', facts
     return f'{count(log.entries, "trace event")} with {count(log.submissions, "submission")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
+
+
+# How each log other than the audit ledger is read, and how its result is said.
+_OTHERS = {
+    'decisions': (decisions_log.verify, _said_of_decisions),
+    'evidence': (evidence_events.verify, _said_of_evidence),
+    'keys': (key_events.verify, _said_of_keys),
+    'traces': (trace_events.verify, _said_of_traces),
+}
 
 
 def _said_of_kept(heads, root, entries):

@@ -97,10 +97,10 @@ def _parser():
 
     for name, run, what in (
         ('ledger', check_log.check_ledger, 'Check an NDJSON export of an audit ledger; name the first row that is wrong.'),
-        ('decisions', check_log.check_decisions, 'Check an NDJSON export of a decisions log; name the first line that is wrong.'),
-        ('evidence', check_log.check_evidence, 'Check an NDJSON export of a log of evidence; name the first line that is wrong.'),
-        ('keys', check_log.check_keys, 'Check an NDJSON export of a key audit trail; name the first line that is wrong.'),
-        ('traces', check_log.check_traces, 'Check an NDJSON export of a log of traces; name the first line that is wrong.'),
+        ('decisions', check_log.check_other('decisions'), 'Check an NDJSON export of a decisions log; name the first line that is wrong.'),
+        ('evidence', check_log.check_other('evidence'), 'Check an NDJSON export of a log of evidence; name the first line that is wrong.'),
+        ('keys', check_log.check_other('keys'), 'Check an NDJSON export of a key audit trail; name the first line that is wrong.'),
+        ('traces', check_log.check_other('traces'), 'Check an NDJSON export of a log of traces; name the first line that is wrong.'),
     ):
         one = question(name, run, what)
         one.add_argument('file', metavar='FILE', help='the export; - for standard input')

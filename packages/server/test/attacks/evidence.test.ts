@@ -371,7 +371,7 @@ describe('`ledger verify` names the row that differs from the log of evidence', 
   });
 });
 
-test('`ledger verify --log all` verifies the four logs, and names the one that is broken', async () => {
+test('`ledger verify --log all` verifies the five logs, and names the one that is broken', async () => {
   const workspace = `w-${randomUUID()}`;
   tenantId = await server.workspace(workspace);
   key = await server.key(tenantId);
