@@ -1,15 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, runAs } from './database-account.ts';
 import { postgresEnvironment } from './postgres-settings.ts';
-
-/** How long a fast shutdown may take, so that the whole stop of a server stays below ten seconds. */
-const fastShutdownMs = 6_000;
-
-/** How long an immediate shutdown may take after that. It skips the checkpoint; the next start recovers from the log. */
-const immediateShutdownMs = 1_000;
+import { stopSignals } from './stop-signals.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** A running PostgreSQL, child of the keeper. */
 export interface Postmaster {
@@ -24,15 +20,16 @@ export interface Postmaster {
 
 /** Starts PostgreSQL. Its output goes to the keeper's standard output, the log file. */
 export function startPostmaster(postgres: string, args: string[], cluster: string, account: Account): Postmaster {
+  const watchdog = startWatchdog(cluster, account);
   const child = spawn(postgres, args, { ...runAs(account), cwd: '/', env: postgresEnvironment, stdio: ['ignore', 1, 1] });
-  const watchdog = child.pid === undefined ? undefined : startWatchdog(child.pid, account);
+  if (child.pid !== undefined) watchdog.watch(child.pid);
   let running = true;
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (status, signal) => resolve(signal ?? `exit status ${status}`));
   }).finally(() => {
     running = false;
-    watchdog?.kill('SIGKILL');
+    watchdog.end();
   });
 
   async function isReady(): Promise<boolean> {
@@ -41,11 +38,7 @@ export function startPostmaster(postgres: string, args: string[], cluster: strin
   }
 
   async function stop(): Promise<void> {
-    for (const [signal, timeoutMs] of [
-      ['SIGINT', fastShutdownMs],
-      ['SIGQUIT', immediateShutdownMs],
-      ['SIGKILL', immediateShutdownMs],
-    ] as const) {
+    for (const [signal, timeoutMs] of stopSignals) {
       if (!running) return;
       child.kill(signal);
       const timeout = new AbortController();
@@ -66,21 +59,4 @@ function reportsReady(cluster: string, pid: number | undefined): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * Starts a shell that waits for the end of a pipe from the keeper. If the keeper is killed, even with every other Node process, the shell
- * shuts PostgreSQL down cleanly.
- */
-function startWatchdog(pid: number, account: Account): ChildProcess {
-  const script = 'read -r _; kill -INT "$1" 2>/dev/null';
-  const watchdog = spawn('/bin/sh', ['-c', script, 'countersign-watchdog', String(pid)], {
-    ...runAs(account),
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
-  // Without a watchdog the next keeper stops the orphaned PostgreSQL.
-  watchdog.on('error', () => {});
-  return watchdog;
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
-import { countProcesses, processesOf, until } from './harness/processes.ts';
+import { countProcesses, processesOf, until, untilNothingRuns } from './harness/processes.ts';
 import { alongside, expectStopped, query, silent, test } from './harness/world.ts';
 
 test('the first start makes the database and its roles, and later starts find what was written', alongside, async ({ world }) => {
@@ -144,7 +144,7 @@ test('settings that PostgreSQL refuses are reported with what it said', alongsid
     code: 'start_failed',
     message: expect.stringContaining('"max_connections": "many"'),
   });
-  await until('the keeper has ended', () => countProcesses(dataDir) === 0);
+  await untilNothingRuns(dataDir);
   const accepted = await acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: '17' } });
   expect(await query(accepted.server, 'SHOW max_connections')).toEqual([{ max_connections: '17' }]);
   await accepted.release();

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { currentAccount, unprivilegedAccount } from '../src/database-account.ts';
 import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
-import { countProcesses, killAll, processesOf, until } from './harness/processes.ts';
+import { killAll, processesOf, until, untilNothingRuns } from './harness/processes.ts';
 import { alongside, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
 
 test('kill -9 of the only holder stops the database', alongside, async ({ world }) => {
@@ -13,7 +13,7 @@ test('kill -9 of the only holder stops the database', alongside, async ({ world 
   const holder = world.hold(dataDir);
   await holder.heard('acquired');
   await holder.kill();
-  await until('the database has stopped', () => countProcesses(dataDir) === 0);
+  await untilNothingRuns(dataDir);
   expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
 
@@ -61,7 +61,19 @@ test('kill -9 of every Node process, holder and keeper, leaves nothing behind', 
   const holder = world.hold(dataDir);
   await holder.heard('acquired');
   killAll(holder, ...processesOf(dataDir).keepers);
-  await until('PostgreSQL has been stopped', () => countProcesses(dataDir) === 0);
+  await untilNothingRuns(dataDir);
+  const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+  await next.release();
+});
+
+test('kill -9 of every Node process ends a PostgreSQL that no longer reacts', alongside, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  const holder = world.hold(dataDir);
+  await holder.heard('acquired');
+  const { keepers, postmasters } = processesOf(dataDir);
+  for (const { pid } of postmasters) process.kill(pid, 'SIGSTOP');
+  killAll(holder, ...keepers);
+  await untilNothingRuns(dataDir);
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
 });
@@ -145,6 +157,6 @@ test('a keeper that nobody holds ends by itself', alongside, async ({ world }) =
   const holder = world.hold(dataDir);
   await until('the keeper is there', () => processesOf(dataDir).keepers.length === 1);
   holder.child.kill('SIGKILL');
-  await until('it has ended', () => countProcesses(dataDir) === 0);
+  await untilNothingRuns(dataDir);
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.endsWith('.sock'))).toEqual([]);
 });

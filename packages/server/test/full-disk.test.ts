@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { acquireEmbeddedDatabase, type ConnectionSettings } from '@countersign/embedded-database';
 import pg from 'pg';
 import { afterEach, expect, describe as group } from 'vitest';
-import { countProcesses, killAll, processesOf, until } from '../../embedded-database/test/harness/processes.ts';
+import { killAll, processesOf, until, untilNothingRuns } from '../../embedded-database/test/harness/processes.ts';
 import { expectStopped, query, test } from '../../embedded-database/test/harness/world.ts';
 import { Callers } from './fixtures/callers.ts';
 import { expectKept } from './fixtures/records.ts';
@@ -79,7 +79,7 @@ group('a PostgreSQL that cannot be started for a while', () => {
       await until('it is down', () => /trying again/.test(said.join('\n')));
       const startedAt = Date.now();
       await database.release();
-      await until('nothing runs', () => countProcesses(dataDir) === 0);
+      await untilNothingRuns(dataDir);
       expect(Date.now() - startedAt).toBeLessThan(STOP_MS);
       obstacle.remove();
     },
@@ -198,7 +198,7 @@ group.runIf(mayMount)('a disk that is full', () => {
       await sleep(2_000);
       const toldAt = Date.now();
       expect(await server.end('SIGTERM')).toBe(0);
-      await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+      await untilNothingRuns(disk!.dataDir);
       expect(Date.now() - toldAt).toBeLessThan(STOP_MS);
 
       clearInterval(filling);
@@ -206,7 +206,7 @@ group.runIf(mayMount)('a disk that is full', () => {
       const again = await ServerProcess.start(environment);
       expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
       expect(await again.end('SIGTERM')).toBe(0);
-      await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+      await untilNothingRuns(disk!.dataDir);
     },
   );
 
@@ -264,14 +264,14 @@ group.runIf(mayMount)('a disk that is full', () => {
     expect(server.stdout.match(/is nearly full: new records are refused/g)).toHaveLength(1);
     expect(server.stdout.match(/has space again/g)).toHaveLength(1);
     expect(await server.end('SIGTERM')).toBe(0);
-    await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+    await untilNothingRuns(disk!.dataDir);
   });
 
   test('or read-only is named with what to do, and nobody is told to remove anything', { timeout: 60_000 }, async () => {
     disk = SmallDisk.mount(400)!;
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     await run(['workspace', 'create', '--name', 'acme'], environment);
-    await until('nothing runs', () => countProcesses(disk!.dataDir) === 0);
+    await untilNothingRuns(disk!.dataDir);
     disk.makeReadOnly();
     const command = new CommandProcess(['workspace', 'list'], environment);
     expect([await command.ended, command.stderr]).toEqual([
