@@ -1,6 +1,7 @@
 import { attestationHeader, attestDecision } from '@countersign/core/domain/attestation';
 import type { Admission } from './database/admission.ts';
 import { BatchWriter, type Item } from './database/batch-writer.ts';
+import { isWrongGuess } from './database/pool.ts';
 import { Slots } from './database/slots.ts';
 import { inTenantTransaction, type Transaction } from './database/transaction.ts';
 import { deriveDecisionKey } from './digests.ts';
@@ -55,7 +56,7 @@ export function openHouse(parts: {
       write: async (tenantId, items) => {
         database.clock.requireSafe();
         const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items)).catch((error: unknown) => {
-          heads?.drop(tenantId);
+          heads?.drop(tenantId, isWrongGuess(error));
           throw error;
         });
         committed?.(outcomes, tenantId);

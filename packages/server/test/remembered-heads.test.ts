@@ -47,8 +47,8 @@ describe('a remembered head', () => {
     expect(heads.take('t')).toMatchObject({ seq: 8, now: '2026-11-21T08:00:01.800Z', guessed: { seq: 8 } });
   });
 
-  test('is forgotten when its batch has failed: for a second the head is read, and then trusted again', () => {
-    heads.drop('t');
+  test('is forgotten when its guess was wrong: for a second the head is read, and then trusted again', () => {
+    heads.drop('t', true);
     expect(heads.take('t')).toBeUndefined();
     heads.remember('t', head(9));
     expect(heads.take('t')).toBeUndefined();
@@ -61,6 +61,31 @@ describe('a remembered head', () => {
   test('is read anew after a minute, so that the clocks are compared again', () => {
     now += 60_001;
     expect(heads.take('t')).toBeUndefined();
+  });
+});
+
+describe('a batch that fails', () => {
+  const steady = () => START;
+  const remembering = () => {
+    const heads = new RememberedHeads(steady, steady);
+    heads.remember('t', head(1));
+    return heads;
+  };
+
+  test('for another reason than its guess has the head read once', () => {
+    const heads = remembering();
+    heads.drop('t', false);
+    expect(heads.take('t')).toBeUndefined();
+    heads.remember('t', head(2));
+    expect(heads.take('t')).toMatchObject({ seq: 2 });
+  });
+
+  test('takes the one behind it along, whose guess is then wrong: no other process is suspected', () => {
+    const heads = remembering();
+    heads.drop('t', false);
+    heads.drop('t', true);
+    heads.remember('t', head(2));
+    expect(heads.take('t')).toMatchObject({ seq: 2 });
   });
 });
 

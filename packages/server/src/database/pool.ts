@@ -118,3 +118,6 @@ const RETRYABLE = new Set(['40001', '40P01', '23505', '22012']);
 
 /** Whether the same batch may succeed when it is tried again. */
 export const isWorthRetrying = (error: unknown): boolean => RETRYABLE.has(String((error as { code?: unknown } | null)?.code));
+
+/** Whether a statement did not find the head of a log where it was guessed to be (moveGuessedHead). */
+export const isWrongGuess = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '22012';

@@ -6,7 +6,7 @@ const REMEMBERED_MS = 60_000;
 /** So far the wall clock may stray from the steady one before the clocks are compared again: beyond what keeps it right. */
 const STRAY_MS = 1_000;
 
-/** After a wrong guess somebody else appends to this ledger too: for so long every batch reads the head. */
+/** After a wrong guess another process appends to this log too: for so long every batch reads the head. */
 const SHARED_MS = 1_000;
 
 /** Tenants remembered at once; beyond, all are forgotten. */
@@ -58,12 +58,16 @@ export class RememberedHeads {
     return this.#memories.get(tenantId)?.head !== undefined;
   }
 
-  /** Forgets a head: a batch that was to move it has failed, perhaps because another process moves it too. */
-  drop(tenantId: string): void {
+  /**
+   * Forgets a head: a batch that was to move it has failed.
+   * @param isWrongGuess whether the database had another head: then another process moves it too.
+   */
+  drop(tenantId: string, isWrongGuess: boolean): void {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return;
+    // With the head forgotten already, the guess was what a batch of this process should have written, and that one was rolled back.
+    if (isWrongGuess && memory.head !== undefined) memory.sharedUntil = this.#clock() + SHARED_MS;
     memory.head = undefined;
-    memory.sharedUntil = this.#clock() + SHARED_MS;
   }
 
   /** Keeps a head that this process has moved. */
