@@ -1,7 +1,7 @@
 import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import pg from 'pg';
-import { readConfig } from '../packages/server/src/config.ts';
-import { openDatabase } from '../packages/server/src/open-database.ts';
+import { openDatabase } from '../packages/server/src/app/open-database.ts';
+import { readConfig } from '../packages/server/src/config/config.ts';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
 import { DataFolder, newKey, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
 import { person } from '../packages/server/test/harness/portal-browser.ts';

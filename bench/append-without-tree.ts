@@ -1,16 +1,16 @@
 import { operations } from '../packages/core/src/contract/operations.ts';
 import { linkEntries } from '../packages/core/src/domain/audit-chain.ts';
+import { digests } from '../packages/server/src/crypto/digests.ts';
 import type { Transaction } from '../packages/server/src/database/transaction.ts';
-import { digests } from '../packages/server/src/digests.ts';
 import { answered } from '../packages/server/src/ingest/endpoint.ts';
 import { commitWithReplays, type Outcome } from '../packages/server/src/ingest/replays.ts';
 import type { PreparedAudit } from '../packages/server/src/ingest/write-audit.ts';
 import type { appendEntries, NewEntry } from '../packages/server/src/ledger/append.ts';
 import type { RememberedHeads } from '../packages/server/src/ledger/remembered-heads.ts';
 import { moveSealedHead } from '../packages/server/src/ledger/sealed-heads.ts';
-import { newId } from '../packages/server/src/new-id.ts';
 import { insertAuditEntries } from '../packages/server/src/storage/ledger.ts';
 import { type LockedHead, lockHeads } from '../packages/server/src/storage/log-heads.ts';
+import { newId } from '../packages/server/src/storage/new-id.ts';
 
 /** What appends entries behind a head. */
 type Append = (

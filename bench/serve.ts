@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { operations } from '@countersign/core/contract/operations';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
-import { readConfig } from '../packages/server/src/config.ts';
+import { type OpenDatabase, openDatabase } from '../packages/server/src/app/open-database.ts';
+import { startServer } from '../packages/server/src/app/start-server.ts';
+import { readConfig } from '../packages/server/src/config/config.ts';
 import { Admission } from '../packages/server/src/database/admission.ts';
 import { BatchWriter } from '../packages/server/src/database/batch-writer.ts';
 import { Slots } from '../packages/server/src/database/slots.ts';
@@ -16,8 +18,6 @@ import type { Outcome } from '../packages/server/src/ingest/replays.ts';
 import { type PreparedAudit, writeAudit } from '../packages/server/src/ingest/write-audit.ts';
 import { appendEntries } from '../packages/server/src/ledger/append.ts';
 import { RememberedHeads } from '../packages/server/src/ledger/remembered-heads.ts';
-import { type OpenDatabase, openDatabase } from '../packages/server/src/open-database.ts';
-import { start } from '../packages/server/src/serve.ts';
 import { appendWithoutTree, auditWriter } from './append-without-tree.ts';
 import { bareStorage } from './bare-storage.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
@@ -25,7 +25,7 @@ import { LIMIT_PATHS } from './limit-paths.ts';
 /** The server that is measured: the product's own, with the routes it is measured against. Started by world.ts, ends with it. */
 const config = readConfig();
 const database = await openDatabase(config, (line) => process.stderr.write(`${line}\n`), 'set-up');
-const running = await start(config, database, pino({ level: config.logLevel }), {
+const running = await startServer(config, database, pino({ level: config.logLevel }), {
   alsoRegister: (app, api) => registerLimits(app, api, database),
 });
 process.send?.({ ready: running.address.port });
@@ -94,7 +94,7 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
   for (const [path, audit] of Object.entries(writers)) {
     limits[path] = async (document, principal) => {
       const asked = { principal, document, idempotencyKey: undefined, prefersAttestation: false };
-      return appendAuditEntry.submit({ ...api.house, audit }, asked, appendAuditEntry.prepare(asked, readEntry(document)));
+      return appendAuditEntry.submit({ ...api.writers, audit }, asked, appendAuditEntry.prepare(asked, readEntry(document)));
     };
   }
   for (const [path, answer] of Object.entries(limits)) {

@@ -8,7 +8,7 @@ import { openAttestation, readEnvelope } from '@countersign/core/domain/open-att
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../packages/client/test/fixtures/run-cli.ts';
-import { digests, sha256, verifyEd25519 } from '../packages/server/src/digests.ts';
+import { digests, sha256, verifyEd25519 } from '../packages/server/src/crypto/digests.ts';
 import { runCommand } from '../packages/server/test/fixtures/run-command.ts';
 
 /** A file of the corpus, how it is asked about, and the verdict that every verifier must give (examples/verify/hostile/README.md). */

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../packages/server/src/config.ts';
-import { EXIT_CODES } from '../packages/server/src/exit-codes.ts';
+import { VARIABLES } from '../packages/server/src/config/config.ts';
+import { EXIT_CODES } from '../packages/server/src/errors/exit-codes.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const textOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');

@@ -6,7 +6,7 @@ import type { ChainedRow } from '@countersign/core/domain/audit-chain';
 import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
-import { digests, sha256 } from '../../packages/server/src/digests.ts';
+import { digests, sha256 } from '../../packages/server/src/crypto/digests.ts';
 import { verifyDatabase } from '../../packages/server/src/ledger/verify-database.ts';
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
 import { filledLedger } from '../chain.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { deriveDecisionKey } from '../../server/src/digests.ts';
+import { deriveDecisionKey } from '../../server/src/crypto/digests.ts';
 import { mintKey } from '../../server/src/workspace/ingestion-keys.ts';
 import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { FAKES } from './fixtures/model-clients.ts';

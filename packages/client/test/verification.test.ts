@@ -5,7 +5,7 @@ import {
   digests as nodeDigests,
   sha256 as nodeSha256,
   verifyEd25519 as nodeVerify,
-} from '../../server/src/digests.ts';
+} from '../../server/src/crypto/digests.ts';
 import { mintKey } from '../../server/src/workspace/ingestion-keys.ts';
 import { type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { Countersign, type PromotionDecision, receiptOf, verifyAttestation, verifyDecision, verifyLedger } from '../src/index.ts';

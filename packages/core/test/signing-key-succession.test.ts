@@ -6,7 +6,7 @@ import {
   successionMessage,
 } from '@countersign/core/domain/signing-key-succession';
 import { describe, expect, test } from 'vitest';
-import { sha256, verifyEd25519 } from '../../server/src/digests.ts';
+import { sha256, verifyEd25519 } from '../../server/src/crypto/digests.ts';
 import { vectors } from './vectors.ts';
 
 /** Made by examples/verify/make_vectors.py, which shares no code with the service. */

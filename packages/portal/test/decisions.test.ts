@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readTrustFile } from '@countersign/core/domain/trust-file';
 import { expect, test } from 'vitest';
-import { sha256, verifyEd25519 } from '../../server/src/digests.ts';
+import { sha256, verifyEd25519 } from '../../server/src/crypto/digests.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 test('a decision is verified in the browser: hash, attestation, and its HMAC once an admin has loaded the key; a doctored copy is refused', async () => {

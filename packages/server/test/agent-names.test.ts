@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { keepHouse } from '../src/housekeeping.ts';
+import { startHousekeeping } from '../src/background/housekeeping.ts';
 import { evidenceOfAll } from './harness/evidence-log.ts';
 import { type Answer, paths, type TestServer, testServer } from './harness/test-server.ts';
 
@@ -211,7 +211,7 @@ describe('names that look like a known one', () => {
         )
       )[0]!.n;
     expect(await missing()).toBe(2500);
-    const housekeeping = keepHouse(server.open, { merge: async () => undefined }, pino({ level: 'silent' }));
+    const housekeeping = startHousekeeping(server.open, { merge: async () => undefined }, pino({ level: 'silent' }));
     await vi.waitUntil(async () => (await missing()) === 0, { timeout: 30_000 });
     housekeeping.stop();
     const itsKey = await server.key(tenant);

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../src/database/transaction.ts';
 import { lockLogs } from '../src/ledger/advance.ts';
-import { newId } from '../src/new-id.ts';
+import { newId } from '../src/storage/new-id.ts';
 import { evaluatedAt } from './harness/backdate.ts';
 import { waitingForALock } from './harness/lock-wait.ts';
 import { paths, type TestServer, testServer } from './harness/test-server.ts';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { VARIABLES } from '../src/config.ts';
-import { digests } from '../src/digests.ts';
-import { EXIT_CODES } from '../src/exit-codes.ts';
+import { VARIABLES } from '../src/config/config.ts';
+import { digests } from '../src/crypto/digests.ts';
+import { EXIT_CODES } from '../src/errors/exit-codes.ts';
 import { environmentOf, type Ran, runCommand, runForJson } from './fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from './harness/test-server.ts';
 

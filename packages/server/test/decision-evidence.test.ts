@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { digests } from '../src/digests.ts';
+import { digests } from '../src/crypto/digests.ts';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
 import { environmentOf, runCommand } from './fixtures/run-command.ts';
 import { evaluatedAt } from './harness/backdate.ts';

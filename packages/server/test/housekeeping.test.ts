@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
-import { keepHouse } from '../src/housekeeping.ts';
+import { startHousekeeping } from '../src/background/housekeeping.ts';
 import { paths, testServer } from './harness/test-server.ts';
 
 afterEach(() => {
@@ -36,13 +36,13 @@ test('answers that have expired are forgotten every ten minutes; a workspace in 
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const house = keepHouse(server.open, { merge: async () => undefined }, log);
+  const housekeeping = startHousekeeping(server.open, { merge: async () => undefined }, log);
   vi.advanceTimersByTime(10 * 60_000 - 1);
   await sleep(100);
   expect(await keptOf(whole)).toEqual(['new', 'old']);
   vi.advanceTimersByTime(1);
   await vi.waitUntil(async () => (await keptOf(whole)).length === 1, { timeout: 10_000 });
-  house.stop();
+  housekeeping.stop();
   expect([await keptOf(whole), await keptOf(failing)]).toEqual([['new'], ['new', 'old']]);
   expect(lines).toEqual([expect.objectContaining({ what: `answers of ${failing}`, reason: 'the disk is odd' })]);
 });

@@ -7,7 +7,7 @@ import { leafHash } from '@countersign/core/domain/merkle-tree';
 import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { fromBase64, noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { digests, sha256, verifyEd25519 } from '../src/digests.ts';
+import { digests, sha256, verifyEd25519 } from '../src/crypto/digests.ts';
 import { mintKey, revokeKey } from '../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from './harness/test-server.ts';
 

@@ -2,7 +2,7 @@ import { rowHashOf } from '@countersign/core/domain/audit-chain';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { digests, sha256 } from '../src/digests.ts';
+import { digests, sha256 } from '../src/crypto/digests.ts';
 import { exportLog } from '../src/ledger/export.ts';
 import { verifyDatabase } from '../src/ledger/verify-database.ts';
 import { pieces, sixRows, tamper } from './fixtures/doctored-ledger.ts';

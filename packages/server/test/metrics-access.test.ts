@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
+import { isPublic } from '../src/config/public-address.ts';
 import { metricsAccess } from '../src/http/metrics-endpoint.ts';
-import { isPublic } from '../src/public-address.ts';
 import { DataFolder, ServerProcess } from './fixtures/server-process.ts';
 import { testServer } from './harness/test-server.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
-import { type Running, start } from '../src/serve.ts';
+import { type RunningServer, startServer } from '../src/app/start-server.ts';
+import { readConfig } from '../src/config/config.ts';
 import { MALFORMED } from './bad-input/http.ts';
 import { httpText, sendRaw } from './bad-input/raw-socket.ts';
 import { EVERY_ROUTE, filledPath, routesMissing } from './fixtures/every-route.ts';
@@ -55,7 +55,7 @@ describe('X-Content-Type-Options: nosniff', () => {
 });
 
 describe('the table of every route', () => {
-  let running: Running;
+  let running: RunningServer;
   afterAll(() => running?.close());
 
   test('has every path that the server has registered', async () => {
@@ -64,7 +64,7 @@ describe('the table of every route', () => {
       app.get('/a-path-that-no-table-has', async () => '');
       found.missing = () => routesMissing(app);
     };
-    running = await start({ ...readConfig({}), port: 0 }, server.open, pino({ level: 'silent' }), { alsoRegister });
+    running = await startServer({ ...readConfig({}), port: 0 }, server.open, pino({ level: 'silent' }), { alsoRegister });
     expect(found.missing!()).toEqual(['/a-path-that-no-table-has']);
   });
 });

@@ -3,7 +3,7 @@ import { envelopeOfHeader } from '@countersign/core/domain/attestation';
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
 import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { deriveDecisionKey, digests, verifyEd25519 } from '../src/digests.ts';
+import { deriveDecisionKey, digests, verifyEd25519 } from '../src/crypto/digests.ts';
 import { evaluatedAt } from './harness/backdate.ts';
 import { paths, type TestServer, testServer } from './harness/test-server.ts';
 

@@ -10,7 +10,7 @@ import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
 import { leafHash } from '@countersign/core/domain/merkle-tree';
 import { noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sha256, verifyEd25519 } from '../src/digests.ts';
+import { sha256, verifyEd25519 } from '../src/crypto/digests.ts';
 import { environmentOf, type Ran, runCommand } from './fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from './harness/test-server.ts';
 

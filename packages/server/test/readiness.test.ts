@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
-import { Readiness } from '../src/readiness.ts';
+import { Readiness } from '../src/app/readiness.ts';
 import { DataFolder, ServerProcess } from './fixtures/server-process.ts';
 
 describe('the look at the database', () => {

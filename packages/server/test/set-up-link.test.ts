@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { ownAddress, publicAddress } from '../src/public-address.ts';
+import { ownAddress, publicAddress } from '../src/config/public-address.ts';
 import { processEnvironment } from './fixtures/process-environment.ts';
 import { DataFolder, ServerProcess } from './fixtures/server-process.ts';
 

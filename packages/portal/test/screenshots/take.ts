@@ -12,10 +12,10 @@ import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import pg from 'pg';
 import pino from 'pino';
 import type { Browser, Page } from 'playwright-core';
-import { readConfig } from '../../../server/src/config.ts';
+import { openDatabase } from '../../../server/src/app/open-database.ts';
+import { startServer } from '../../../server/src/app/start-server.ts';
+import { readConfig } from '../../../server/src/config/config.ts';
 import { inTenantTransaction } from '../../../server/src/database/transaction.ts';
-import { openDatabase } from '../../../server/src/open-database.ts';
-import { start } from '../../../server/src/serve.ts';
 import { insertMembership } from '../../../server/src/storage/memberships.ts';
 import { createWorkspace } from '../../../server/src/workspace/create-workspace.ts';
 import { mintKey } from '../../../server/src/workspace/ingestion-keys.ts';
@@ -33,7 +33,7 @@ chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to
 const dataDir = join(folder, 'data');
 const config = { ...readConfig({ COUNTERSIGN_DATA_DIR: dataDir }), port: 0 };
 const database = await openDatabase(config, () => undefined, 'set-up');
-const server = await start(config, database, pino({ level: 'warn' }));
+const server = await startServer(config, database, pino({ level: 'warn' }));
 const url = `http://127.0.0.1:${server.address.port}`;
 const browser = await launchChromium();
 try {

@@ -1,5 +1,4 @@
 import { type Command, CommanderError } from 'commander';
-import { VERSION } from '../version.ts';
 import { addAgents } from './agents.ts';
 import { addApprovals } from './approvals.ts';
 import { CarefulCommand } from './careful-command.ts';
@@ -14,6 +13,7 @@ import { addServe } from './serve.ts';
 import { OutputClosed, Session, type Terminal } from './session.ts';
 import { addSigningKey } from './signing-key.ts';
 import { addTrust } from './trust.ts';
+import { VERSION } from './version.ts';
 import { addWorkspace } from './workspace.ts';
 
 /** The standard streams of this process. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { deriveDecisionKey } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { deriveDecisionKey } from '../digests.ts';
 import { findSigningKeyId, listDecisionKeys } from '../storage/decision-keys.ts';
 import { retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { BrokenSealError } from '../database/broken-seals.ts';
 import { ClockUnsafeError } from '../database/clock.ts';
 import { isDatabaseAway } from '../database/pool.ts';
-import { EXIT_CODES, ExitError, type ExitReason } from '../exit-codes.ts';
+import { EXIT_CODES, ExitError, type ExitReason } from '../errors/exit-codes.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { ExitError } from '../exit-codes.ts';
+import { ExitError } from '../errors/exit-codes.ts';
 
 /** Reads a file as a stream, `-` for standard input, for the time of `work`. */
 export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
-import { VARIABLES } from '../config.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { VARIABLES } from '../config/config.ts';
+import { EXIT_CODES } from '../errors/exit-codes.ts';
 
 /** Wraps words to lines, all but the first indented. */
 function wrapped(text: string, indent: number, width = 100): string {

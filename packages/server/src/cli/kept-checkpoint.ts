@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { openCheckpoint, originOf, type TreeHead } from '@countersign/core/domain/checkpoint';
 import { sameBytes } from '@countersign/core/domain/signed-note';
+import type { OpenDatabase } from '../app/open-database.ts';
+import { sha256, verifyEd25519 } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { sha256, verifyEd25519 } from '../digests.ts';
-import { noteKeysOf } from '../instance-signer.ts';
 import { LogRewrittenError, storedRoot } from '../ledger/log-tree.ts';
-import type { OpenDatabase } from '../open-database.ts';
+import { noteKeysOf } from '../secrets/instance-signer.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';

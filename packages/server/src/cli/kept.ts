@@ -6,8 +6,8 @@ import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/sig
 import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
 import { isTrustFile, readTrustFile } from '@countersign/core/domain/trust-file';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
-import { sha256, verifyEd25519 } from '../digests.ts';
-import { ExitError } from '../exit-codes.ts';
+import { sha256, verifyEd25519 } from '../crypto/digests.ts';
+import { ExitError } from '../errors/exit-codes.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 
 /** What somebody kept of a log, as the options name it. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import type { OpenDatabase } from '../app/open-database.ts';
+import { openLedgerReader } from '../app/open-ledger-reader.ts';
 import { makeCheckpoint } from '../ledger/checkpoints.ts';
 import { exportLog } from '../ledger/export.ts';
-import type { OpenDatabase } from '../open-database.ts';
-import { openReader } from '../open-reader.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import type { StoredCheckpoint } from '../storage/tree.ts';
 import { Refusal } from '../workspace/refusal.ts';
@@ -96,7 +96,7 @@ function addProve(group: Command, session: Session): void {
     .action(async ({ workspace, seq, log }: { workspace: string; seq: number; log: LogName }) => {
       const proof = await session.withWorkspace(workspace, (database, tenant) => {
         const over = (tenantId: string, of: LogName, rows: number) => checkpointOver(database, tenantId, of, rows);
-        return openReader(database, { over }).inclusionProof(tenant.id, log, seq);
+        return openLedgerReader(database, { over }).inclusionProof(tenant.id, log, seq);
       });
       if (proof === undefined) throw new Refusal(`the log ${log} of this workspace has no row ${seq}`);
       if (session.json) await session.answer({ log, seq, proof }, '');

@@ -1,12 +1,12 @@
 import type { Role } from '@countersign/core/portal/route';
 import { ROLES } from '@countersign/core/portal/route';
 import { type Command, Option } from 'commander';
+import { publicAddress } from '../config/public-address.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { addMember } from '../people/add-member.ts';
 import { inviteMember } from '../people/members.ts';
 import type { IssuedLink } from '../people/one-time-links.ts';
 import { operatorsResetLink } from '../people/reset-links.ts';
-import { publicAddress } from '../public-address.ts';
 import { listMembers } from '../storage/memberships.ts';
 import { JSON_OPTION, parseEmail, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';

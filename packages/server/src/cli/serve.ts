@@ -12,7 +12,7 @@ export function addServe(program: Command, session: Session): void {
     .addHelpText('after', examples('serve', 'serve --json 2>errors.json'))
     .action(async () => {
       // Only this command needs the HTTP part, which takes a moment to load.
-      const { serve } = await import('../serve.ts');
+      const { serve } = await import('../app/serve.ts');
       session.ending = await serve(session.config);
     });
 

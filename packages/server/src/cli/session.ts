@@ -1,10 +1,10 @@
 import type { Writable } from 'node:stream';
-import { type Config, readConfig } from '../config.ts';
+import { type OpenDatabase, type Opening, openDatabase } from '../app/open-database.ts';
+import { type Config, readConfig } from '../config/config.ts';
 import { describeBroken } from '../database/broken-seals.ts';
 import { requireSeals } from '../database/seals.ts';
-import type { ExitReason } from '../exit-codes.ts';
-import { ExitError } from '../exit-codes.ts';
-import { type OpenDatabase, type Opening, openDatabase } from '../open-database.ts';
+import type { ExitReason } from '../errors/exit-codes.ts';
+import { ExitError } from '../errors/exit-codes.ts';
 import type { Tenant } from '../storage/tenants.ts';
 import { findWorkspace } from '../workspace/find-workspace.ts';
 import { type Column, oneLine, table } from './table.ts';
@@ -13,7 +13,7 @@ import { type Column, oneLine, table } from './table.ts';
 export interface Terminal {
   out: Writable;
   err: Writable;
-  /** Undefined for the process's own (config.ts reads it). */
+  /** Undefined for the process's own (config/config.ts reads it). */
   environment?: Readonly<Record<string, string | undefined>>;
 }
 

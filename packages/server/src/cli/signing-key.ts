@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { ExitError } from '../exit-codes.ts';
-import { publishedKey, signingKeyId } from '../instance-signer.ts';
-import type { OpenDatabase } from '../open-database.ts';
-import { forgetPreviousSigningKeyFile, rotateSigningKeyFile } from '../secrets.ts';
+import type { OpenDatabase } from '../app/open-database.ts';
+import { ExitError } from '../errors/exit-codes.ts';
+import { publishedKey, signingKeyId } from '../secrets/instance-signer.ts';
+import { forgetPreviousSigningKeyFile, rotateSigningKeyFile } from '../secrets/load-secrets.ts';
 import { listSigningKeys, markSigningKeyRetired } from '../storage/signing-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION } from './arguments.ts';

@@ -1,7 +1,7 @@
 import { trustFileText } from '@countersign/core/domain/trust-file';
 import type { Command } from 'commander';
-import { publishedKey } from '../instance-signer.ts';
-import { publicAddress } from '../public-address.ts';
+import { publicAddress } from '../config/public-address.ts';
+import { publishedKey } from '../secrets/instance-signer.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { shellWord } from '../app/shell-word.ts';
+import { publicAddress } from '../config/public-address.ts';
 import { workspaceSetUpLink } from '../people/one-time-links.ts';
-import { publicAddress } from '../public-address.ts';
-import { shellWord } from '../shell-word.ts';
 import { listTenants } from '../storage/tenants.ts';
 import { createWorkspace } from '../workspace/create-workspace.ts';
 import { JSON_OPTION } from './arguments.ts';

@@ -1,4 +1,4 @@
-import { unavailable } from '../api-error.ts';
+import { unavailable } from '../errors/api-error.ts';
 
 /** Of the room: what one tenant may fill when it is alone, what all may fill together, and what counts as holding little. */
 const ALONE = 0.75;

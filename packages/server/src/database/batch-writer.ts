@@ -1,4 +1,4 @@
-import { ApiError, unavailable } from '../api-error.ts';
+import { ApiError, unavailable } from '../errors/api-error.ts';
 import type { Admission } from './admission.ts';
 import { isDatabaseAway, isWorthRetrying } from './pool.ts';
 import type { Slots } from './slots.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 /** A row whose seal does not hold. */
 export interface BrokenSeal {

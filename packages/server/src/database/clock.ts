@@ -1,7 +1,7 @@
 import { uptime } from 'node:os';
 import { CLOCK_DIFFERENCE_MAX_MS, type ClockFault, ClockGuard, type ClockReading } from '@countersign/core/domain/clock-guard';
 import type { Pool } from 'pg';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 /** No moment can be taken from the clocks now. The transaction is rolled back, and the sender tries again later. */
 export class ClockUnsafeError extends ApiError {

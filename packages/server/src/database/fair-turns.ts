@@ -1,4 +1,4 @@
-import { unavailable } from '../api-error.ts';
+import { unavailable } from '../errors/api-error.ts';
 
 /** How many may hold a turn at once, and how many may wait for one, and how long. */
 export interface TurnBounds {

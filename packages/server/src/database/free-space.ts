@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { maxWalBytes } from '@countersign/embedded-database';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 /** What a file system has, in bytes. `free` is what a user other than root may still write. */
 export interface Space {

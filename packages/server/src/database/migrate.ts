@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { ExitError } from '../exit-codes.ts';
+import { ExitError } from '../errors/exit-codes.ts';
 import type { DatabaseAddress } from './pool.ts';
 
 /** Forward-only migrations, in the package's folder `migrations/`. From src/database and from dist alike, it is found by what it holds. */

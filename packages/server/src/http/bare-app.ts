@@ -1,7 +1,7 @@
 import { METHODS, type Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
-import { ApiError } from '../api-error.ts';
-import { newId } from '../new-id.ts';
+import { ApiError } from '../errors/api-error.ts';
+import { newId } from '../storage/new-id.ts';
 import type { Connections } from './connections.ts';
 import {
   answerClientError,

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { ErrorCode } from '@countersign/core/contract/errors';
 import type { Issue } from '@countersign/core/contract/issue';
 import type { OperationId } from '@countersign/core/contract/operations';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import type { Asked } from '../ingest/endpoint.ts';
 import type { ExportRequest } from '../otlp/export.ts';
 import { prepareBody, prepareExport } from './prepare-body.ts';

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { OperationId } from '@countersign/core/contract/operations';
-import { ApiError, unavailable } from '../api-error.ts';
+import { ApiError, unavailable } from '../errors/api-error.ts';
 import type { Asked } from '../ingest/endpoint.ts';
 import type { ExportRequest, PreparedExport } from '../otlp/export.ts';
 import { WORKER_HEAP_MB } from './body-bounds.ts';

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { unavailable } from '../api-error.ts';
+import { unavailable } from '../errors/api-error.ts';
 import { answerOnSocket } from './error-reply.ts';
 
 /** What bounds the connections of a server. */

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '@countersign/core/contract/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, unavailable } from '../api-error.ts';
 import { isDatabaseAway } from '../database/pool.ts';
-import { newId } from '../new-id.ts';
+import { ApiError, unavailable } from '../errors/api-error.ts';
+import { newId } from '../storage/new-id.ts';
 
 /** A refusal that no request of the application stands for: by the HTTP parser, or before the hooks. */
 export interface EarlyRefusal {

@@ -1,6 +1,6 @@
 import { LEDGER_READINGS, type LedgerReadingPath } from '@countersign/core/contract/ledger-reading';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { Principal } from '../ingest/endpoint.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { Authenticator } from './authenticate.ts';

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { bareApp } from './bare-app.ts';
 import { Connections } from './connections.ts';
 import type { Metrics } from './metrics.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 /**
  * Makes the methods that paths do not take a 405. They are routes like the others, so that the router alone says what a path is, however it

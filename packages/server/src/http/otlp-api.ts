@@ -54,15 +54,15 @@ const metricsAnswer = (points: number): string =>
 const NO_METRICS = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
 
 /** A body that is not light is decoded and mapped on the worker thread: nobody else waits for that. */
-async function submit({ house, workers }: PublicApi, request: ExportRequest): Promise<Answered> {
+async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<Answered> {
   if (request.signal === 'metrics') return { json: metricsAnswer(countPoints(request)), headers: {} };
-  if (isLight(request.document)) return queue(house, request, prepareExport(request));
+  if (isLight(request.document)) return queue(writers, request, prepareExport(request));
   const { prepared, document } = await workers.prepareExport(request);
-  return queue(house, { ...request, document }, prepared);
+  return queue(writers, { ...request, document }, prepared);
 }
 
 async function queue(
-  { exports }: PublicApi['house'],
+  { exports }: PublicApi['writers'],
   { principal, document }: ExportRequest,
   prepared: PreparedExport,
 ): Promise<Answered> {

@@ -3,7 +3,7 @@ import { OTLP_STATUS } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import { encodeAnswer, encodeStatus } from '@countersign/core/otlp/write-protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiError } from '../api-error.ts';
+import type { ApiError } from '../errors/api-error.ts';
 import type { Answered } from '../ingest/endpoint.ts';
 import type { MediaType } from '../otlp/export.ts';
 import { asApiError, noteError, swallowRest } from './error-reply.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { unavailable } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
+import { unavailable } from '../errors/api-error.ts';
 
 /** Smaller responses are not counted: the bounds on connections and on their unsent output hold for them. */
 const COUNTED_BYTES_MIN = 16 * 1024;

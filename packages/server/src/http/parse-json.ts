@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { exceededBound, type JsonBounds } from '@countersign/core/domain/json-size';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { isLight } from './body-bounds.ts';
 
 const SEED = randomInt(2 ** 32);

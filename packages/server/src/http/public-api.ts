@@ -3,12 +3,12 @@ import { operations } from '@countersign/core/contract/operations';
 import { NONCE_PATTERN } from '@countersign/core/contract/promotion-check';
 import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { validationFailed } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
 import type { FreeSpace } from '../database/free-space.ts';
+import { validationFailed } from '../errors/api-error.ts';
 import type { Answered, Asked } from '../ingest/endpoint.ts';
 import { endpoints } from '../ingest/endpoints.ts';
-import type { House } from '../ingest/house.ts';
+import type { RecordWriters } from '../ingest/record-writers.ts';
 import type { Authenticator } from './authenticate.ts';
 import { isLight } from './body-bounds.ts';
 import type { BodyWorkers } from './body-workers.ts';
@@ -20,7 +20,7 @@ import { readBody } from './read-body.ts';
 
 /** What the endpoints stand on. */
 export interface PublicApi {
-  house: House;
+  writers: RecordWriters;
   authenticator: Authenticator;
   rateLimit: RateLimit | undefined;
   /** Refuses what makes the database grow while its disk is nearly full; undefined for an outside database. */
@@ -40,7 +40,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
     const operation = operations[id];
     const ask = (asked: Asked) =>
-      isLight(asked.document) ? endpoints[id].submit(api.house, asked, prepareBody(id, asked)) : askByWorker(id, api, asked);
+      isLight(asked.document) ? endpoints[id].submit(api.writers, asked, prepareBody(id, asked)) : askByWorker(id, api, asked);
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
       const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};
@@ -65,9 +65,9 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
 }
 
 /** A body that is not light is parsed, validated and prepared on the worker thread: nobody else waits for that. */
-async function askByWorker(id: OperationId, { house, workers }: PublicApi, asked: Asked): Promise<Answered> {
+async function askByWorker(id: OperationId, { writers, workers }: PublicApi, asked: Asked): Promise<Answered> {
   const { prepared, document } = await workers.prepare(id, asked);
-  return endpoints[id].submit(house, { ...asked, document }, prepared);
+  return endpoints[id].submit(writers, { ...asked, document }, prepared);
 }
 
 async function answer(reply: FastifyReply, answering: Promise<Answered>): Promise<FastifyReply> {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createGunzip, createInflate } from 'node:zlib';
-import { ApiError } from '../api-error.ts';
 import type { Admission } from '../database/admission.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { type BodyReservation, reserveDeclared, reserveGrowing } from './body-reservation.ts';
 import { sendContinue } from './expect-continue.ts';
 import { demandMinimumRate } from './minimum-rate.ts';

@@ -4,7 +4,7 @@ import { countProtobuf } from '@countersign/core/otlp/protobuf-bounds';
 import { countJsonPoints, readJsonLogs, readJsonSpans } from '@countersign/core/otlp/read-json';
 import { readProtobufLogs, readProtobufSpans } from '@countersign/core/otlp/read-protobuf';
 import { type LogRecord, MalformedExportError, type SpanRecord } from '@countersign/core/otlp/records';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import type { ExportRequest, ReadExport } from '../otlp/export.ts';
 import { BODY_BOUNDS } from './body-bounds.ts';
 import { parseJson } from './parse-json.ts';

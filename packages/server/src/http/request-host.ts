@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 /** RFC 9110, section 7.2, without what no name of a machine has: a name or an address, and perhaps a port. */
 const HOST = /^(?:[\w.~-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;

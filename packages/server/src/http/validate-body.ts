@@ -7,7 +7,7 @@ import { isCalendarDate, isDateTime } from '@countersign/core/domain/instant';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { isEmailAddress } from '../people/email-address.ts';
 import { isPersonName } from '../people/person-name.ts';
 import { BODY_BOUNDS } from './body-bounds.ts';

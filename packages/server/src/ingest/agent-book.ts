@@ -1,8 +1,8 @@
 import type { Issue } from '@countersign/core/contract/issue';
 import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
 import { acceptableName, agentNameProblems } from '@countersign/core/domain/agent-name';
-import { newId } from '../new-id.ts';
 import type { Agent } from '../storage/agents.ts';
+import { newId } from '../storage/new-id.ts';
 import type { NewAgent } from './register-agents.ts';
 
 /** How a record names its agent. Ids are in lower case. */

@@ -1,6 +1,6 @@
 import type { Operation } from '@countersign/core/contract/operations';
 import type { KeyScope } from '@countersign/core/contract/scopes';
-import type { House } from './house.ts';
+import type { RecordWriters } from './record-writers.ts';
 
 /** Who is asking: what the key resolved to. */
 export interface Principal {
@@ -38,7 +38,7 @@ export interface Endpoint<Body, Prepared> {
    */
   prepare(asked: Asked, body: Body): Prepared;
   /** Writes what was prepared, and answers once it is committed. */
-  submit(house: House, asked: Asked, prepared: Prepared): Promise<Answered>;
+  submit(writers: RecordWriters, asked: Asked, prepared: Prepared): Promise<Answered>;
 }
 
 /** The body that an operation's contract describes. */

@@ -1,7 +1,7 @@
 import { boundedCost, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
-import { type ApiError, validationFailed } from '../api-error.ts';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { type ApiError, validationFailed } from '../errors/api-error.ts';
 import { mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
 import { type KnownTrace, type TraceFacts, updateTraces } from '../storage/traces.ts';
 import type { NewAgent } from './register-agents.ts';

@@ -1,6 +1,6 @@
 import type { EvidenceState } from '@countersign/core/domain/evidence-state';
-import { ApiError } from '../api-error.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
 import { appendEvidence } from '../ledger/evidence-log.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { ApiError } from '../api-error.ts';
 import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { findAnswers, insertAnswers, type StoredAnswer } from '../storage/idempotency.ts';
 import type { Answered, Asked } from './endpoint.ts';
 

@@ -1,7 +1,7 @@
 import type { Issue } from '@countersign/core/contract/issue';
 import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
 import { SumTooLargeError } from '@countersign/core/domain/usage';
-import { validationFailed } from '../api-error.ts';
+import { validationFailed } from '../errors/api-error.ts';
 
 type Steps = readonly (string | number)[];
 

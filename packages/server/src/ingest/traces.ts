@@ -4,7 +4,7 @@ import type { Span, Trace } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { SumTooLargeError, suppliedUsage, traceTotals, type Usage, usageOf, usageOfSpans } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
-import { validationFailed } from '../api-error.ts';
+import { validationFailed } from '../errors/api-error.ts';
 import { type SpanFacts, spansText } from '../storage/spans.ts';
 import { OUTCOME_RANK } from '../storage/traces.ts';
 import { agentClaim } from './agent-book.ts';

@@ -1,7 +1,7 @@
 import { operations } from '@countersign/core/contract/operations';
 import type { UnlinkedEntry } from '@countersign/core/domain/audit-chain';
-import { validationFailed } from '../api-error.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
+import { validationFailed } from '../errors/api-error.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries } from '../ledger/append.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';

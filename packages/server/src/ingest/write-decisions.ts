@@ -10,18 +10,18 @@ import {
   evidenceDocument,
 } from '@countersign/core/domain/evidence-document';
 import type { EvidenceState, FoundEvidence } from '@countersign/core/domain/evidence-state';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { digests } from '../crypto/digests.ts';
 import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
+import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { advance, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
-import { newId } from '../new-id.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { findSigningKeyId } from '../storage/decision-keys.ts';
 import { type DecisionRow, insertDecisions } from '../storage/decisions.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
+import { newId } from '../storage/new-id.ts';
 import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
 import type { Answered } from './endpoint.ts';
 

@@ -3,14 +3,14 @@ import { type DetailedEvaluationAccepted, FUTURE_MINUTES_MAX } from '@countersig
 import type { EvaluationAccepted } from '@countersign/core/contract/evaluation';
 import type { Issue } from '@countersign/core/contract/issue';
 import { operations } from '@countersign/core/contract/operations';
-import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { validationFailed } from '../errors/api-error.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEvidence, type NewFact } from '../ledger/evidence-log.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
-import { newId } from '../new-id.ts';
 import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts';
 import { exactText } from '../storage/instant-text.ts';
+import { newId } from '../storage/new-id.ts';
 import { AgentBook, type AgentClaim } from './agent-book.ts';
 import { answered } from './endpoint.ts';
 import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';

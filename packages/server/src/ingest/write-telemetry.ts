@@ -1,8 +1,8 @@
 import { operations } from '@countersign/core/contract/operations';
-import { validationFailed } from '../api-error.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { newId } from '../new-id.ts';
+import { validationFailed } from '../errors/api-error.ts';
 import { findAgents } from '../storage/agents.ts';
+import { newId } from '../storage/new-id.ts';
 import { insertRunIds, type SearchedRun } from '../storage/run-id-segments.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';

@@ -1,9 +1,9 @@
 import { type ChainedRow, linkEntries, type UnlinkedEntry } from '@countersign/core/domain/audit-chain';
+import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
-import { newId } from '../new-id.ts';
 import { insertAuditEntries } from '../storage/ledger.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
+import { newId } from '../storage/new-id.ts';
 import { advance } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
 import type { ServiceAction, ServiceMetadata } from './service-actions.ts';

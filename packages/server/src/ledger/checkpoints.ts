@@ -1,8 +1,8 @@
 import { originOf, signCheckpoint } from '@countersign/core/domain/checkpoint';
 import { addSignatures, type NoteSigner, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
+import { sha256 } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { sha256 } from '../digests.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
 import { keptHeads } from './head-memory.ts';

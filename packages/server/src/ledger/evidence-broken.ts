@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 /** A row that the act relies on is not what the log `evidence` says of its object. Nothing is stored. */
 export class EvidenceBrokenError extends ApiError {

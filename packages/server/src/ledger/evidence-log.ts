@@ -1,6 +1,6 @@
 import { type EvidenceEvent, type EvidenceFact, hashEvidenceEvent } from '@countersign/core/domain/evidence-event';
+import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import { insertEvidenceEvents } from '../storage/evidence-events.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { advance } from './advance.ts';

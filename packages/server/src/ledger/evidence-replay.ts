@@ -2,8 +2,8 @@ import { conflict } from '@countersign/core/domain/event-conflict';
 import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
 import { EvidenceState } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
+import { digests } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { parsedDocument } from './stored-document.ts';
 

@@ -7,9 +7,9 @@ import {
   rangeHash,
 } from '@countersign/core/domain/merkle-proof';
 import { completeRoot, Frontier, HASH_BYTES, leafHashes, type TreeNode } from '@countersign/core/domain/merkle-tree';
-import { ApiError } from '../api-error.ts';
+import { sha256 } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { sha256 } from '../digests.ts';
+import { ApiError } from '../errors/api-error.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
 

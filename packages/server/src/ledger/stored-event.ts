@@ -1,7 +1,7 @@
 import { NESTING_MAX } from '@countersign/core/domain/chain-report';
 import type { Digests } from '@countersign/core/domain/digests';
 import { deeperThan } from '@countersign/core/domain/nesting';
-import { digests } from '../digests.ts';
+import { digests } from '../crypto/digests.ts';
 import { parsedDocument } from './stored-document.ts';
 
 /** A row of a log of events. */

@@ -3,8 +3,8 @@ import { openCheckpoint, originOf, parseCheckpointText } from '@countersign/core
 import type { KeptHead } from '@countersign/core/domain/held-tree';
 import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
+import { sha256, verifyEd25519 } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { sha256, verifyEd25519 } from '../digests.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 

@@ -1,6 +1,6 @@
 import { hashTraceEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
+import { digests } from '../crypto/digests.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import { readClock } from '../storage/clock.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { insertTraceEvent } from '../storage/trace-events.ts';

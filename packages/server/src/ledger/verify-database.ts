@@ -4,8 +4,8 @@ import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import type { EntryText } from '@countersign/core/domain/entry-text';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
+import { digests } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import {
   type ColumnsBeside,
   columnsText,

@@ -5,7 +5,7 @@ import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { deeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
-import { digests } from '../digests.ts';
+import { digests } from '../crypto/digests.ts';
 import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.ts';
 import { EvidenceReplay } from './evidence-replay.ts';
 import { correctionsOf } from './stored-corrections.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type MappedTrace, mapTraces } from '@countersign/core/otlp/map-traces';
 import type { SpanRecord } from '@countersign/core/otlp/records';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { Principal } from '../ingest/endpoint.ts';
 import { SPAN_BYTES, traceFacts, traceFoldKey } from '../ingest/traces.ts';
 import { OUTCOME_RANK } from '../storage/traces.ts';

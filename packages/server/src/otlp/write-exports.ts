@@ -1,11 +1,11 @@
-import { ApiError } from '../api-error.ts';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { commitWithReplays, type Outcome, type Written } from '../ingest/replays.ts';
 import { type PreparedTrace, storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
-import { newId } from '../new-id.ts';
 import { countWaiting, findKnownTraceIds, insertLogRecords, joinLogRecords, WAITING_MAX } from '../storage/log-records.ts';
+import { newId } from '../storage/new-id.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
 import { exportAnswer } from './answers.ts';
 import type { QueuedExport } from './export.ts';

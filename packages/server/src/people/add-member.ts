@@ -1,7 +1,7 @@
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
 import { BrokenSealError } from '../database/broken-seals.ts';
-import { newId } from '../new-id.ts';
+import { newId } from '../storage/new-id.ts';
 import { accountOf, insertPerson } from '../storage/people.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
 import { Refusal } from '../workspace/refusal.ts';

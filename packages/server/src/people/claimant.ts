@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { validationFailed } from '../api-error.ts';
 import type { Statements } from '../database/transaction.ts';
-import { newId } from '../new-id.ts';
+import { validationFailed } from '../errors/api-error.ts';
+import { newId } from '../storage/new-id.ts';
 import { type Account, findAccount, insertPerson, lockAccount } from '../storage/people.ts';
 import { comparedEmail } from './email-address.ts';
 import { endSetUp } from './one-time-links.ts';

@@ -1,7 +1,7 @@
 import type { Role } from '@countersign/core/portal/route';
 import type { Pool } from 'pg';
-import { validationFailed } from '../api-error.ts';
 import { inPersonTransaction, inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { validationFailed } from '../errors/api-error.ts';
 import { insertMembership } from '../storage/memberships.ts';
 import { lockSetUp, voidInvitations, voidLinksOf } from '../storage/one-time-links.ts';
 import { lockAccount } from '../storage/people.ts';

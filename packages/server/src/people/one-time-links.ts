@@ -1,8 +1,8 @@
 import { LINK_PAGE, type LinkPurpose } from '@countersign/core/portal/link-routes';
 import type { Pool } from 'pg';
-import { ApiError } from '../api-error.ts';
 import { inPersonTransaction, inTenantTransaction, type Statements } from '../database/transaction.ts';
-import { newId } from '../new-id.ts';
+import { ApiError } from '../errors/api-error.ts';
+import { newId } from '../storage/new-id.ts';
 import {
   findLink,
   insertLink,

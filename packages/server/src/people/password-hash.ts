@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { unavailable } from '../api-error.ts';
 import { Slots } from '../database/slots.ts';
+import { unavailable } from '../errors/api-error.ts';
 import { type Argon2Cost, argon2id } from './argon2id.ts';
 
 /** What new hashes cost: OWASP's Password Storage Cheat Sheet, argon2id with 19 MiB and two passes. About 30 ms of one core. */

@@ -1,4 +1,4 @@
-import { newId } from '../new-id.ts';
+import { newId } from '../storage/new-id.ts';
 import type { NewSessionRow } from '../storage/sessions.ts';
 import { newToken } from './secret-token.ts';
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { Pool } from 'pg';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { countAttempt, takeBackAttempt } from '../storage/sign-in-attempts.ts';
 
 /** The window in which tries are counted, in seconds, and how many may be in it. */

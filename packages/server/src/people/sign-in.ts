@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { type Account, findAccount, replaceHash } from '../storage/people.ts';
 import { insertSessionByPassword } from '../storage/sessions.ts';
 import { comparedEmail } from './email-address.ts';

@@ -1,4 +1,4 @@
-import { ApiError, validationFailed } from '../api-error.ts';
+import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { NotThere, Refusal } from '../workspace/refusal.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 

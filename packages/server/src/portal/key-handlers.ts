@@ -1,8 +1,8 @@
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import type { KeyEvent, NewKey } from '@countersign/core/portal/key-routes';
-import { validationFailed } from '../api-error.ts';
 import { inReadTransaction } from '../database/transaction.ts';
+import { validationFailed } from '../errors/api-error.ts';
 import { findListedKey, listKeyEvents, listKeysPage } from '../storage/portal/keys.ts';
 import { changeScopes, type NewKey as KeyToMint, mintKey, revokeKey, rotateKey } from '../workspace/ingestion-keys.ts';
 import { handlers } from './handler.ts';

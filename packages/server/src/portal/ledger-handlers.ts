@@ -1,6 +1,6 @@
 import type { ListedEntry, LogStatus, PortalLog } from '@countersign/core/portal/ledger-routes';
-import { validationFailed } from '../api-error.ts';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
+import { validationFailed } from '../errors/api-error.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
 import { readSealedHead } from '../ledger/sealed-heads.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';

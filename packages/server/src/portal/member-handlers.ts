@@ -1,5 +1,5 @@
-import { ApiError } from '../api-error.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { changeRole, inviteMember, leave, removeMember, withdraw } from '../people/members.ts';
 import type { IssuedLink } from '../people/one-time-links.ts';
 import { resetLink } from '../people/reset-links.ts';

@@ -1,6 +1,6 @@
 import { isDateTime } from '@countersign/core/domain/instant';
 import { PAGE_ITEMS_DEFAULT } from '@countersign/core/portal/listing';
-import { validationFailed } from '../api-error.ts';
+import { validationFailed } from '../errors/api-error.ts';
 
 /** The largest number that PostgreSQL's integer holds. */
 const INT4_MAX = 0x7fff_ffff;

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { preferredEncoding } from '../http/accept-encoding.ts';
 import type { BuiltFile } from './built-pages.ts';
 import type { SecurityHeaders } from './security-headers.ts';

@@ -1,5 +1,5 @@
 import { LOGS } from '@countersign/core/portal/ledger-routes';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

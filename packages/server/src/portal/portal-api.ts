@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type PortalRoute, SIGNED_IN_AS } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { refuseOtherMethods } from '../http/other-methods.ts';
 import type { OutgoingResponse } from '../http/outgoing.ts';
 import type { Caller } from '../people/sign-in.ts';

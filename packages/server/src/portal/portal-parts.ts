@@ -9,7 +9,7 @@ import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
-/** What the portal stands on; made in serve.ts and handed to every handler. */
+/** What the portal stands on; made in app/start-server.ts and handed to every handler. */
 export interface PortalParts {
   /** For acts. */
   pool: Pool;

@@ -1,5 +1,5 @@
 import { parseDateTime } from '@countersign/core/domain/instant';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { TimeRange } from '../storage/portal/id-time.ts';
 
 /** What was asked for by its id; 404 when there is none, or it is another workspace's. */

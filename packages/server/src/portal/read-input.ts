@@ -1,7 +1,7 @@
 import type { PortalRoute } from '@countersign/core/portal/route';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { ApiError, validationFailed } from '../api-error.ts';
+import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { BODY_BOUNDS } from '../http/body-bounds.ts';
 import { parseJson } from '../http/parse-json.ts';
 import { readBody } from '../http/read-body.ts';

@@ -1,7 +1,7 @@
 import type { PortalRoute } from '@countersign/core/portal/route';
 import type { Session, SignedIn } from '@countersign/core/portal/session-routes';
-import { ApiError } from '../api-error.ts';
 import { inPersonTransaction } from '../database/transaction.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { membershipsOf } from '../storage/memberships.ts';
 import { deleteSessionOfToken, findSession, type LiveSession } from '../storage/sessions.ts';

@@ -1,5 +1,5 @@
-import { ApiError } from '../api-error.ts';
 import { inPersonTransaction } from '../database/transaction.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { changePassword } from '../people/passwords.ts';
 import { signIn } from '../people/sign-in.ts';
 import { renamePerson } from '../storage/people.ts';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/portal/route';
-import { ApiError } from '../api-error.ts';
 import { clockOf } from '../database/clock.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { findSession, findSessionInTenant, type LiveSession, touchSession } from '../storage/sessions.ts';
 import type { ActingMember } from '../workspace/actor.ts';

@@ -1,6 +1,6 @@
 import { publicJwk } from '@countersign/core/domain/attestation';
 import { successionMessage } from '@countersign/core/domain/signing-key-succession';
-import { publicKeyFingerprint, sha256, verifyEd25519 } from '../digests.ts';
+import { publicKeyFingerprint, sha256, verifyEd25519 } from '../crypto/digests.ts';
 import type { Instance } from './instance.ts';
 
 /** A public key with its place among the keys of the instance. */

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { insertSealedHeads } from '../ledger/sealed-heads.ts';
-import { newId } from '../new-id.ts';
 import { insertDecisionKey } from '../storage/decision-keys.ts';
+import { newId } from '../storage/new-id.ts';
 import { insertTenant, isTenantNameInUse } from '../storage/tenants.ts';
 import type { ActorName } from './actor.ts';
 import { newDecisionKeyId } from './decision-keys.ts';

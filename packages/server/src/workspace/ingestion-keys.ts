@@ -4,14 +4,14 @@ import { formatIngestionKey, PREFIX_BYTES, SECRET_BYTES } from '@countersign/cor
 import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
 import type { KeyState, KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
+import { digests } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { digests } from '../digests.ts';
 import { advance, lockLogs } from '../ledger/advance.ts';
 import { credentialOf, keyStates } from '../ledger/key-states.ts';
-import { newId } from '../new-id.ts';
 import { insertKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
+import { newId } from '../storage/new-id.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { NotThere, Refusal } from './refusal.ts';
 import { requireName } from './wrong-input.ts';

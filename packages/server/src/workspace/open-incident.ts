@@ -1,7 +1,7 @@
 import type { Severity } from '@countersign/core/portal/incident-routes';
 import type { Pool } from 'pg';
-import { newId } from '../new-id.ts';
 import { insertIncident } from '../storage/incidents.ts';
+import { newId } from '../storage/new-id.ts';
 import { openRecertification } from '../storage/recertifications.ts';
 import type { Actor } from './actor.ts';
 import { evidenceAct } from './evidence-act.ts';

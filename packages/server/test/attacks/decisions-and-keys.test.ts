@@ -5,7 +5,7 @@ import { decisionDigest } from '@countersign/core/domain/decision-signature';
 import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event';
 import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { digests, sha256, verifyEd25519 } from '../../src/digests.ts';
+import { digests, sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { LedgerUnderAttack, type Verdict } from './ledger-under-attack.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { signDecision } from '@countersign/core/domain/decision-signature';
 import pino from 'pino';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { deriveDecisionKey, digests } from '../../src/digests.ts';
+import { deriveDecisionKey, digests } from '../../src/crypto/digests.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';

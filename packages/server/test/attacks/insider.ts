@@ -1,9 +1,9 @@
 import { type ChainedEntry, linkEntries, type UnlinkedEntry } from '@countersign/core/domain/audit-chain';
 import type pg from 'pg';
 import { inject } from 'vitest';
+import { digests } from '../../src/crypto/digests.ts';
 import { openPool } from '../../src/database/pool.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { digests } from '../../src/digests.ts';
 import { growTree, hashesIn } from '../../src/ledger/log-tree.ts';
 import { insertAuditEntries } from '../../src/storage/ledger.ts';
 import { type LogName, lockHeads, moveHead } from '../../src/storage/log-heads.ts';

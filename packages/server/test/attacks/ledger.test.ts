@@ -1,7 +1,7 @@
 import { ENTRY_MEMBERS, rowHashOf } from '@countersign/core/domain/audit-chain';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { digests } from '../../src/digests.ts';
+import { digests } from '../../src/crypto/digests.ts';
 import { paths } from '../harness/test-server.ts';
 import type { Forged } from './insider.ts';
 import { LedgerUnderAttack, ROWS, type Verdicts } from './ledger-under-attack.ts';

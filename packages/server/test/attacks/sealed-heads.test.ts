@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { signDecision } from '@countersign/core/domain/decision-signature';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { deriveDecisionKey, digests } from '../../src/digests.ts';
+import { deriveDecisionKey, digests } from '../../src/crypto/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';

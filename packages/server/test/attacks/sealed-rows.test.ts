@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { publicJwk } from '@countersign/core/domain/attestation';
 import pino from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sha256 } from '../../src/digests.ts';
+import { sha256 } from '../../src/crypto/digests.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';

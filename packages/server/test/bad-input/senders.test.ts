@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { startServer } from '../../src/app/start-server.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { answerClientError } from '../../src/http/error-reply.ts';
-import { start } from '../../src/serve.ts';
 import { ALL, AUDIT, BODY } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRefused, GOOD, worldOfRefusals } from './refusals.ts';
@@ -35,7 +35,7 @@ describe('bodies that are not as long as they are said to be', () => {
   test("senders that break off are nobody's fault: no 5xx is counted, and nothing is logged as one", async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-    const running = await start({ ...readConfig({}), port: 0 }, world.server.open, log);
+    const running = await startServer({ ...readConfig({}), port: 0 }, world.server.open, log);
     const gzipped = gzipSync(JSON.stringify({ ...GOOD.entry, rationale: Math.random().toString(36).repeat(500) }));
     for (const [headers, part] of [
       [['Content-Length: 9999'], Buffer.from(BODY)],

@@ -1,8 +1,8 @@
 import { type EvidenceEvent, hashEvidenceEvent } from '@countersign/core/domain/evidence-event';
 import { Frontier, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import type { Pool } from 'pg';
+import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { digests, sha256 } from '../../src/digests.ts';
 import { evidenceStates } from '../../src/ledger/evidence-states.ts';
 import { adopt } from '../../src/ledger/head-memory.ts';
 import type { TestServer } from './test-server.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Role } from '@countersign/core/portal/route';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { newId } from '../../src/new-id.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { newSession } from '../../src/people/sessions.ts';
 import { insertMembership } from '../../src/storage/memberships.ts';
+import { newId } from '../../src/storage/new-id.ts';
 import { insertPerson } from '../../src/storage/people.ts';
 import { insertSession } from '../../src/storage/sessions.ts';
 import type { Answer, TestServer } from './test-server.ts';

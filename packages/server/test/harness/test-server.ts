@@ -2,11 +2,11 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import pino, { type Logger } from 'pino';
 import { afterAll } from 'vitest';
-import { type Config, readConfig } from '../../src/config.ts';
+import { type OpenDatabase, openInstance } from '../../src/app/open-database.ts';
+import { type RunningServer, type StartOptions, startServer } from '../../src/app/start-server.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
 import { closePools, openPools, sealWith } from '../../src/database/pools.ts';
 import { type KeptHeads, rememberBeyond } from '../../src/ledger/head-memory.ts';
-import { type OpenDatabase, openInstance } from '../../src/open-database.ts';
-import { type Running, type StartOptions, start } from '../../src/serve.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { cloneDatabase, type TestDatabase } from './test-database.ts';
@@ -52,7 +52,7 @@ export async function testServer(
   const database = shared ?? (await cloneDatabase());
   const config: Config = { ...readConfig({}), port: 0, ...overrides };
   const open = await openTestDatabase(database, config);
-  const running: Running = await start(config, open, log, { metricsRenderMs: 0, ...options });
+  const running: RunningServer = await startServer(config, open, log, { metricsRenderMs: 0, ...options });
   const url = `http://127.0.0.1:${running.address.port}`;
   let stopped: Promise<void> | undefined;
   const stop = async () => {

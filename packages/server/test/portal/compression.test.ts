@@ -5,7 +5,7 @@ import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import Fastify from 'fastify';
 import type { TObject } from 'typebox';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ApiError } from '../../src/api-error.ts';
+import { ApiError } from '../../src/errors/api-error.ts';
 import { preferredEncoding } from '../../src/http/accept-encoding.ts';
 import { Compressor } from '../../src/http/compressor.ts';
 import { replyError } from '../../src/http/error-reply.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { digests } from '../../src/digests.ts';
+import { digests } from '../../src/crypto/digests.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 

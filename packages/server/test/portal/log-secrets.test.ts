@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { serverLog } from '../../src/server-log.ts';
+import { serverLog } from '../../src/app/server-log.ts';
 import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 

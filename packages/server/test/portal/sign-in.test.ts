@@ -15,8 +15,8 @@ vi.mock('../../src/people/argon2id.ts', async (original) => {
 });
 
 import { inTenantTransaction } from '../../src/database/transaction.ts';
-import { newId } from '../../src/new-id.ts';
 import { hashPassword, isOutdated, isPassword } from '../../src/people/password-hash.ts';
+import { newId } from '../../src/storage/new-id.ts';
 import { insertPerson, PEOPLE } from '../../src/storage/people.ts';
 import { Browser, PASSWORD, person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';

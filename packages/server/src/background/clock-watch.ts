@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { describeFault } from './database/clock.ts';
-import { isDatabaseAway } from './database/pool.ts';
-import type { Pools } from './database/pools.ts';
-import { readClockOf } from './storage/clock.ts';
+import { describeFault } from '../database/clock.ts';
+import { isDatabaseAway } from '../database/pool.ts';
+import type { Pools } from '../database/pools.ts';
+import { readClockOf } from '../storage/clock.ts';
 
 const SAMPLE_MS = 1_000;
 

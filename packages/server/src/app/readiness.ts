@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { schemaLevel } from './database/migrate.ts';
-import { sharedResult } from './http/shared-result.ts';
+import { schemaLevel } from '../database/migrate.ts';
+import { sharedResult } from '../http/shared-result.ts';
 import type { OpenDatabase } from './open-database.ts';
 
 /** How long a probe waits for the database. Probes commonly give up after one to two seconds. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { ExitError } from './exit-codes.ts';
+import { ExitError } from '../errors/exit-codes.ts';
 
 /** What the environment holds, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;

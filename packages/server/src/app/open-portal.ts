@@ -1,11 +1,11 @@
-import type { Config } from './config.ts';
-import { deriveDecisionKey } from './digests.ts';
-import { Compressor } from './http/compressor.ts';
+import type { Config } from '../config/config.ts';
+import { deriveDecisionKey } from '../crypto/digests.ts';
+import { Compressor } from '../http/compressor.ts';
+import type { PortalParts } from '../portal/portal-parts.ts';
+import { sameOrigin } from '../portal/same-origin.ts';
+import { securityHeaders } from '../portal/security-headers.ts';
+import { SessionCookie } from '../portal/session-cookie.ts';
 import type { OpenDatabase } from './open-database.ts';
-import type { PortalParts } from './portal/portal-parts.ts';
-import { sameOrigin } from './portal/same-origin.ts';
-import { securityHeaders } from './portal/security-headers.ts';
-import { SessionCookie } from './portal/session-cookie.ts';
 
 /** Makes what the portal stands on. */
 export function openPortal(

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { inTenantTransaction } from './database/transaction.ts';
-import { mergeRunIdSegments } from './storage/run-id-segments.ts';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { mergeRunIdSegments } from '../storage/run-id-segments.ts';
 
 /** After so many batches of a workspace its segments are merged: a search reads each small segment as a row. */
 const BATCHES_BETWEEN = 512;

@@ -1,14 +1,14 @@
-import type { CheckpointKeeper } from './checkpoint-keeper.ts';
-import { deriveDecisionKey } from './digests.ts';
-import { publishedKey } from './instance-signer.ts';
-import { LedgerReader } from './ledger/ledger-reader.ts';
+import type { CheckpointSchedule } from '../checkpoints/checkpoint-schedule.ts';
+import { deriveDecisionKey } from '../crypto/digests.ts';
+import { LedgerReader } from '../ledger/ledger-reader.ts';
+import { publishedKey } from '../secrets/instance-signer.ts';
+import { listSigningKeys } from '../storage/signing-keys.ts';
 import type { OpenDatabase } from './open-database.ts';
-import { listSigningKeys } from './storage/signing-keys.ts';
 
 /** Makes the reader of the record with its proofs. */
-export function openReader(
+export function openLedgerReader(
   { ledgerPool, signer, secrets }: OpenDatabase,
-  checkpoints: Pick<CheckpointKeeper, 'over'>,
+  checkpoints: Pick<CheckpointSchedule, 'over'>,
 ): LedgerReader {
   return new LedgerReader({
     pool: ledgerPool,

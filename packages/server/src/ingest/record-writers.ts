@@ -7,17 +7,17 @@ import type { PreparedEvaluation } from './write-evaluations.ts';
 import type { PreparedTelemetry } from './write-telemetry.ts';
 import type { PreparedTrace } from './write-traces.ts';
 
-/** What the house offers to endpoints: one batch writer per kind of record, and the instance's signature. */
-export interface House {
+/** One batch writer for each kind of record, and the signature of the instance. */
+export interface RecordWriters {
   readonly traces: BatchWriter<PreparedTrace, Answered>;
-  /** Of the OpenTelemetry endpoints. */
+  /** For the OpenTelemetry endpoints. */
   readonly exports: BatchWriter<QueuedExport, Answered>;
   readonly telemetry: BatchWriter<PreparedTelemetry, Answered>;
   readonly evaluations: BatchWriter<PreparedEvaluation, Answered>;
-  /** Of POST /api/v1/evaluations. */
+  /** For POST /api/v1/evaluations. */
   readonly detailedEvaluations: BatchWriter<PreparedEvaluation, Answered>;
   readonly audit: BatchWriter<PreparedAudit, Answered>;
   readonly decisions: BatchWriter<PreparedCheck, Answered>;
-  /** Signs a decision that is committed, with every live key of the instance: its attestation as a header says it. */
+  /** Signs a committed decision with every current key of the instance. Returns the attestation as a header value. */
   readonly attest: (decisionJson: string) => string;
 }

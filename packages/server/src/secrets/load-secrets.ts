@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Config } from './config.ts';
-import { ExitError } from './exit-codes.ts';
+import type { Config } from '../config/config.ts';
+import { ExitError } from '../errors/exit-codes.ts';
 
 /** The two secrets of an installation. They never stand in the database. */
 export interface Secrets {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { Config } from './config.ts';
-import { ExitError } from './exit-codes.ts';
+import type { Config } from '../config/config.ts';
+import { ExitError } from '../errors/exit-codes.ts';
 
 /** Where a server listens, and the variable that says so. */
 interface Address extends Pick<Config, 'host' | 'port'> {

@@ -1,16 +1,16 @@
 import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from '@countersign/embedded-database';
 import pg from 'pg';
-import type { Config } from './config.ts';
-import { migrate, newerSchema, olderSchema, schemaLevel } from './database/migrate.ts';
-import type { DatabaseAddress } from './database/pool.ts';
-import { closePools, openPools, type Pools, sealWith } from './database/pools.ts';
-import { ExitError } from './exit-codes.ts';
-import { type InstanceSigner, openSigner } from './instance-signer.ts';
-import { rememberBeyond } from './ledger/head-memory.ts';
-import { openMemoryFolder } from './memory-folder.ts';
-import { newId } from './new-id.ts';
-import { checkSecrets, fingerprints, loadSecrets, type Secrets } from './secrets.ts';
-import { findInstance, keepInstance } from './storage/instance.ts';
+import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
+import type { Config } from '../config/config.ts';
+import { migrate, newerSchema, olderSchema, schemaLevel } from '../database/migrate.ts';
+import type { DatabaseAddress } from '../database/pool.ts';
+import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
+import { ExitError } from '../errors/exit-codes.ts';
+import { rememberBeyond } from '../ledger/head-memory.ts';
+import { type InstanceSigner, openSigner } from '../secrets/instance-signer.ts';
+import { checkSecrets, fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
+import { findInstance, keepInstance } from '../storage/instance.ts';
+import { newId } from '../storage/new-id.ts';
 
 /** A database that is reachable, at the right schema, and belongs to these secrets. */
 export interface OpenDatabase extends Pools {

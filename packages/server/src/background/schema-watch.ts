@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { type SchemaFinding, schemaFindings } from './database/schema-findings.ts';
-import type { OpenDatabase } from './open-database.ts';
-import { readSchemaFacts } from './storage/schema-facts.ts';
+import type { Pools } from '../database/pools.ts';
+import { type SchemaFinding, schemaFindings } from '../database/schema-findings.ts';
+import { readSchemaFacts } from '../storage/schema-facts.ts';
 
 /** How often the schema is compared. One statement on the catalogue, a few milliseconds. */
 const ROUND_MS = 5 * 60_000;
@@ -21,7 +21,7 @@ export interface SchemaWatch {
  * Compares the schema at the start and every few minutes. Each difference is logged once. It warns and refuses nothing
  * (docs/decisions/0047): the seals hold where triggers do not.
  */
-export function watchSchema({ ledgerPool }: Pick<OpenDatabase, 'ledgerPool'>, log: Logger): SchemaWatch {
+export function watchSchema({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): SchemaWatch {
   let findings: readonly SchemaFinding[] = [];
   let isStopped = false;
   const round = async () => {

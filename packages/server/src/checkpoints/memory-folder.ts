@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { originOf, parseCheckpointText } from '@countersign/core/domain/checkpoint';
-import { wrong } from './config-values.ts';
-import type { KeptHead, KeptHeads } from './ledger/head-memory.ts';
-import type { LogName } from './storage/log-heads.ts';
+import { wrong } from '../config/config-values.ts';
+import type { KeptHead, KeptHeads } from '../ledger/head-memory.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { syncFolder, writeSynced } from './synced-files.ts';
 
 /** Not its parents: a mount that went away must not become a folder of this machine. */

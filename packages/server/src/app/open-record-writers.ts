@@ -1,56 +1,56 @@
 import { attestationHeader, attestDecision } from '@countersign/core/domain/attestation';
-import type { Admission } from './database/admission.ts';
-import { BatchWriter, type Item } from './database/batch-writer.ts';
-import { isWrongGuess } from './database/pool.ts';
-import { Slots } from './database/slots.ts';
-import { inTenantTransaction, type Transaction } from './database/transaction.ts';
-import { deriveDecisionKey } from './digests.ts';
-import type { Metrics } from './http/metrics.ts';
-import type { Answered } from './ingest/endpoint.ts';
-import type { House } from './ingest/house.ts';
-import { isStored, type Outcome } from './ingest/replays.ts';
-import { writeAudit } from './ingest/write-audit.ts';
-import { type DecisionKeys, writeDecisions } from './ingest/write-decisions.ts';
-import { writeDetailedEvaluations, writeEvaluations } from './ingest/write-evaluations.ts';
-import { writeTelemetry } from './ingest/write-telemetry.ts';
-import { writeTraces } from './ingest/write-traces.ts';
-import { RememberedHeads } from './ledger/remembered-heads.ts';
+import type { RunIdMerging } from '../background/run-id-merging.ts';
+import { deriveDecisionKey } from '../crypto/digests.ts';
+import type { Admission } from '../database/admission.ts';
+import { BatchWriter, type Item } from '../database/batch-writer.ts';
+import { isWrongGuess } from '../database/pool.ts';
+import { Slots } from '../database/slots.ts';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Answered } from '../ingest/endpoint.ts';
+import type { RecordWriters } from '../ingest/record-writers.ts';
+import { isStored, type Outcome } from '../ingest/replays.ts';
+import { writeAudit } from '../ingest/write-audit.ts';
+import { type DecisionKeys, writeDecisions } from '../ingest/write-decisions.ts';
+import { writeDetailedEvaluations, writeEvaluations } from '../ingest/write-evaluations.ts';
+import { writeTelemetry } from '../ingest/write-telemetry.ts';
+import { writeTraces } from '../ingest/write-traces.ts';
+import { RememberedHeads } from '../ledger/remembered-heads.ts';
+import { writeExports } from '../otlp/write-exports.ts';
 import type { OpenDatabase } from './open-database.ts';
-import { writeExports } from './otlp/write-exports.ts';
-import type { RunIdMerging } from './run-id-merging.ts';
 
-/** Items of a batch, and batches of a tenant under way at once, by kind of record (docs/performance.md). */
-const SHAPES = {
+/** The largest number of items in a batch, and of concurrent batches of a tenant, by kind of record (docs/performance.md). */
+const LIMITS = {
   traces: { itemsMax: 32, inFlightMax: 2 },
   exports: { itemsMax: 32, inFlightMax: 2 },
   telemetry: { itemsMax: 16, inFlightMax: 2 },
-  // One in flight where order counts: the latest evaluation is the one that came last, and a chain has one end.
+  // One at a time where order counts: the latest evaluation is the last one received, and a hash chain has one end.
   evaluations: { itemsMax: 64, inFlightMax: 1 },
   detailedEvaluations: { itemsMax: 64, inFlightMax: 1 },
   audit: { itemsMax: 128, inFlightMax: 1 },
   decisions: { itemsMax: 128, inFlightMax: 1 },
 } as const;
 
-/** Makes the house: one batch writer per kind of record, all on one pool, one queue and one set of connections. */
-export function openHouse(parts: {
+/** Makes one batch writer for each kind of record. All share one pool, one queue and one limit of connections. */
+export function openRecordWriters(parts: {
   database: OpenDatabase;
   queue: Admission;
   metrics: Metrics;
   connections: number;
   runIds: RunIdMerging;
-}): House {
+}): RecordWriters {
   const { database, queue, metrics, runIds } = parts;
   const slots = new Slots(parts.connections);
   const [auditHeads, traceHeads] = [new RememberedHeads(), new RememberedHeads()];
-  const decisionKeys = rememberedKeys(database.secrets.masterSecret);
+  const decisionKeys = cachedDecisionKeys(database.secrets.masterSecret);
   const writer = <I extends Item>(
-    name: keyof typeof SHAPES,
+    name: keyof typeof LIMITS,
     write: (tx: Transaction, items: readonly I[]) => Promise<Outcome[]>,
     { committed, heads }: { committed?: (outcomes: readonly Outcome[], tenantId: string) => void; heads?: RememberedHeads } = {},
   ): BatchWriter<I, Answered> =>
     new BatchWriter({
       name,
-      ...SHAPES[name],
+      ...LIMITS[name],
       admission: queue,
       slots,
       write: async (tenantId, items) => {
@@ -85,16 +85,16 @@ export function openHouse(parts: {
   };
 }
 
-/** Derivation is a pure function of secret, tenant and key id, so its results may be remembered. */
-function rememberedKeys(masterSecret: Uint8Array): DecisionKeys {
-  const known = new Map<string, Uint8Array>();
+/** Caches derived keys. The derivation depends only on the secret, the tenant and the key id. */
+function cachedDecisionKeys(masterSecret: Uint8Array): DecisionKeys {
+  const cache = new Map<string, Uint8Array>();
   return (tenantId, keyId) => {
     const name = `${tenantId}|${keyId}`;
-    let key = known.get(name);
+    let key = cache.get(name);
     if (key === undefined) {
-      if (known.size >= 10_000) known.clear();
+      if (cache.size >= 10_000) cache.clear();
       key = deriveDecisionKey(masterSecret, tenantId, keyId);
-      known.set(name, key);
+      cache.set(name, key);
     }
     return key;
   };

@@ -1,17 +1,18 @@
 import type { Logger } from 'pino';
-import { Anchoring } from './checkpoint-anchoring.ts';
-import type { CheckpointSink } from './checkpoint-sink.ts';
-import { inTenantTransaction } from './database/transaction.ts';
-import { type CheckpointDemand, makeCheckpoint } from './ledger/checkpoints.ts';
-import type { OpenDatabase } from './open-database.ts';
-import { LOG_NAMES, type LogName, readHead } from './storage/log-heads.ts';
-import { listTenantIds } from './storage/tenants.ts';
-import type { StoredCheckpoint } from './storage/tree.ts';
+import type { Pools } from '../database/pools.ts';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { type CheckpointDemand, makeCheckpoint } from '../ledger/checkpoints.ts';
+import type { InstanceSigner } from '../secrets/instance-signer.ts';
+import { LOG_NAMES, type LogName, readHead } from '../storage/log-heads.ts';
+import { listTenantIds } from '../storage/tenants.ts';
+import type { StoredCheckpoint } from '../storage/tree.ts';
+import { Anchoring } from './anchoring.ts';
+import type { CheckpointSink } from './checkpoint-folder.ts';
 
 const ROUND_MS_MAX = 10_000;
 
 /** Makes checkpoints: those that are asked for, and one a while for each log that grew. While the clocks are unsafe no new one is made. */
-export interface CheckpointKeeper {
+export interface CheckpointSchedule {
   /** The log's newest checkpoint if it covers this many rows, and else one over every row there is. */
   over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
   stop(): void;
@@ -22,10 +23,10 @@ export interface CheckpointKeeper {
  * @param everySeconds how old a log's last one may be once rows came; undefined for only those that are asked for.
  * @param sink where each one goes besides the database.
  */
-export function keepCheckpoints(
-  { ledgerPool, signer, clock }: OpenDatabase,
+export function scheduleCheckpoints(
+  { ledgerPool, signer, clock }: Pick<Pools, 'ledgerPool' | 'clock'> & { signer: Pick<InstanceSigner, 'keys'> },
   { everySeconds, sink, log: logger }: { everySeconds: number | undefined; sink: CheckpointSink | undefined; log: Logger },
-): CheckpointKeeper {
+): CheckpointSchedule {
   const make = (tenantId: string, demand: CheckpointDemand): Promise<StoredCheckpoint> =>
     makeCheckpoint(ledgerPool, tenantId, signer.keys, demand);
   const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, sink, logger);

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
-import type { Config } from './config.ts';
-import { httpServer } from './http/bare-app.ts';
-import type { Metrics } from './http/metrics.ts';
-import { buildMetricsApp } from './http/metrics-endpoint.ts';
-import { listenFailure } from './listening.ts';
+import type { Config } from '../config/config.ts';
+import { httpServer } from '../http/bare-app.ts';
+import type { Metrics } from '../http/metrics.ts';
+import { buildMetricsApp } from '../http/metrics-endpoint.ts';
+import { listenFailure } from './listen-address.ts';
 
 /** A listener that serves /metrics and nothing else. */
 export interface MetricsListener {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { EvidenceFindings, FINDINGS_PER_WORKSPACE_MAX } from './ledger/evidence-findings.ts';
-import { compareTables, type TableFinding } from './ledger/evidence-tables.ts';
-import type { OpenDatabase } from './open-database.ts';
-import { listTenantIds } from './storage/tenants.ts';
+import type { Pools } from '../database/pools.ts';
+import { EvidenceFindings, FINDINGS_PER_WORKSPACE_MAX } from '../ledger/evidence-findings.ts';
+import { compareTables, type TableFinding } from '../ledger/evidence-tables.ts';
+import { listTenantIds } from '../storage/tenants.ts';
 
 /** How often every workspace is compared. */
 const ROUND_MS = 5 * 60_000;
@@ -23,7 +23,7 @@ export interface EvidenceWatch {
  * Compares the tables of every workspace with its log of evidence, every few minutes. A row that differs is logged once, and named in the portal.
  * It decides nothing: promotion checks are decided on the log.
  */
-export function watchEvidence({ ledgerPool }: Pick<OpenDatabase, 'ledgerPool'>, log: Logger): EvidenceWatch {
+export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
   const findings = new EvidenceFindings();
   let isStopped = false;
   let isRunning = false;

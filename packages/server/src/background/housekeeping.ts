@@ -1,15 +1,15 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { inTenantTransaction } from './database/transaction.ts';
-import type { OpenDatabase } from './open-database.ts';
+import type { Pools } from '../database/pools.ts';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { deleteExpiredAnswers } from '../storage/idempotency.ts';
+import { deleteWaitingLogRecords } from '../storage/log-records.ts';
+import { deleteExpiredLinks } from '../storage/one-time-links.ts';
+import { deleteExpiredSessions } from '../storage/sessions.ts';
+import { deletePastAttempts } from '../storage/sign-in-attempts.ts';
+import { fillSkeletons } from '../storage/similar-agents.ts';
+import { listTenantIds } from '../storage/tenants.ts';
 import type { RunIdMerging } from './run-id-merging.ts';
-import { deleteExpiredAnswers } from './storage/idempotency.ts';
-import { deleteWaitingLogRecords } from './storage/log-records.ts';
-import { deleteExpiredLinks } from './storage/one-time-links.ts';
-import { deleteExpiredSessions } from './storage/sessions.ts';
-import { deletePastAttempts } from './storage/sign-in-attempts.ts';
-import { fillSkeletons } from './storage/similar-agents.ts';
-import { listTenantIds } from './storage/tenants.ts';
 
 const PAUSE_MS = 10 * 60_000;
 
@@ -18,8 +18,8 @@ const PAUSE_MS = 10 * 60_000;
  * for the next time, and keeps nothing else waiting. While the clocks are unsafe nothing is deleted. At the start and every ten minutes it
  * makes the skeletons of agent names that have none. Every ten minutes it merges small segments of run ids.
  */
-export function keepHouse(
-  { ledgerPool, clock }: Pick<OpenDatabase, 'ledgerPool' | 'clock'>,
+export function startHousekeeping(
+  { ledgerPool, clock }: Pick<Pools, 'ledgerPool' | 'clock'>,
   runIds: Pick<RunIdMerging, 'merge'>,
   log: Logger,
 ): { stop(): void } {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { wrong } from './config-values.ts';
-import type { LogName } from './storage/log-heads.ts';
+import { wrong } from '../config/config-values.ts';
+import type { LogName } from '../storage/log-heads.ts';
 import { syncFolder, writeSynced } from './synced-files.ts';
 
 /** Where checkpoints go besides the database: somebody else's keeping makes a cut tail or a rewritten log evident. */
@@ -25,7 +25,7 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
  * Refuses a folder that is not there, or takes nothing, when the server starts: a mount that is missing must not become a folder of this
  * machine, where the operator himself keeps what he is to be held against.
  */
-export function requireSinkFolder(folder: string): void {
+export function requireCheckpointFolder(folder: string): void {
   try {
     rmdirSync(mkdtempSync(join(folder, '.countersign-')));
   } catch (error) {
@@ -41,7 +41,7 @@ export function requireSinkFolder(folder: string): void {
  * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced, and never over another: the size stands in
  * the name with leading zeros, so that a listing is in order.
  */
-export function folderSink(folder: string): CheckpointSink {
+export function checkpointFolder(folder: string): CheckpointSink {
   const placeOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
   return {
     keep: async (tenantId, log, { size, note }) => {

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import type { CheckpointSink } from './checkpoint-sink.ts';
-import { inTenantTransaction } from './database/transaction.ts';
-import type { LogName } from './storage/log-heads.ts';
-import { findCheckpoint, readCheckpointsPage } from './storage/tree.ts';
+import { inTenantTransaction } from '../database/transaction.ts';
+import type { LogName } from '../storage/log-heads.ts';
+import { findCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
+import type { CheckpointSink } from './checkpoint-folder.ts';
 
 /**
  * Brings the stored checkpoints to their sink, in the order of their sizes and each of them, whichever server has signed it: one that was

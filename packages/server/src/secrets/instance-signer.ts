@@ -4,10 +4,9 @@ import { noteKeyName } from '@countersign/core/domain/checkpoint';
 import { type NoteKey, noteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
 import { successionMessage } from '@countersign/core/domain/signing-key-succession';
 import type { Pool } from 'pg';
-import { sha256 } from './digests.ts';
-import { ExitError } from './exit-codes.ts';
-import { fingerprints, type Secrets } from './secrets.ts';
-import type { Instance } from './storage/instance.ts';
+import { sha256 } from '../crypto/digests.ts';
+import { ExitError } from '../errors/exit-codes.ts';
+import type { Instance } from '../storage/instance.ts';
 import {
   insertSigningKey,
   isSigningKeyStored,
@@ -15,7 +14,8 @@ import {
   markSigningKeyRetired,
   type NewSigningKey,
   type StoredSigningKey,
-} from './storage/signing-keys.ts';
+} from '../storage/signing-keys.ts';
+import { fingerprints, type Secrets } from './load-secrets.ts';
 
 /** A live key of the instance: signs notes under the instance's name, and attestations under its thumbprint. */
 export interface SigningKey {

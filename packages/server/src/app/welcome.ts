@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import type { Config } from './config.ts';
+import type { Config } from '../config/config.ts';
+import { ownAddress, publicAddress } from '../config/public-address.ts';
 import { ownCommand } from './own-command.ts';
-import { ownAddress, publicAddress } from './public-address.ts';
 import { shellWord } from './shell-word.ts';
 
 /** What a person reads when the server is ready: where it is, and what to do next. `$KEY` stands in the line as it is to be typed. */

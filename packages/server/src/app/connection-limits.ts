@@ -1,0 +1,15 @@
+import { type Config, isLoopback } from '../config/config.ts';
+import type { ConnectionLimits } from '../http/connections.ts';
+
+/** The limit of connections from one address, unless configured. */
+const PER_ADDRESS_MAX = 1024;
+
+/** The limits of connections. Behind a proxy and on loopback all connections may come from one address. */
+export function connectionLimits(config: Config): ConnectionLimits {
+  const allFromOneAddress = config.behindProxy || isLoopback(config.host);
+  return {
+    connectionsMax: config.connectionsMax,
+    perAddressMax: config.connectionsPerAddressMax ?? (allFromOneAddress ? undefined : PER_ADDRESS_MAX),
+    sendTimeoutMs: config.sendTimeoutSeconds * 1000,
+  };
+}

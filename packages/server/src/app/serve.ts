@@ -1,0 +1,97 @@
+import type { Logger } from 'pino';
+import { requireCheckpointFolder } from '../checkpoints/checkpoint-folder.ts';
+import type { Config } from '../config/config.ts';
+import { publicAddress } from '../config/public-address.ts';
+import { setUpLink } from '../people/one-time-links.ts';
+import { isBoundByNothing } from '../storage/own-role.ts';
+import { markSigning } from '../storage/signing-keys.ts';
+import { listTenants } from '../storage/tenants.ts';
+import { workspaceArgument } from '../workspace/find-workspace.ts';
+import { checkAddress } from './listen-address.ts';
+import { metricsAddress } from './metrics-listener.ts';
+import { type OpenDatabase, openDatabase } from './open-database.ts';
+import { serverLog } from './server-log.ts';
+import { removeSetUpLink, writeSetUpLink } from './set-up-link-file.ts';
+import { startServer } from './start-server.ts';
+import { welcome } from './welcome.ts';
+
+const SUPERUSER =
+  'the role of DATABASE_URL is a superuser or has BYPASSRLS, so row-level security does not apply to it; give the server a role of its own';
+
+/** The process ends after this time even if the database does not answer: it promises to stop within ten seconds. */
+const STOP_LIMIT_MS = 9_000;
+
+/**
+ * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, finishes those in progress, closes the database (and stops
+ * the embedded one) and returns 0.
+ * @throws ExitError when it cannot start.
+ */
+export async function serve(config: Config): Promise<number> {
+  const log = serverLog(config.logLevel);
+  const stop = stopSignal();
+  for (const variable of config.unknownVariables) log.warn({ variable }, 'no such variable; --help names those there are');
+  if (config.checkpointDir !== undefined) requireCheckpointFolder(config.checkpointDir);
+  await checkAddress(config);
+  if (config.metricsPort !== undefined) await checkAddress(metricsAddress(config.metricsPort));
+  const database = await openDatabase(config, (line) => log.info(line), 'set-up');
+  try {
+    if (config.databaseUrl !== undefined && (await isBoundByNothing(database.pool))) log.warn(SUPERUSER);
+    const running = await startServer(config, database, log);
+    try {
+      await markSigning(
+        database.ledgerPool,
+        database.signer.keys.map(({ keyid }) => keyid),
+      );
+      const setUp = await announceSetUp(config, database, running.address.port);
+      const workspace = workspaceArgument(await listTenants(database.ledgerPool));
+      const { port } = running.address;
+      process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace }));
+      log.info({ ...running.address, metricsPort: running.metricsPort, data: database.where }, 'ready');
+      await stop;
+      log.info('stopping');
+      endAtTheLatest(log);
+    } finally {
+      await running.close();
+    }
+  } finally {
+    await database.close();
+  }
+  log.info('stopped');
+  return 0;
+}
+
+/**
+ * Creates the set-up link while no person exists. Returns the text that says where it is: on the terminal, or in a file beside the embedded
+ * database. With an outside database and no terminal it creates none: `workspace create` prints one.
+ */
+async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase, port: number): Promise<string | undefined> {
+  const isTerminal = process.stderr.isTTY === true;
+  if (!isTerminal && embeddedIn === undefined) return undefined;
+  const link = await setUpLink(pool);
+  if (embeddedIn !== undefined) removeSetUpLink(embeddedIn);
+  if (link === undefined) return undefined;
+  const { origin, caution } = publicAddress(config, port);
+  const address = `${origin}${link.path}`;
+  const note = caution === undefined ? '' : `\n    (${caution})`;
+  if (isTerminal) return `Set up the portal, by this link that works once, for 72 hours:\n    ${address}${note}`;
+  return `Set up the portal, by the link in ${writeSetUpLink(embeddedIn!, address)}, which works once, for 72 hours${note}`;
+}
+
+/**
+ * Ends the process when the stop takes too long, for example because the database hangs. The keeper still stops the embedded database.
+ * Everything acknowledged is committed, so the exit status is 0.
+ */
+function endAtTheLatest(log: Logger): void {
+  const end = () => {
+    log.warn('the database connections do not close; ending without waiting for them');
+    process.exit(0);
+  };
+  setTimeout(end, STOP_LIMIT_MS).unref();
+}
+
+/** Resolves at the first SIGTERM or SIGINT. A second signal changes nothing. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve());
+  });
+}

@@ -1,0 +1,205 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { checkpointFolder } from '../checkpoints/checkpoint-folder.ts';
+import { scheduleCheckpoints } from '../checkpoints/checkpoint-schedule.ts';
+import type { Config } from '../config/config.ts';
+import { allowedHosts, isPublic } from '../config/public-address.ts';
+import { Admission } from '../database/admission.ts';
+import { requireSeals } from '../database/seals.ts';
+import { type AppParts, buildApp } from '../http/app.ts';
+import { Authenticator } from '../http/authenticate.ts';
+import { httpServer } from '../http/bare-app.ts';
+import { BodyWorkers } from '../http/body-workers.ts';
+import { Connections } from '../http/connections.ts';
+import { Metrics } from '../http/metrics.ts';
+import { metricsAccess } from '../http/metrics-endpoint.ts';
+import { Outgoing } from '../http/outgoing.ts';
+import type { PublicApi } from '../http/public-api.ts';
+import { RateLimit } from '../http/rate-limit.ts';
+import { countRefusedLogs } from '../ledger/head-memory.ts';
+import { PAGES_FOLDER, readBuiltPages } from '../portal/built-pages.ts';
+import { registerPages } from '../portal/pages.ts';
+import { registerPortalApi } from '../portal/portal-api.ts';
+import { connectionLimits } from './connection-limits.ts';
+import { listenFailure } from './listen-address.ts';
+import { type MetricsListener, openMetricsListener } from './metrics-listener.ts';
+import type { OpenDatabase } from './open-database.ts';
+import { openLedgerReader } from './open-ledger-reader.ts';
+import { openPortal } from './open-portal.ts';
+import { openRecordWriters } from './open-record-writers.ts';
+import { databaseReadiness } from './readiness.ts';
+import { warningsOf } from './warnings.ts';
+import { startWatches, type Watches } from './watches.ts';
+
+/** How long requests in progress may take to end once the server is told to stop. */
+const STOP_PATIENCE_MS = 5_000;
+
+/** A server that is listening. */
+export interface RunningServer {
+  address: { host: string; port: number };
+  /** Where /metrics has a port of its own. */
+  metricsPort: number | undefined;
+  /** Compares the tables of every workspace with its log of evidence now. */
+  compareTables(): Promise<void>;
+  /** Compares the schema of the database with that of the migrations now. */
+  compareSchema(): Promise<void>;
+  /** Stops accepting, waits for the requests in progress, and closes the connections. */
+  close(): Promise<void>;
+}
+
+/** What tests and `bench/` set for a server, and operators do not. */
+export interface StartOptions {
+  /** Registers further routes on the same parts: `bench/` compares the product with them. */
+  alsoRegister?: (app: FastifyInstance, api: PublicApi) => void;
+  /** The largest age of the text of /metrics, in milliseconds. */
+  metricsRenderMs?: number;
+  /** Prepares large bodies. */
+  workers?: BodyWorkers;
+}
+
+/** The limits of memory for requests and responses. */
+interface MemoryLimits {
+  readonly queue: Admission;
+  readonly reading: Admission;
+  readonly answering: Admission;
+}
+
+/** Builds a server from its parts and listens. Everything is created here and passed on as arguments. */
+export async function startServer(
+  config: Config,
+  database: OpenDatabase,
+  log: Logger,
+  { alsoRegister, metricsRenderMs, workers = new BodyWorkers() }: StartOptions = {},
+): Promise<RunningServer> {
+  const memory: MemoryLimits = {
+    queue: new Admission(config.queueBytesMax),
+    reading: new Admission(config.readingBytesMax),
+    answering: new Admission(config.answeringBytesMax),
+  };
+  const watches = startWatches(config, database, log);
+  requireSeals(database.pool).broken.listen((row) =>
+    log.error(row, 'somebody else than the server has changed this row in the database: it is not believed'),
+  );
+  const connections = new Connections(connectionLimits(config));
+  const metrics = openMetrics({ database, memory, watches, connections, workers, metricsRenderMs });
+  const checkpoints = scheduleCheckpoints(database, {
+    everySeconds: config.checkpointSeconds,
+    sink: config.checkpointDir === undefined ? undefined : checkpointFolder(config.checkpointDir),
+    log,
+  });
+  const stopBackgroundWork = () => {
+    watches.stop();
+    checkpoints.stop();
+  };
+  const api: PublicApi = {
+    writers: openRecordWriters({
+      database,
+      queue: memory.queue,
+      metrics,
+      connections: config.databaseConnections,
+      runIds: watches.runIds,
+    }),
+    authenticator: new Authenticator(database.lookupPool),
+    space: watches.space,
+    rateLimit: config.rateLimitPerMinute === undefined ? undefined : new RateLimit(config.rateLimitPerMinute),
+    reading: memory.reading,
+    bytesMax: { report: config.reportBytesMax, record: config.recordBytesMax },
+    workers,
+  };
+  const reader = openLedgerReader(database, checkpoints);
+  const outgoing = new Outgoing(memory.answering);
+  const portal: AppParts['portal'] = (into) => {
+    const parts = openPortal(config, database, {
+      reader,
+      reading: memory.reading,
+      space: watches.space,
+      outgoing,
+      findings: watches.evidence.findings,
+    });
+    registerPortalApi(into, parts);
+    registerPages(into, { files: readBuiltPages(PAGES_FOLDER), headers: parts.headers });
+  };
+  const app = buildApp({
+    api,
+    portal,
+    connections,
+    ledger: { reader, outgoing, authenticator: api.authenticator, rateLimit: api.rateLimit },
+    metrics,
+    metricsAccess: metricsAccess({ port: config.metricsPort, token: config.metricsToken, isPublic: isPublic(config) }),
+    log,
+    tls: config.tls,
+    hosts: { names: allowedHosts(config), behindProxy: config.behindProxy },
+    readiness: databaseReadiness(database),
+    warnings: () => warningsOf(database, watches),
+  });
+  alsoRegister?.(app, api);
+  await watches.space?.start();
+  await watches.schema.round();
+  let metricsListener: MetricsListener | undefined;
+  try {
+    metricsListener = await openMetricsListener(config, metrics, log);
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    stopBackgroundWork();
+    await metricsListener?.close();
+    throw listenFailure(error, config);
+  }
+  const { port } = httpServer(app).address() as AddressInfo;
+  return {
+    address: { host: config.host, port },
+    metricsPort: metricsListener?.port,
+    compareTables: watches.evidence.round,
+    compareSchema: watches.schema.round,
+    close: async () => {
+      stopBackgroundWork();
+      await closeApp(app);
+      await metricsListener?.close();
+      await workers.close();
+    },
+  };
+}
+
+/** The metrics, with the gauges that read the state of the server. */
+function openMetrics(parts: {
+  database: OpenDatabase;
+  memory: MemoryLimits;
+  watches: Watches;
+  connections: Connections;
+  workers: BodyWorkers;
+  metricsRenderMs: number | undefined;
+}): Metrics {
+  const { database, memory, watches, connections, workers } = parts;
+  const { broken } = requireSeals(database.pool);
+  const metrics = new Metrics(
+    {
+      queued: () => memory.queue.used,
+      reading: () => memory.reading.used,
+      answering: () => memory.answering.used,
+      isClockUnsafe: () => database.clock.fault() !== undefined,
+      refusedLogs: () => countRefusedLogs(database.pool),
+      preparing: () => workers.length,
+      prepared: () => workers.done,
+      connections,
+      brokenSeals: () => broken.counts,
+      evidenceFindings: () => watches.evidence.findings.count,
+      schemaFindings: () => watches.schema.count,
+    },
+    parts.metricsRenderMs,
+  );
+  if (watches.space !== undefined) metrics.watchSpace(watches.space);
+  return metrics;
+}
+
+/** Stops accepting, and waits a while for the requests in progress. */
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const server = httpServer(app);
+  const closed = app.close();
+  // A connection whose response ends after `close` would stay open as long as its client likes.
+  const closingIdle = setInterval(() => server.closeIdleConnections(), 50);
+  await Promise.race([closed, sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
+  clearInterval(closingIdle);
+  server.closeAllConnections();
+  await closed;
+}

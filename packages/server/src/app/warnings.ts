@@ -1,0 +1,25 @@
+import { describeFault } from '../database/clock.ts';
+import type { Pools } from '../database/pools.ts';
+import { requireSeals } from '../database/seals.ts';
+import { countRefusedLogs, remembersBeyond } from '../ledger/head-memory.ts';
+import type { Watches } from './watches.ts';
+
+const NO_MEMORY = 'no memory of logs: an older state restored while no server runs is not noticed; set COUNTERSIGN_MEMORY_DIR';
+
+/** What a server that is ready cannot do at the moment, one line for each. Shown by /readyz. */
+export function warningsOf({ clock, pool }: Pick<Pools, 'clock' | 'pool'>, { space, evidence, schema }: Watches): string[] {
+  const fault = clock.fault();
+  const refused = countRefusedLogs(pool);
+  const warnings = [
+    fault && `clock unsafe: ${describeFault(fault)}`,
+    remembersBeyond(pool) ? undefined : NO_MEMORY,
+    refused === 0
+      ? undefined
+      : `logs refused: ${refused} (changed by somebody else than the server); \`ledger verify\` names the row, the server's log the workspace`,
+    space?.isLow ? `new records are refused: ${space.summary}` : undefined,
+    requireSeals(pool).broken.summary,
+    evidence.findings.summary,
+    schema.summary,
+  ];
+  return warnings.filter((warning) => warning !== undefined);
+}

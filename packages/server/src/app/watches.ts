@@ -1,0 +1,34 @@
+import type { Logger } from 'pino';
+import { watchClock } from '../background/clock-watch.ts';
+import { type EvidenceWatch, watchEvidence } from '../background/evidence-watch.ts';
+import { watchFreeSpace } from '../background/free-space-watch.ts';
+import { startHousekeeping } from '../background/housekeeping.ts';
+import { RunIdMerging } from '../background/run-id-merging.ts';
+import { type SchemaWatch, watchSchema } from '../background/schema-watch.ts';
+import type { Config } from '../config/config.ts';
+import type { FreeSpace } from '../database/free-space.ts';
+import type { OpenDatabase } from './open-database.ts';
+
+/** The work that a server does beside its requests. */
+export interface Watches {
+  readonly evidence: EvidenceWatch;
+  readonly schema: SchemaWatch;
+  /** undefined for an outside database. */
+  readonly space: FreeSpace | undefined;
+  readonly runIds: RunIdMerging;
+  stop(): void;
+}
+
+/** Starts all periodic work but the checkpoints. */
+export function startWatches(config: Config, database: OpenDatabase, log: Logger): Watches {
+  const evidence = watchEvidence(database, log);
+  const schema = watchSchema(database, log);
+  const space = watchFreeSpace(config, database.embeddedIn, log);
+  const runIds = new RunIdMerging(database.ledgerPool, log);
+  const housekeeping = startHousekeeping(database, runIds, log);
+  const clock = watchClock(database, log);
+  const stop = () => {
+    for (const watch of [evidence, schema, space, housekeeping, runIds, clock]) watch?.stop();
+  };
+  return { evidence, schema, space, runIds, stop };
+}

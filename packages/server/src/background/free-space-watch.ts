@@ -1,0 +1,20 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { defaultFloor, FreeSpace, spaceOf } from '../database/free-space.ts';
+
+/** Watches the free space of the embedded database. undefined for an outside database, which has its own operator. */
+export function watchFreeSpace(
+  config: Pick<Config, 'freeSpaceMinBytes' | 'readingBytesMax' | 'queueBytesMax'>,
+  embeddedIn: string | undefined,
+  log: Logger,
+): FreeSpace | undefined {
+  if (embeddedIn === undefined) return undefined;
+  return new FreeSpace({
+    probe: () => spaceOf(embeddedIn),
+    floorOf: (total) => config.freeSpaceMinBytes ?? defaultFloor(total, config.readingBytesMax + config.queueBytesMax),
+    changed: ({ isLow, freeBytes, floorBytes }) => {
+      if (isLow) log.warn({ freeBytes, floorBytes }, 'the disk of the database is nearly full: new records are refused');
+      else log.info({ freeBytes, floorBytes }, 'the disk of the database has space again: new records are accepted');
+    },
+  });
+}
