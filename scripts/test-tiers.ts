@@ -43,7 +43,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/client/test/{cli-gate-rotation,network,telemetry-failures}.test.ts',
       'packages/server/test/{backup-file,bad-start,clock-process,command-process,correct-clock,crash,database-away,demo}.test.ts',
       'packages/server/test/{full-disk,half-closed,key-rotation,memory,metrics-access,readiness,refusals-in-the-log}.test.ts',
-      'packages/server/test/{restored-state,set-up-link,shutdown,unread-answers}.test.ts',
+      'packages/server/test/{backup-restore,restored-state,set-up-link,shutdown,unread-answers}.test.ts',
       'test/attack.test.ts',
     ],
   },

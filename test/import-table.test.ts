@@ -74,6 +74,18 @@ const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[
     ],
   },
   {
+    room: 'packages/server/src/backup',
+    never: [
+      'packages/server/src/http',
+      'packages/server/src/ingest',
+      'packages/server/src/cli',
+      'packages/server/src/config',
+      'packages/server/src/storage',
+      /^fastify/,
+      /^commander/,
+    ],
+  },
+  {
     room: 'packages/server/src/people',
     never: [
       'packages/server/src/http',
@@ -111,6 +123,7 @@ const TYPE_ONLY_DRIVER = [
   'packages/server/src/storage',
   'packages/server/src/workspace',
   'packages/server/src/ledger',
+  'packages/server/src/backup',
   'packages/server/src/people',
   'packages/server/src/portal',
   'packages/server/src/http',

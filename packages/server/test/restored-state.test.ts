@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../embedded-database/test/harness/processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from './fixtures/server-process.ts';
@@ -89,4 +89,29 @@ test('an older state, restored while no server ran, is refused until the operato
   });
   expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('whole: 5');
   expect(existsSync(backup)).toBe(false);
+});
+
+test('`restore` names the workspaces that must accept an older state', { timeout: 180_000 }, async () => {
+  const backup = `${folder.path}-file`;
+  await run(['backup', '--output', backup], folder.environment);
+  expect(await append()).toEqual([200, undefined]);
+  await checkpoint();
+  await stop();
+  const secrets = `${folder.path}-secrets`;
+  renameSync(`${folder.path}/secrets`, secrets);
+  rmSync(folder.path, { recursive: true });
+
+  const restore = () => new CommandProcess(['restore', '--input', backup], folder.environment);
+  const refused = restore();
+  expect([await refused.ended, refused.stderr]).toEqual([7, expect.stringContaining('master-secret is missing')]);
+  expect(existsSync(folder.path)).toBe(false);
+  mkdirSync(folder.path);
+  renameSync(secrets, `${folder.path}/secrets`);
+  const restored = restore();
+  expect([await restored.ended, restored.stderr]).toEqual([0, expect.stringMatching(/remembers newer rows.*accept-restore/)]);
+  expect(await accept('--yes')).toEqual([0, expect.stringContaining('audit: continues from'), expect.stringMatching(/accepted/)]);
+
+  await restart();
+  expect(await append()).toEqual([200, undefined]);
+  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('whole');
 });

@@ -17,6 +17,8 @@ export interface OpenDatabase extends Pools {
   secrets: Secrets;
   /** Signs checkpoints and attestations. */
   signer: InstanceSigner;
+  /** How the server's role connects. */
+  address: DatabaseAddress;
   /** For people: where the data is. */
   where: string;
   /** The data folder of the embedded database; undefined for an outside one. */
@@ -28,7 +30,7 @@ export interface OpenDatabase extends Pools {
 }
 
 /** Where the database is, and who migrates it. */
-interface Site {
+export interface Site {
   server: DatabaseAddress;
   owner: DatabaseAddress;
   /** The server's role, when the owner must give it its rights. */
@@ -54,7 +56,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
   // One that was named must be usable before anything is opened; the default one lies beside the data, which must be there first.
   const named = config.memoryDirNamed ? openMemoryFolder(config, say) : undefined;
   const { databaseUrl } = config;
-  const site = databaseUrl === undefined ? await embeddedSite(config, say, opening) : outsideSite(config, databaseUrl);
+  const site = await openSite(config, say, opening);
   const pools = openPools(site.server, config.databaseConnections);
   const close = async () => {
     await closePools(pools);
@@ -67,12 +69,16 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     sealWith(pools, secrets.masterSecret);
     const signer = await openInstance(pools.lookupPool, secrets, { reset: opening === 'reset-signing-key' });
     rememberBeyond(pools.pool, named ?? openMemoryFolder(config, say));
-    return { ...pools, secrets, signer, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
+    return { ...pools, secrets, signer, address: site.server, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
   } catch (error) {
     await close();
     throw asExitError(error);
   }
 }
+
+/** Finds the configured database, and starts it if it is the embedded one. */
+export const openSite = async (config: Config, say: (line: string) => void, opening: Opening): Promise<Site> =>
+  config.databaseUrl === undefined ? embeddedSite(config, say, opening) : outsideSite(config, config.databaseUrl);
 
 async function embeddedSite({ dataDir }: Config, say: (line: string) => void, opening: Opening): Promise<Site> {
   try {
@@ -162,7 +168,7 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
 const WRITTEN_WITHOUT_SEALS = 'CS001';
 
 /** Trouble on the way to the database, in one line. The URL is not repeated: it may hold a password. */
-function asExitError(error: unknown): unknown {
+export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';
   if (code === WRITTEN_WITHOUT_SEALS) {

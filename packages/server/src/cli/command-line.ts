@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander';
 import { addAgents } from './agents.ts';
 import { addApprovals } from './approvals.ts';
+import { addBackup } from './backup.ts';
 import { CarefulCommand } from './careful-command.ts';
 import { addDecisionKey } from './decision-key.ts';
 import { failureOf, statusOf } from './failure.ts';
@@ -9,6 +10,7 @@ import { addIncidents } from './incidents.ts';
 import { addKeys, addTokens } from './keys.ts';
 import { addLedger } from './ledger.ts';
 import { addMembers } from './members.ts';
+import { addRestore } from './restore.ts';
 import { addServe } from './serve.ts';
 import { OutputClosed, Session, type Terminal } from './session.ts';
 import { addSigningKey } from './signing-key.ts';
@@ -78,6 +80,8 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
     .addHelpText('after', ({ command }) => (command.parent === null ? epilogue() : ''));
   const groups = [
     addServe,
+    addBackup,
+    addRestore,
     addWorkspace,
     addMembers,
     addKeys,

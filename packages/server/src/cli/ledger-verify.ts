@@ -141,7 +141,8 @@ async function saidByAudit(audit: string): Promise<Pick<ExportDemand, 'correctio
   return { corrections, restores };
 }
 
-function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, demand: WalkDemand): Promise<ChainReport> {
+/** Walks one log of a workspace with everything that its rows are held against. */
+export function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, demand: WalkDemand): Promise<ChainReport> {
   switch (log) {
     case 'audit':
       return verifyDatabase(pool, tenantId, demand);
@@ -156,7 +157,9 @@ function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, d
   }
 }
 
-const isWhole = ({ firstBad, contradiction }: ChainReport): boolean => firstBad === undefined && contradiction === undefined;
+/** Whether a log is valid. */
+export const isWhole = ({ firstBad, contradiction }: ChainReport): boolean =>
+  firstBad === undefined && contradiction === undefined;
 
 function verdictOf({ tenantId, entries: count, head, firstBad, contradiction }: ChainReport, met: number, timesChecked: boolean) {
   const of = { tenant_id: tenantId ?? null };
@@ -167,7 +170,12 @@ function verdictOf({ tenantId, entries: count, head, firstBad, contradiction }: 
   return { result: 'ok', ...of, ...facts, ...(met === 0 ? {} : { heads_met: met }) };
 }
 
-function sentenceOf({ entries: count, head, firstBad, contradiction }: ChainReport, met: number, timesChecked: boolean): string {
+/** A report as a line for people. */
+export function sentenceOf(
+  { entries: count, head, firstBad, contradiction }: ChainReport,
+  met: number,
+  timesChecked: boolean,
+): string {
   if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
   if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
   const asKept = met === 0 ? '' : `, as ${met === 1 ? 'the kept head says' : `all ${met} kept heads say`}`;

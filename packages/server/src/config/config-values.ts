@@ -113,3 +113,9 @@ export function checkedTls(cert: string, key: string): { cert: string; key: stri
     throw wrong('COUNTERSIGN_TLS_CERT_FILE', `and COUNTERSIGN_TLS_KEY_FILE do not hold a certificate and its key: ${reason}`);
   }
 }
+
+/** A passphrase that is long enough to resist guessing. */
+export function passphrase(given: string | undefined, name: string): string {
+  if (given === undefined || [...given].length < 12) throw wrong(name, 'must have at least 12 characters');
+  return given;
+}

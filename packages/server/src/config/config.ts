@@ -11,6 +11,7 @@ import {
   oneOf,
   optionally,
   origin,
+  passphrase,
   type Reader,
   text,
   valueOrFile,
@@ -70,6 +71,8 @@ export interface Config {
   memoryDir: string | undefined;
   /** Whether memoryDir was configured explicitly. It must be usable then. */
   memoryDirNamed: boolean;
+  /** Encrypts and decrypts the secrets in a backup. */
+  backupPassphrase: string | undefined;
   /** Unknown variables with our prefix, probably misspelled. */
   unknownVariables: string[];
 }
@@ -259,13 +262,25 @@ export const VARIABLES = {
     'Folder with the newest checkpoint of each log, to detect an older state of the database after a restart. All servers of a database share it. Do not back it up. Unset: the data folder with the suffix -memory; none with DATABASE_URL.',
     (given) => (given === undefined ? undefined : resolve(given)),
   ),
+  backupPassphrase: variable(
+    'COUNTERSIGN_BACKUP_PASSPHRASE',
+    undefined,
+    'Passphrase of at least 12 characters for `backup --with-secrets` and `restore --with-secrets`. File: COUNTERSIGN_BACKUP_PASSPHRASE_FILE.',
+    optionally(passphrase),
+  ),
 } as const;
 
 /** Variables of the client and its command. They may be set in the same environment (packages/client). */
 const CLIENT_NAMES = ['URL', 'API_KEY', 'VERIFY_KEY', 'VERIFY_KEY_FILE', 'PORTAL_URL'].map((name) => `COUNTERSIGN_${name}`);
 
 /** Variables that can be given by value or by file. */
-const SECRETS = [VARIABLES.metricsToken, VARIABLES.masterSecret, VARIABLES.signingKey, VARIABLES.previousSigningKey];
+const SECRETS = [
+  VARIABLES.metricsToken,
+  VARIABLES.masterSecret,
+  VARIABLES.signingKey,
+  VARIABLES.previousSigningKey,
+  VARIABLES.backupPassphrase,
+];
 
 const KNOWN_NAMES: ReadonlySet<string> = new Set([
   ...Object.values(VARIABLES).map(({ name }) => name),
@@ -320,6 +335,10 @@ export function readConfig(environment: Environment = process.env): Config {
     memoryDir:
       get(VARIABLES.memoryDir) ?? (get(VARIABLES.databaseUrl) === undefined ? `${get(VARIABLES.dataDir)}-memory` : undefined),
     memoryDirNamed: get(VARIABLES.memoryDir) !== undefined,
+    backupPassphrase: VARIABLES.backupPassphrase.read(
+      valueOrFile(environment, VARIABLES.backupPassphrase.name)?.trim(),
+      VARIABLES.backupPassphrase.name,
+    ),
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('COUNTERSIGN_') && !KNOWN_NAMES.has(name)),
   };
   if (!isLoopback(config.host) && config.tls === undefined && !config.behindProxy) {

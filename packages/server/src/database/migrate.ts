@@ -43,9 +43,15 @@ export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<Schem
  * Brings the schema to this server's level and gives the server's role its rights. One at a time: an advisory lock is held.
  * @param serverRole the role the server runs as, when it is another than the one that migrates.
  * @param mayUpgrade false: a schema that is older is refused, because another server may be running on it.
+ * @param count how many of the known migrations an empty database gets: fewer where rows of an older version are loaded next.
  * @returns the names of the migrations that ran.
  */
-export async function migrate(address: DatabaseAddress, serverRole: string | undefined, mayUpgrade = true): Promise<string[]> {
+export async function migrate(
+  address: DatabaseAddress,
+  serverRole: string | undefined,
+  mayUpgrade = true,
+  count = Number.POSITIVE_INFINITY,
+): Promise<string[]> {
   const { runner } = await import('node-pg-migrate'); // only when there is something to do: it takes a moment to load
   const client = new pg.Client({ ...address, application_name: 'countersign-migrate' });
   await client.connect();
@@ -60,6 +66,7 @@ export async function migrate(address: DatabaseAddress, serverRole: string | und
       dir: FOLDER,
       ignorePattern: '(?!\\d{6}_).*',
       direction: 'up',
+      count,
       migrationsTable: 'migrations',
       schema: 'countersign',
       migrationsSchema: 'countersign',

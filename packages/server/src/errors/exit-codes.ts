@@ -7,7 +7,7 @@ export const EXIT_CODES = {
   broken: {
     status: 1,
     meaning:
-      '`ledger verify`: the log is not valid. The output names the first invalid row or the checkpoint that does not match.',
+      '`ledger verify`, `backup`, `restore`: a log is not valid, or the backup is damaged. The output names the first invalid row or the checkpoint that does not match.',
   },
   wrong_use: { status: 2, meaning: 'Wrong usage: an unknown command or option, or a missing or malformed argument.' },
   bad_configuration: { status: 3, meaning: 'Invalid environment variable. The message names it.' },

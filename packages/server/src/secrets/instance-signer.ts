@@ -109,7 +109,8 @@ const brokenSigningKey = (kid: string): ExitError =>
 /** The id under which a private key's public half is listed: the thumbprint of its JWK. */
 export const signingKeyId = (key: KeyObject): string => publicJwk(rawPublicKey(key), sha256).kid;
 
-function signingKey(name: string, key: KeyObject): SigningKey {
+/** A key with its ID. */
+export function signingKey(name: string, key: KeyObject): SigningKey {
   const publicKey = rawPublicKey(key);
   return { name, publicKey, keyid: publicJwk(publicKey, sha256).kid, sign: (message) => sign(null, message, key) };
 }

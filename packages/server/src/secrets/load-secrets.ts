@@ -25,6 +25,20 @@ export interface Secrets {
   previousSigningKey?: KeyObject | undefined;
 }
 
+/** The same as texts: in base64, and as PKCS#8 PEM. */
+export interface SecretTexts {
+  masterSecret: string;
+  signingKey: string;
+  previousSigningKey?: string;
+}
+
+/** Names of their files in a folder of secrets. */
+const SECRET_FILES: Record<keyof SecretTexts, string> = {
+  masterSecret: 'master-secret',
+  signingKey: 'signing-key.pem',
+  previousSigningKey: 'signing-key-previous.pem',
+};
+
 /**
  * The configured secrets; on the embedded database those missing are made on the first start, mode 0600, beside the data.
  * With an outside database they must be given: two servers must have the same ones.
@@ -82,7 +96,8 @@ function parseSigningKey(pem: string, name: string): KeyObject {
 }
 
 const newMasterSecret = (): string => randomBytes(32).toString('base64') + '\n';
-const newSigningKey = (): string => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const newSigningKey = (): string => pemOf(generateKeyPairSync('ed25519').privateKey);
+const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 /** Reads a secret's file; one that is not there is made where that may be. */
 function kept(dataDir: string, name: string, make: (() => string) | undefined): string {
@@ -136,6 +151,29 @@ export function replaceLostSigningKeyFile(dataDir: string): void {
     );
   const path = join(folder, 'signing-key.pem');
   if (!existsSync(path)) writeOnce(path, newSigningKey());
+}
+
+/** The secrets as texts, in the form of their files and variables. */
+export const secretTexts = ({ masterSecret, signingKey, previousSigningKey }: Secrets): SecretTexts => ({
+  masterSecret: `${Buffer.from(masterSecret).toString('base64')}\n`,
+  signingKey: pemOf(signingKey),
+  ...(previousSigningKey === undefined ? {} : { previousSigningKey: pemOf(previousSigningKey) }),
+});
+
+/** Writes the secrets of a backup into a folder. Refuses where a file holds another secret. */
+export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const files = Object.entries(SECRET_FILES).flatMap(([name, file]) => {
+    const text = secrets[name as keyof SecretTexts];
+    return text === undefined ? [] : [{ path: join(folder, file), text }];
+  });
+  const other = files.find(({ path, text }) => existsSync(path) && readFileSync(path, 'utf8').trim() !== text.trim());
+  if (other !== undefined)
+    throw new ExitError(
+      'refused',
+      `${other.path} holds another secret than the backup; move it away first (nothing was changed)`,
+    );
+  for (const { path, text } of files) writeOnce(path, text);
 }
 
 /** Forgets the previous key's private half: from the next start on it signs nothing. */

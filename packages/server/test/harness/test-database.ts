@@ -13,12 +13,15 @@ export interface TestDatabase {
 }
 
 /** Clones the template. PostgreSQL copies it only while no client is connected to it: the harness never connects there. */
-export async function cloneDatabase(): Promise<TestDatabase> {
+export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(inject('cluster').owner.database);
+
+/** A database without any table. */
+export const emptyDatabase = (): Promise<TestDatabase> => createDatabase('template0');
+
+async function createDatabase(template: string): Promise<TestDatabase> {
   const cluster = inject('cluster');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asSuperuser((client) =>
-    client.query(`CREATE DATABASE ${name} TEMPLATE ${cluster.owner.database} OWNER ${cluster.owner.user}`),
-  );
+  await asSuperuser((client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${cluster.owner.user}`));
   const pool = new pg.Pool({ ...cluster.superuser, database: name, max: 2 });
   pool.on('error', () => undefined);
   return {

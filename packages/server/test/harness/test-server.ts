@@ -89,6 +89,7 @@ async function openTestDatabase(database: TestDatabase, config: Config): Promise
     ...pools,
     secrets,
     signer: await openInstance(pools.lookupPool, secrets),
+    address: database.server,
     where: database.server.database,
     migrated: [],
     close: () => closePools(pools),

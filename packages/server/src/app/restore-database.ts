@@ -1,0 +1,54 @@
+import pg from 'pg';
+import type { BackupReader } from '../backup/backup-reader.ts';
+import { migrationsOf, requireEmpty, restoreRows } from '../backup/restore-rows.ts';
+import type { Config } from '../config/config.ts';
+import { hasTables } from '../database/copied-facts.ts';
+import { knownMigrations, migrate } from '../database/migrate.ts';
+import { ExitError } from '../errors/exit-codes.ts';
+import { signingKey } from '../secrets/instance-signer.ts';
+import { fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
+import { asExitError, openSite, type Site } from './open-database.ts';
+
+/** How a restore reports to people. */
+interface Reporting {
+  say: (line: string) => void;
+  progress: ((rows: number) => void) | undefined;
+}
+
+/**
+ * Loads a backup into the configured database, which must be empty; the embedded one is created. Rows of an older version are migrated
+ * behind that.
+ * @returns the database, held open until `release`, so that the embedded one need not start twice.
+ */
+export async function restoreDatabase(config: Config, reader: BackupReader, { say, progress }: Reporting): Promise<Site> {
+  const count = migrationsOf(reader.manifest, knownMigrations());
+  requireSecretsOf(reader, loadSecrets(config, false));
+  const site = await openSite(config, say, 'set-up');
+  try {
+    const client = new pg.Client({ ...site.owner, application_name: 'countersign-restore' });
+    client.on('error', () => undefined); // the statement under way fails with the reason
+    await client.connect();
+    try {
+      if (!(await hasTables(client))) await migrate(site.owner, undefined, true, count);
+      await requireEmpty(client, reader.manifest);
+      await restoreRows(client, reader, progress);
+    } finally {
+      await client.end();
+    }
+    await migrate(site.owner, site.serverRole, true);
+    return site;
+  } catch (error) {
+    await site.release();
+    throw asExitError(error);
+  }
+}
+
+/** Compares the secrets at hand with those of the backup, before anything is written. */
+function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Secrets): void {
+  if (fingerprints(secrets).master !== instance.masterFingerprint)
+    throw new ExitError('wrong_secret', 'COUNTERSIGN_MASTER_SECRET is not that of the backup; nothing was changed');
+  const { signingKey: current, previousSigningKey: previous } = secrets;
+  const given = [current, ...(previous === undefined ? [] : [previous])].map((key) => signingKey('', key).keyid);
+  if (!given.some((keyid) => instance.liveSigningKeys.includes(keyid)))
+    throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY is not that of the backup; nothing was changed');
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ExitError } from '../errors/exit-codes.ts';
+import {
+  type BackupManifest,
+  type BackupPart,
+  damaged,
+  MANIFEST_BYTES_MAX,
+  MANIFEST_FILE,
+  parseManifest,
+  SECRETS_FILE,
+} from './manifest.ts';
+import { paddingOf, readTarHeader, TAR_BLOCK } from './tar-format.ts';
+import { decompress } from './zstandard.ts';
+
+/** A backup that can be read, one bounded file at a time. */
+export interface BackupReader {
+  readonly manifest: BackupManifest;
+  /** The file of a part, as it is stored, if its SHA-256 is that of the manifest. */
+  read(part: BackupPart): Promise<Uint8Array>;
+  /** The encrypted secrets; undefined where there are none. */
+  secrets(): Promise<Uint8Array | undefined>;
+  close(): Promise<void>;
+}
+
+/** Reads a file of the backup; throws when it is missing or longer than `bytesMax`. */
+type ReadFile = (name: string, bytesMax: number) => Promise<Buffer>;
+
+const SECRETS_BYTES_MAX = 64 * 1024;
+
+/** Opens a backup for reading: a folder, or one file. */
+export async function openBackup(path: string): Promise<BackupReader> {
+  const found = await stat(path).catch((error: Error) => {
+    throw new ExitError('wrong_use', `cannot read ${JSON.stringify(path)}: ${error.message}`);
+  });
+  const file = found.isDirectory() ? undefined : await open(path, 'r');
+  try {
+    const readFile = file === undefined ? fromFolder(path) : await fromTar(file);
+    const manifest = parseManifest((await readFile(MANIFEST_FILE, MANIFEST_BYTES_MAX)).toString('utf8'));
+    return {
+      manifest,
+      read: (part) => readFile(part.file, part.bytes).then((bytes) => checked(part.file, bytes, part.sha256)),
+      secrets: async () => {
+        const { secretsSha256 } = manifest;
+        if (secretsSha256 === undefined) return undefined;
+        return checked(SECRETS_FILE, await readFile(SECRETS_FILE, SECRETS_BYTES_MAX), secretsSha256);
+      },
+      close: async () => file?.close(),
+    };
+  } catch (error) {
+    await file?.close();
+    throw error;
+  }
+}
+
+function checked(name: string, bytes: Buffer, sha256: string): Buffer {
+  if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
+  throw damaged(`the SHA-256 of ${name} is not the one in the manifest`);
+}
+
+const fromFolder =
+  (path: string): ReadFile =>
+  async (name, bytesMax) => {
+    const file = await open(join(path, name), 'r').catch((error: Error) => {
+      throw damaged(`${name} cannot be read: ${error.message}`);
+    });
+    try {
+      const { size } = await file.stat();
+      if (size > bytesMax) throw damaged(`${name} is longer than the manifest says`);
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
+  };
+
+async function fromTar(file: FileHandle): Promise<ReadFile> {
+  const places = await indexTar(file);
+  return async (name, bytesMax) => {
+    const place = places.get(name);
+    if (place === undefined) throw damaged(`it has no ${name}; the file may be cut off`);
+    if (place.bytes > bytesMax) throw damaged(`${name} is longer than the manifest says`);
+    const content = Buffer.allocUnsafe(place.bytes);
+    const { bytesRead } = await file.read(content, 0, place.bytes, place.at);
+    if (bytesRead !== place.bytes) throw damaged(`the file ends within ${name}`);
+    return content;
+  };
+}
+
+/** Where each file of an archive begins. Reads the headers alone. */
+async function indexTar(file: FileHandle): Promise<Map<string, { at: number; bytes: number }>> {
+  const places = new Map<string, { at: number; bytes: number }>();
+  const block = Buffer.alloc(TAR_BLOCK);
+  for (let at = 0; ; ) {
+    const { bytesRead } = await file.read(block, 0, TAR_BLOCK, at);
+    const header = bytesRead === TAR_BLOCK ? readTarHeader(block) : undefined;
+    if (header === undefined || !Number.isSafeInteger(header.bytes)) return places;
+    places.set(header.name, { at: at + TAR_BLOCK, bytes: header.bytes });
+    at += TAR_BLOCK + header.bytes + paddingOf(header.bytes);
+  }
+}
+
+/** Decompresses a part. @throws where it is not as long as the manifest says. */
+export async function decompressPart({ file, rawBytes }: BackupPart, compressed: Uint8Array): Promise<Uint8Array> {
+  const raw = await decompress(compressed, rawBytes).catch((error: Error) => {
+    throw damaged(`${file} cannot be decompressed: ${error.message}`);
+  });
+  if (raw.length !== rawBytes) throw damaged(`${file} is not as long as the manifest says`);
+  return raw;
+}

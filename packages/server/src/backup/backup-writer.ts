@@ -1,0 +1,93 @@
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ExitError } from '../errors/exit-codes.ts';
+import { paddingOf, TAR_BLOCK, tarHeader } from './tar-format.ts';
+
+/** Where the files of a backup go: a folder, or one tar archive. */
+export interface BackupWriter {
+  add(name: string, content: Uint8Array): Promise<void>;
+  /** Returns when everything would survive a crash. */
+  finish(): Promise<void>;
+  /** Removes what was written. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Opens a new backup: in an empty folder, or one that the path names by a slash at its end, else as one file. Nothing that exists is
+ * overwritten, because it may be the only good backup.
+ */
+export async function createBackup(path: string, modifiedAt: Date): Promise<BackupWriter> {
+  try {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isDirectory() === true || path.endsWith('/')) return await folderWriter(path, found !== undefined);
+    if (found !== undefined) throw new ExitError('wrong_use', `${JSON.stringify(path)} exists; give another name`);
+    return await tarWriter(path, modifiedAt);
+  } catch (error) {
+    if (error instanceof ExitError) throw error;
+    throw cannotWrite(path, error);
+  }
+}
+
+async function folderWriter(path: string, exists: boolean): Promise<BackupWriter> {
+  if (!exists) await mkdir(path, { mode: 0o700 });
+  if ((await readdir(path)).length > 0)
+    throw new ExitError('wrong_use', `the folder ${JSON.stringify(path)} is not empty; give another one`);
+  const written: string[] = [];
+  return {
+    add: async (name, content) => {
+      const file = await open(join(path, name), 'wx', 0o600);
+      written.push(name);
+      try {
+        await file.writeFile(content);
+        await file.sync();
+      } catch (error) {
+        throw cannotWrite(path, error);
+      } finally {
+        await file.close();
+      }
+    },
+    finish: () => syncFolder(path),
+    discard: async () => {
+      for (const name of written) await rm(join(path, name), { force: true });
+      if (!exists) await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> {
+  const aside = `${path}.${process.pid}.partial`;
+  const file = await open(aside, 'wx', 0o600);
+  const write = (bytes: Uint8Array) =>
+    file.writeFile(bytes).catch((error: unknown) => {
+      throw cannotWrite(path, error);
+    });
+  return {
+    add: async (name, content) => {
+      await write(tarHeader(name, content.length, modifiedAt));
+      await write(content);
+      await write(Buffer.alloc(paddingOf(content.length)));
+    },
+    finish: async () => {
+      await write(Buffer.alloc(2 * TAR_BLOCK));
+      await file.sync();
+      await file.close();
+      await rename(aside, path);
+      await syncFolder(dirname(path));
+    },
+    discard: async () => {
+      await file.close().catch(() => undefined);
+      await rm(aside, { force: true });
+    },
+  };
+}
+
+/** The names must be on the disk too; not every mounted system can do that. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().catch(() => undefined);
+  await folder.close();
+}
+
+function cannotWrite(path: string, error: unknown): ExitError {
+  return new ExitError('wrong_use', `cannot write ${JSON.stringify(path)}: ${(error as Error).message}`, { cause: error });
+}

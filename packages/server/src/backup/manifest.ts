@@ -1,0 +1,104 @@
+import { ExitError } from '../errors/exit-codes.ts';
+
+/** A bounded piece of a table: binary COPY data, compressed by Zstandard, in a file of its own. */
+export interface BackupPart {
+  file: string;
+  rows: number;
+  /** Length of the file, and of what it decompresses to. */
+  bytes: number;
+  rawBytes: number;
+  /** Of the file, as hex digits. */
+  sha256: string;
+}
+
+/** A table of the backup. */
+export interface BackupTable {
+  name: string;
+  columns: string[];
+  rows: number;
+  parts: BackupPart[];
+}
+
+/** The heads of a workspace's logs: how many rows, and the root of the tree over them in base64. */
+export interface BackupWorkspace {
+  id: string;
+  logs: Record<string, { size: number; root: string }>;
+}
+
+/** What a backup says of itself, in manifest.json. It is written last, so a folder without it is no backup. */
+export interface BackupManifest {
+  format: 'countersign-backup';
+  version: 1;
+  madeAt: string;
+  madeBy: string;
+  migrations: string[];
+  instance: { id: string; masterFingerprint: string; liveSigningKeys: string[] };
+  tables: BackupTable[];
+  sequences: { name: string; last: number }[];
+  workspaces: BackupWorkspace[];
+  /** SHA-256 of the file of encrypted secrets; absent where the backup holds none. */
+  secretsSha256?: string;
+}
+
+/** Name of the file that holds the manifest. */
+export const MANIFEST_FILE = 'manifest.json';
+
+/** Name of the file that holds the encrypted secrets. */
+export const SECRETS_FILE = 'secrets.json';
+
+/** A manifest of 10,000 workspaces and 1 TB has less. */
+export const MANIFEST_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Name of a part's file. */
+export const partFile = (table: string, number: number): string => `${table}.${String(number).padStart(6, '0')}.zst`;
+
+const PART_FILE = /^[a-z][a-z0-9_]*\.\d{6,}\.zst$/;
+const NAME = /^[a-z][a-z0-9_]*$/;
+
+/** What is wrong with a backup, as an error of the command. */
+export const damaged = (what: string): ExitError => new ExitError('broken', `the backup is damaged: ${what}`);
+
+/** Reads a manifest. Only what decides which file or table is touched is checked: the rest is compared when the rows are loaded. */
+export function parseManifest(text: string): BackupManifest {
+  let manifest: BackupManifest;
+  try {
+    manifest = JSON.parse(text);
+  } catch {
+    throw damaged(`${MANIFEST_FILE} is not JSON`);
+  }
+  if (manifest?.format !== 'countersign-backup') throw damaged(`${MANIFEST_FILE} does not describe a backup of Countersign`);
+  if (manifest.version !== 1)
+    throw new ExitError('schema_newer', 'the backup was made by a newer Countersign; restore it with that version');
+  const malformed = Object.entries(MEMBERS).find(
+    ([member, isValid]) => !isValid(manifest[member as keyof BackupManifest] as never),
+  );
+  if (malformed !== undefined) throw damaged(`${MANIFEST_FILE} has no valid member ${malformed[0]}`);
+  return manifest;
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+const isText = (value: unknown): boolean => typeof value === 'string';
+const areAll = (value: unknown, test: (each: never) => boolean): boolean => Array.isArray(value) && value.every(test as never);
+
+const isTable = ({ name, columns, rows, parts }: BackupTable): boolean =>
+  NAME.test(name) &&
+  areAll(columns, (column: string) => NAME.test(column)) &&
+  isCount(rows) &&
+  areAll(parts, isPart) &&
+  parts.reduce((sum, part) => sum + part.rows, 0) === rows;
+
+const isPart = ({ file, rows, bytes, rawBytes, sha256 }: BackupPart): boolean =>
+  PART_FILE.test(file) && [rows, bytes, rawBytes].every(isCount) && isText(sha256);
+
+const isWorkspace = ({ id, logs }: BackupWorkspace): boolean =>
+  isText(id) && Object.values(logs ?? [undefined]).every((head) => isCount(head?.size) && isText(head?.root));
+
+const MEMBERS: Partial<Record<keyof BackupManifest, (value: never) => boolean>> = {
+  madeAt: isText,
+  migrations: (value) => areAll(value, isText),
+  instance: (value: BackupManifest['instance'] | undefined) =>
+    isText(value?.id) && isText(value?.masterFingerprint) && areAll(value?.liveSigningKeys, isText),
+  tables: (value) => areAll(value, isTable),
+  sequences: (value) => areAll(value, ({ name, last }: { name: string; last: number }) => NAME.test(name) && isCount(last)),
+  workspaces: (value) => areAll(value, isWorkspace),
+};

@@ -1,0 +1,89 @@
+import type { Client } from 'pg';
+import { listMigrations, moveSequence } from '../database/copied-facts.ts';
+import {
+  analyzeTables,
+  type CopiedTable,
+  copyTableIn,
+  findFilledTable,
+  listCopiedTables,
+  withoutForcedRowSecurity,
+} from '../database/copied-tables.ts';
+import { ExitError } from '../errors/exit-codes.ts';
+import { type BackupReader, decompressPart } from './backup-reader.ts';
+import { type BackupManifest, type BackupTable, damaged } from './manifest.ts';
+
+/** How many of the known migrations the backup's schema has. @throws where it is that of another or a newer version. */
+export function migrationsOf({ migrations }: BackupManifest, known: readonly string[]): number {
+  const unknown = migrations.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new ExitError(
+      'schema_newer',
+      `the backup was made by a newer Countersign than this one (migration ${unknown}); restore it with that version`,
+    );
+  if (migrations.length === 0 || migrations.some((name, place) => name !== known[place]))
+    throw damaged('the migrations in its manifest are not those of any version');
+  return migrations.length;
+}
+
+/** Reads every part once and compares its SHA-256, so that a damaged backup is refused before anything is written. */
+export async function checkParts(reader: BackupReader): Promise<void> {
+  for (const { parts } of reader.manifest.tables) for (const part of parts) await reader.read(part);
+  await reader.secrets();
+}
+
+/** Refuses a database that holds rows, or tables of another level than the backup's. The role must own the tables. */
+export async function requireEmpty(client: Client, manifest: BackupManifest): Promise<void> {
+  const filled = await findFilledTable(client, await listCopiedTables(client));
+  if (filled !== undefined)
+    throw new ExitError(
+      'refused',
+      `the database is not empty (${filled} has rows); restore into an empty one. Nothing was changed`,
+    );
+  const found = await listMigrations(client);
+  if (found.join() !== manifest.migrations.join())
+    throw new ExitError(
+      'refused',
+      'the database has tables of another version than the backup; restore into a database without the schema countersign',
+    );
+}
+
+const BEGIN = `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
+
+/**
+ * Loads every row in one transaction: all of them are there afterwards, or none.
+ * @param client a connection of its own, as the role that owns the tables.
+ */
+export async function restoreRows(
+  client: Client,
+  reader: BackupReader,
+  progress: ((rows: number) => void) | undefined,
+): Promise<void> {
+  const { tables, sequences } = reader.manifest;
+  const stored = new Map(tables.map((table) => [table.name, table]));
+  await client.query(BEGIN);
+  let rows = 0;
+  for (const table of await listCopiedTables(client)) {
+    const source = stored.get(table.name);
+    if (source === undefined) throw damaged(`its manifest has no table ${table.name}`);
+    requireSameColumns(table, source);
+    await withoutForcedRowSecurity(client, table, async () => {
+      for (const part of source.parts) {
+        const copied = await copyTableIn(client, table, await decompressPart(part, await reader.read(part)));
+        if (copied !== part.rows) throw damaged(`${part.file} has ${copied} rows, and its manifest says ${part.rows}`);
+        rows += copied;
+        progress?.(rows);
+      }
+    });
+    stored.delete(table.name);
+  }
+  const [unknown] = stored.keys();
+  if (unknown !== undefined) throw damaged(`its manifest has an unknown table ${unknown}`);
+  for (const sequence of sequences) await moveSequence(client, sequence);
+  await client.query('COMMIT');
+  await analyzeTables(client);
+}
+
+/** The same columns, and in the same order: binary rows have no names. */
+function requireSameColumns(table: CopiedTable, source: BackupTable): void {
+  if (source.columns.join() !== table.columns.join()) throw damaged(`the columns of ${table.name} are others than its schema's`);
+}

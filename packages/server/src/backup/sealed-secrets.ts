@@ -1,0 +1,70 @@
+import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
+import { ExitError } from '../errors/exit-codes.ts';
+import { damaged, SECRETS_FILE } from './manifest.ts';
+
+/** The secrets of an installation as a backup holds them: texts as in the environment or in data/secrets. */
+export interface BackupSecrets {
+  masterSecret: string;
+  signingKey: string;
+  previousSigningKey?: string;
+}
+
+/** scrypt with 128 MiB, so that guesses of a passphrase are expensive. */
+const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
+const CIPHER = 'aes-256-gcm';
+
+interface SealedSecrets {
+  kdf: 'scrypt';
+  salt: string;
+  nonce: string;
+  ciphertext: string;
+  tag: string;
+}
+
+/** Encrypts the secrets with a passphrase. The ID of the installation is authenticated with them. */
+export function sealSecrets(secrets: BackupSecrets, passphrase: string, instanceId: string): Buffer {
+  const [salt, nonce] = [randomBytes(16), randomBytes(12)];
+  const cipher = createCipheriv(CIPHER, keyOf(passphrase, salt), nonce).setAAD(Buffer.from(instanceId));
+  const ciphertext = Buffer.concat([cipher.update(JSON.stringify(secrets)), cipher.final()]);
+  const sealed: SealedSecrets = {
+    kdf: 'scrypt',
+    salt: salt.toString('base64'),
+    nonce: nonce.toString('base64'),
+    ciphertext: ciphertext.toString('base64'),
+    tag: cipher.getAuthTag().toString('base64'),
+  };
+  return Buffer.from(`${JSON.stringify(sealed)}\n`);
+}
+
+/** Decrypts the secrets. @throws wrong_secret where the passphrase is another one. */
+export function openSecrets(file: Uint8Array, passphrase: string, instanceId: string): BackupSecrets {
+  const { kdf, salt, nonce, ciphertext, tag } = parse(file);
+  if (kdf !== 'scrypt') throw damaged(`${SECRETS_FILE} is encrypted in an unknown way`);
+  const key = keyOf(passphrase, Buffer.from(salt, 'base64'));
+  const authTagLength = 16;
+  const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64'), { authTagLength })
+    .setAAD(Buffer.from(instanceId))
+    .setAuthTag(Buffer.from(tag, 'base64'));
+  const opened = decipher.update(Buffer.from(ciphertext, 'base64'));
+  try {
+    return JSON.parse(Buffer.concat([opened, decipher.final()]).toString('utf8'));
+  } catch {
+    throw new ExitError(
+      'wrong_secret',
+      'the passphrase does not open the secrets of this backup (COUNTERSIGN_BACKUP_PASSPHRASE)',
+    );
+  }
+}
+
+function parse(file: Uint8Array): SealedSecrets {
+  try {
+    const sealed = JSON.parse(Buffer.from(file).toString('utf8'));
+    const isWhole = ['salt', 'nonce', 'ciphertext', 'tag'].every((member) => typeof sealed[member] === 'string');
+    if (isWhole && Buffer.from(sealed.tag, 'base64').length === 16) return sealed;
+  } catch {
+    // Reported below.
+  }
+  throw damaged(`${SECRETS_FILE} has not the form of encrypted secrets`);
+}
+
+const keyOf = (passphrase: string, salt: Uint8Array): Buffer => scryptSync(passphrase.normalize('NFC'), salt, 32, COST);

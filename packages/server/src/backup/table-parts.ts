@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { BackupWriter } from './backup-writer.ts';
+import { type BackupPart, partFile } from './manifest.ts';
+import { compress } from './zstandard.ts';
+
+/** Rows are collected up to this size before they are compressed; a longer row is a part of its own. */
+export const PART_BYTES = 4 * 1024 * 1024;
+
+/** How binary COPY data begins: signature, flags, no extension. */
+const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+const TRAILER = Buffer.from([0xff, 0xff]);
+
+/** Cuts the rows of one table into parts, each complete binary COPY data, and adds them to the backup. */
+export class TableParts {
+  readonly parts: BackupPart[] = [];
+  readonly #table: string;
+  readonly #writer: BackupWriter;
+  #buffer = Buffer.allocUnsafe(PART_BYTES);
+  #length = 0;
+  #rows = 0;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(table: string, writer: BackupWriter) {
+    this.#table = table;
+    this.#writer = writer;
+  }
+
+  /** How many rows it has taken. */
+  get rows(): number {
+    return this.parts.reduce((sum, part) => sum + part.rows, this.#rows);
+  }
+
+  /** Takes what one message of COPY holds: a row, with the header before the first one, or the trailer. */
+  take(message: Uint8Array, isFirst: boolean): Promise<void> | undefined {
+    const row = isFirst ? message.subarray(HEADER.length) : message;
+    if (row.length === 0 || (row.length === 2 && row[0] === 0xff && row[1] === 0xff)) return undefined;
+    const room = this.#buffer.length - this.#length - TRAILER.length;
+    const full = this.#rows > 0 && row.length > room ? this.#flush() : undefined;
+    if (this.#rows === 0) this.#begin(row.length);
+    this.#buffer.set(row, this.#length);
+    this.#length += row.length;
+    this.#rows += 1;
+    return full;
+  }
+
+  #begin(rowBytes: number): void {
+    const needed = HEADER.length + rowBytes + TRAILER.length;
+    if (needed > this.#buffer.length) this.#buffer = Buffer.allocUnsafe(needed);
+    this.#buffer.set(HEADER);
+    this.#length = HEADER.length;
+  }
+
+  /** Writes what is left. */
+  async end(): Promise<void> {
+    if (this.#rows > 0) this.#flush();
+    await this.#written;
+  }
+
+  #flush(): Promise<void> {
+    this.#buffer.set(TRAILER, this.#length);
+    const raw = this.#buffer.subarray(0, this.#length + TRAILER.length);
+    const part = { file: partFile(this.#table, this.parts.length + 1), rows: this.#rows, rawBytes: raw.length };
+    const place = this.parts.push({ ...part, bytes: 0, sha256: '' }) - 1;
+    this.#buffer = Buffer.allocUnsafe(PART_BYTES);
+    this.#rows = 0;
+    this.#written = this.#written.then(async () => {
+      const content = await compress(raw);
+      await this.#writer.add(part.file, content);
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      this.parts[place] = { ...part, bytes: content.length, sha256 };
+    });
+    return this.#written;
+  }
+}

@@ -1,0 +1,41 @@
+/** Blocks of a tar archive (POSIX ustar). */
+export const TAR_BLOCK = 512;
+
+const SIZE = { at: 124, length: 12 };
+const CHECKSUM = { at: 148, length: 8 };
+
+/** The header block of a regular file, readable for its owner alone. */
+export function tarHeader(name: string, bytes: number, modifiedAt: Date): Buffer {
+  const header = Buffer.alloc(TAR_BLOCK);
+  header.write(name, 0, 100, 'utf8');
+  header.write('0000600\0', 100);
+  header.write('0000000\0', 108);
+  header.write('0000000\0', 116);
+  header.write(octal(bytes, SIZE.length), SIZE.at);
+  header.write(octal(Math.floor(modifiedAt.getTime() / 1000), 12), 136);
+  header.write('0', 156);
+  header.write('ustar\u000000', 257, 'latin1');
+  header.write(octal(checksumOf(header), 7), CHECKSUM.at);
+  return header;
+}
+
+/** Bytes behind a file's content up to the next block. */
+export const paddingOf = (bytes: number): number => (TAR_BLOCK - (bytes % TAR_BLOCK)) % TAR_BLOCK;
+
+/** The name and length that a header block gives; undefined for the end of the archive, or for a block that is no header. */
+export function readTarHeader(block: Buffer): { name: string; bytes: number } | undefined {
+  const stored = Number.parseInt(block.toString('latin1', CHECKSUM.at, CHECKSUM.at + CHECKSUM.length), 8);
+  if (stored !== checksumOf(block)) return undefined;
+  const end = block.indexOf(0);
+  const bytes = Number.parseInt(block.toString('latin1', SIZE.at, SIZE.at + SIZE.length), 8);
+  return { name: block.toString('utf8', 0, Math.min(end === -1 ? 100 : end, 100)), bytes };
+}
+
+const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`;
+
+/** The sum over the block, with spaces in the place of the checksum. */
+function checksumOf(block: Buffer): number {
+  let sum = 0;
+  for (let at = 0; at < TAR_BLOCK; at += 1) sum += at >= CHECKSUM.at && at < CHECKSUM.at + CHECKSUM.length ? 0x20 : block[at]!;
+  return sum;
+}

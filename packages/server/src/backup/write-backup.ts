@@ -1,0 +1,114 @@
+import { toBase64 } from '@countersign/core/domain/signed-note';
+import type { Client } from 'pg';
+import { sha256 } from '../crypto/digests.ts';
+import {
+  findCopiedInstance,
+  listCopiedTenants,
+  listHeads,
+  listLiveSigningKeys,
+  listMigrations,
+  listSequences,
+} from '../database/copied-facts.ts';
+import { type CopiedTable, copyTableOut, listCopiedTables } from '../database/copied-tables.ts';
+import { openFrontier } from '../ledger/log-tree.ts';
+import type { BackupWriter } from './backup-writer.ts';
+import { type BackupManifest, type BackupTable, type BackupWorkspace, MANIFEST_FILE, SECRETS_FILE } from './manifest.ts';
+import { TableParts } from './table-parts.ts';
+
+/** What goes into a backup besides the rows. */
+export interface BackupDemand {
+  madeAt: string;
+  madeBy: string;
+  /** Encrypts the secrets of the installation with this ID; undefined to leave them out. */
+  sealSecrets: ((instanceId: string) => Uint8Array) | undefined;
+  /** Hears how many rows are copied. */
+  progress: ((rows: number) => void) | undefined;
+}
+
+// The settings of the pools end long statements; this connection has none of them. A role may have its own.
+const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
+
+/**
+ * Copies every table in one snapshot: what was committed when it began, whatever is written meanwhile. The manifest comes last.
+ * @param client a connection of its own, as a role that may read the tables.
+ */
+export async function writeBackup(client: Client, writer: BackupWriter, demand: BackupDemand): Promise<BackupManifest> {
+  await client.query(BEGIN);
+  const instance = await findCopiedInstance(client);
+  if (instance === undefined) throw new Error('the row of instance is gone');
+  const tenants = await listCopiedTenants(client);
+  const tables = await copyTables(client, writer, tenants, demand.progress);
+  const workspaces: BackupWorkspace[] = [];
+  for (const id of tenants) workspaces.push({ id, logs: await headsOf(client, id) });
+  const manifest: BackupManifest = {
+    format: 'countersign-backup',
+    version: 1,
+    madeAt: demand.madeAt,
+    madeBy: demand.madeBy,
+    migrations: await listMigrations(client),
+    instance: { id: instance.id, masterFingerprint: instance.master, liveSigningKeys: await listLiveSigningKeys(client) },
+    tables,
+    sequences: await listSequences(client),
+    workspaces,
+  };
+  await client.query('COMMIT');
+  const sealed = demand.sealSecrets?.(instance.id);
+  if (sealed !== undefined) {
+    await writer.add(SECRETS_FILE, sealed);
+    manifest.secretsSha256 = Buffer.from(sha256(sealed)).toString('hex');
+  }
+  await writer.add(MANIFEST_FILE, Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`));
+  await writer.finish();
+  return manifest;
+}
+
+async function copyTables(
+  client: Client,
+  writer: BackupWriter,
+  tenants: readonly string[],
+  progress: BackupDemand['progress'],
+): Promise<BackupTable[]> {
+  const copied: BackupTable[] = [];
+  let before = 0;
+  for (const table of await listCopiedTables(client)) {
+    const parts = new TableParts(table.name, writer);
+    const heard = () => progress?.(before + parts.rows);
+    for (const tenantId of table.byTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, heard);
+    await parts.end();
+    before += parts.rows;
+    copied.push({ name: table.name, columns: table.columns, rows: parts.rows, parts: parts.parts });
+  }
+  return copied;
+}
+
+async function copyRows(
+  client: Client,
+  table: CopiedTable,
+  tenantId: string | undefined,
+  parts: TableParts,
+  heard: () => void,
+): Promise<void> {
+  const before = parts.rows;
+  let isFirst = true;
+  const rows = await copyTableOut(client, table, tenantId, (message) => {
+    const full = parts.take(message, isFirst);
+    isFirst = false;
+    if (full !== undefined) heard();
+    return full;
+  });
+  if (parts.rows - before !== rows) throw new Error(`COPY of ${table.name} sent ${parts.rows - before} rows and counted ${rows}`);
+}
+
+/** The heads of a workspace's logs. One whose stored tree is damaged is left out: the verification reports it. */
+async function headsOf(client: Client, tenantId: string): Promise<BackupWorkspace['logs']> {
+  const logs: BackupWorkspace['logs'] = {};
+  for (const { log, size, frontier } of await listHeads(client, tenantId)) {
+    try {
+      logs[log] = { size, root: toBase64(openFrontier({ size, frontier }).root()) };
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  return logs;
+}

@@ -1,0 +1,20 @@
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { ExitError } from '../errors/exit-codes.ts';
+
+/** Level 3 compresses recorded runs about ten times; higher levels take much longer for little more. */
+const LEVEL = 3;
+
+/** Refuses a Node.js without Zstandard: the packed server runs on Node 20 too. */
+export function requireZstandard(): void {
+  if (zlib.zstdCompress === undefined)
+    throw new ExitError('wrong_use', `backup and restore need Node.js 22.15 or later, and this is ${process.version}`);
+}
+
+/** Compresses bytes on a thread of its own. */
+export const compress = (raw: Uint8Array): Promise<Buffer> =>
+  promisify(zlib.zstdCompress)(raw, { params: { [zlib.constants.ZSTD_c_compressionLevel]: LEVEL } });
+
+/** Decompresses to at most this many bytes. */
+export const decompress = (compressed: Uint8Array, bytesMax: number): Promise<Buffer> =>
+  promisify(zlib.zstdDecompress)(compressed, { maxOutputLength: Math.max(bytesMax, 1) });

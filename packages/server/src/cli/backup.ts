@@ -1,0 +1,100 @@
+import type { Command } from 'commander';
+import pg from 'pg';
+import type { OpenDatabase } from '../app/open-database.ts';
+import { createBackup } from '../backup/backup-writer.ts';
+import type { BackupManifest } from '../backup/manifest.ts';
+import { sealSecrets } from '../backup/sealed-secrets.ts';
+import { type BackupDemand, writeBackup } from '../backup/write-backup.ts';
+import { requireZstandard } from '../backup/zstandard.ts';
+import { ExitError } from '../errors/exit-codes.ts';
+import { secretTexts } from '../secrets/load-secrets.ts';
+import { JSON_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import { progressOn } from './progress.ts';
+import type { Session } from './session.ts';
+import { keepHeapSmall } from './small-heap.ts';
+import { verifyWorkspaces } from './verify-workspaces.ts';
+import { VERSION } from './version.ts';
+
+interface BackupOptions {
+  output: string;
+  withSecrets?: boolean;
+  progress?: boolean;
+}
+
+/** `backup`. */
+export function addBackup(program: Command, session: Session): void {
+  program
+    .command('backup')
+    .description('Back up the whole database while servers run, and verify every log against it. Exit 1: a log is not valid.')
+    .requiredOption('--output <path>', 'file to create, or an empty folder; a name that ends with / creates the folder')
+    .option('--with-secrets', 'include the secrets, encrypted with COUNTERSIGN_BACKUP_PASSPHRASE')
+    .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('backup --output countersign.backup', 'backup --output backups/today/ --with-secrets') + NOTE)
+    .action(async (options: BackupOptions) => {
+      requireZstandard();
+      const passphrase = options.withSecrets === true ? requiredPassphrase(session) : undefined;
+      keepHeapSmall();
+      await session.withDatabase(async (database) => {
+        const progress = progressOn(session, options.progress === true);
+        const demand: BackupDemand = {
+          madeAt: new Date().toISOString(),
+          madeBy: VERSION,
+          progress: progress.heard,
+          sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
+        };
+        const manifest = await copyTo(options.output, database, demand).finally(progress.done);
+        await report(session, options, database, manifest);
+      });
+    });
+}
+
+/** The passphrase for the secrets of a backup, or the error that says where to give it. */
+export function requiredPassphrase({ config: { backupPassphrase } }: Session): string {
+  if (backupPassphrase !== undefined) return backupPassphrase;
+  throw new ExitError(
+    'bad_configuration',
+    '--with-secrets needs COUNTERSIGN_BACKUP_PASSPHRASE or COUNTERSIGN_BACKUP_PASSPHRASE_FILE',
+  );
+}
+
+async function copyTo(path: string, { address }: OpenDatabase, demand: BackupDemand): Promise<BackupManifest> {
+  const writer = await createBackup(path, new Date(demand.madeAt));
+  const client = new pg.Client({ ...address, application_name: 'countersign-backup' });
+  client.on('error', () => undefined); // the statement under way fails with the reason
+  try {
+    await client.connect();
+    return await writeBackup(client, writer, demand);
+  } catch (error) {
+    await writer.discard();
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+async function report(
+  session: Session,
+  { output, progress: asked }: BackupOptions,
+  database: OpenDatabase,
+  manifest: BackupManifest,
+): Promise<void> {
+  const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+  session.say(`wrote ${rows} rows of ${manifest.workspaces.length} workspaces; verifying the logs`);
+  const progress = progressOn(session, asked === true);
+  const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.heard).finally(progress.done);
+  session.ending = faults.length === 0 ? 'ok' : 'broken';
+  const facts = { output, rows, workspaces: manifest.workspaces.length, with_secrets: manifest.secretsSha256 !== undefined };
+  await session.answer(
+    { result: session.ending, ...facts, verified: { logs, rows: logRows, faults } },
+    [...faults, `${faults.length === 0 ? 'whole' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
+  );
+  if (faults.length > 0) session.say('the backup was written, but it holds a log that is not valid; keep older backups');
+}
+
+const NOTE = `
+The backup holds what was committed when it began. It is readable for its owner alone, and not encrypted but for the secrets. Without
+--with-secrets, back up the secrets separately: nothing can be restored without them. \`restore\` takes it into an embedded or an outside
+database.
+`;

@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type OpenDatabase, openDatabase } from '../app/open-database.ts';
+import { restoreDatabase } from '../app/restore-database.ts';
+import { type BackupReader, openBackup } from '../backup/backup-reader.ts';
+import { checkParts, migrationsOf } from '../backup/restore-rows.ts';
+import { openSecrets } from '../backup/sealed-secrets.ts';
+import { requireZstandard } from '../backup/zstandard.ts';
+import type { Config } from '../config/config.ts';
+import { knownMigrations } from '../database/migrate.ts';
+import { ExitError } from '../errors/exit-codes.ts';
+import { restoreSecretFiles } from '../secrets/load-secrets.ts';
+import { acceptRestore } from '../workspace/accept-restore.ts';
+import { Refusal } from '../workspace/refusal.ts';
+import { JSON_OPTION } from './arguments.ts';
+import { requiredPassphrase } from './backup.ts';
+import { examples } from './help.ts';
+import { progressOn } from './progress.ts';
+import type { Session } from './session.ts';
+import { keepHeapSmall } from './small-heap.ts';
+import { verifyWorkspaces } from './verify-workspaces.ts';
+
+interface RestoreOptions {
+  input: string;
+  withSecrets?: boolean;
+  secretsOutput?: string;
+  progress?: boolean;
+}
+
+/** `restore`. */
+export function addRestore(program: Command, session: Session): void {
+  program
+    .command('restore')
+    .description(
+      'Restore a backup into an empty database, and verify every log. Exit 1: the backup is damaged or a log is not valid.',
+    )
+    .requiredOption('--input <path>', 'the file or folder that `backup` wrote')
+    .option('--with-secrets', 'restore the secrets too, with COUNTERSIGN_BACKUP_PASSPHRASE')
+    .option('--secrets-output <folder>', 'where to write them; required with DATABASE_URL (default: secrets in the data folder)')
+    .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('restore --input countersign.backup', 'restore --input backups/today --with-secrets') + NOTE)
+    .action(async (options: RestoreOptions, command: Command) => {
+      requireZstandard();
+      const { withSecrets = false, secretsOutput } = options;
+      if (secretsOutput !== undefined && !withSecrets) command.error('--secrets-output needs --with-secrets');
+      if (withSecrets && secretsOutput === undefined && session.config.databaseUrl !== undefined)
+        command.error('--with-secrets needs --secrets-output FOLDER with DATABASE_URL');
+      keepHeapSmall();
+      const reader = await openBackup(options.input);
+      try {
+        await restore(session, options, reader);
+      } finally {
+        await reader.close();
+      }
+    });
+}
+
+async function restore(session: Session, options: RestoreOptions, reader: BackupReader): Promise<void> {
+  migrationsOf(reader.manifest, knownMigrations());
+  await checkParts(reader);
+  const config = options.withSecrets === true ? await restoreSecrets(session, options, reader) : session.config;
+  const progress = progressOn(session, options.progress === true);
+  const site = await restoreDatabase(config, reader, { say: session.say, progress: progress.heard }).finally(progress.done);
+  try {
+    const database = await openDatabase(config, session.say, 'use');
+    try {
+      await report(session, options, database, reader);
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await site.release();
+  }
+}
+
+/** Writes the secrets of the backup to files, and returns the configuration that uses them. */
+async function restoreSecrets(session: Session, { secretsOutput }: RestoreOptions, reader: BackupReader): Promise<Config> {
+  const sealed = await reader.secrets();
+  if (sealed === undefined)
+    throw new ExitError(
+      'wrong_secret',
+      'the backup holds no secrets; restore them from where you keep them, without --with-secrets',
+    );
+  const secrets = openSecrets(sealed, requiredPassphrase(session), reader.manifest.instance.id);
+  restoreSecretFiles(secretsOutput ?? join(session.config.dataDir, 'secrets'), secrets);
+  return { ...session.config, ...secrets };
+}
+
+async function report(
+  session: Session,
+  { input, progress: asked }: RestoreOptions,
+  database: OpenDatabase,
+  { manifest }: BackupReader,
+): Promise<void> {
+  const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+  session.say(`restored ${rows} rows of ${manifest.workspaces.length} workspaces; verifying the logs`);
+  const progress = progressOn(session, asked === true);
+  const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.heard).finally(progress.done);
+  const older: string[] = [];
+  for (const { id } of manifest.workspaces) if (await isOlderThanRemembered(database, id)) older.push(id);
+  session.ending = faults.length === 0 ? 'ok' : 'broken';
+  await session.answer(
+    { result: session.ending, input, rows, older_than_remembered: older, verified: { logs, rows: logRows, faults } },
+    [...faults, `${faults.length === 0 ? 'whole' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
+  );
+  if (faults.length > 0) session.say('do not start a server on this database: it does not hold what the backup should hold');
+  for (const id of older)
+    session.say(`workspace ${id}: this server remembers newer rows. Run: ledger accept-restore --workspace ${id}`);
+}
+
+/** Whether the memory folder knows rows of the workspace that the backup does not hold. */
+async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): Promise<boolean> {
+  try {
+    return Object.keys(await acceptRestore(pool, tenantId, { write: false })).length > 0;
+  } catch (error) {
+    if (error instanceof Refusal) return false; // there is nothing to accept
+    throw error;
+  }
+}
+
+const NOTE = `
+The database must be empty: no server and no command may have used it. The embedded one is created in COUNTERSIGN_DATA_DIR. All rows
+come in one transaction, so a restore that fails leaves none. The secrets must be in place (data/secrets, or the environment), or come
+from the backup by --with-secrets. A backup of an older version is migrated.
+`;

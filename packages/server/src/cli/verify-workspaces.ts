@@ -1,0 +1,42 @@
+import { fromBase64 } from '@countersign/core/domain/signed-note';
+import type { OpenDatabase } from '../app/open-database.ts';
+import type { BackupManifest } from '../backup/manifest.ts';
+import { noteKeysOf } from '../secrets/instance-signer.ts';
+import { LOG_NAMES } from '../storage/log-heads.ts';
+import { listSigningKeys } from '../storage/signing-keys.ts';
+import { isWhole, sentenceOf, walk } from './ledger-verify.ts';
+
+/** What the verification of every log of a backup has found. */
+export interface LogsVerified {
+  logs: number;
+  rows: number;
+  /** One line for each log that is not valid. */
+  faults: string[];
+}
+
+/** Verifies every log of every workspace against the heads of a backup, the stored checkpoints and the tables. */
+export async function verifyWorkspaces(
+  database: OpenDatabase,
+  { workspaces, madeAt }: BackupManifest,
+  progress: ((rows: number) => void) | undefined,
+): Promise<LogsVerified> {
+  const keys = noteKeysOf(database.signer.instanceId, await listSigningKeys(database.ledgerPool));
+  const found: LogsVerified = { logs: 0, rows: 0, faults: [] };
+  for (const { id, logs } of workspaces) {
+    for (const log of LOG_NAMES) {
+      const head = logs[log];
+      const source = `the head in the backup of ${madeAt}`;
+      const kept =
+        head === undefined || head.size === 0 ? [] : [{ source, size: head.size, root: fromBase64(head.root) ?? NO_ROOT }];
+      const heard = progress === undefined ? undefined : (rows: number) => progress(found.rows + rows);
+      const report = await walk(database, id, log, { keys, kept, progress: heard });
+      found.logs += 1;
+      found.rows += report.entries;
+      if (!isWhole(report)) found.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, kept.length, true)}`);
+    }
+  }
+  return found;
+}
+
+/** No log has this root: one that is not base64 must not pass. */
+const NO_ROOT = new Uint8Array(32);

@@ -1,0 +1,71 @@
+import pg, { type Client } from 'pg';
+
+/** How far a sequence has counted. */
+export interface CopiedSequence {
+  name: string;
+  last: number;
+}
+
+const SEQUENCES = `SELECT sequencename::text AS name, last_value AS last FROM pg_catalog.pg_sequences
+   WHERE schemaname = 'countersign' AND sequencename <> 'migrations_id_seq' AND last_value IS NOT NULL ORDER BY sequencename`;
+
+/** The sequences that have counted. Read behind the rows, so that none is behind the numbers in them. */
+export const listSequences = async (client: Client): Promise<CopiedSequence[]> =>
+  (await client.query<CopiedSequence>(SEQUENCES)).rows;
+
+/** Lets a sequence go on behind its last number. */
+export async function moveSequence(client: Client, { name, last }: CopiedSequence): Promise<void> {
+  await client.query('SELECT setval($1::regclass, $2)', [`countersign.${pg.escapeIdentifier(name)}`, last]);
+}
+
+/** A log's head in the snapshot of a backup. */
+export interface CopiedHead {
+  log: string;
+  size: number;
+  frontier: Uint8Array;
+}
+
+/** The heads of a tenant's logs in the transaction of the client. */
+export async function listHeads(client: Client, tenantId: string): Promise<CopiedHead[]> {
+  await client.query(`SELECT set_config('countersign.tenant_id', $1, true)`, [tenantId]);
+  const { rows } = await client.query<CopiedHead>(
+    'SELECT log, tree_size AS size, frontier FROM countersign.log_heads WHERE tenant_id = $1 ORDER BY log',
+    [tenantId],
+  );
+  return rows;
+}
+
+/** IDs of all tenants in the snapshot of a backup. */
+export const listCopiedTenants = async (client: Client): Promise<string[]> =>
+  (await client.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY id')).rows.map(({ id }) => id);
+
+/** The installation in the snapshot of a backup. */
+export interface CopiedInstance {
+  id: string;
+  master: string;
+  signing: string;
+}
+
+/** The installation whose rows are copied, with the fingerprints of its secrets. */
+export async function findCopiedInstance(client: Client): Promise<CopiedInstance | undefined> {
+  const { rows } = await client.query<CopiedInstance>(
+    'SELECT id, master_secret_fingerprint AS master, signing_key_fingerprint AS signing FROM countersign.instance',
+  );
+  return rows[0];
+}
+
+/** IDs of the signing keys that are not retired. */
+export const listLiveSigningKeys = async (client: Client): Promise<string[]> =>
+  (
+    await client.query<{ kid: string }>('SELECT kid FROM countersign.signing_keys WHERE retired_at IS NULL ORDER BY kid')
+  ).rows.map(({ kid }) => kid);
+
+/** Names of the migrations that ran, in order. */
+export const listMigrations = async (client: Client): Promise<string[]> =>
+  (await client.query<{ name: string }>('SELECT name FROM countersign.migrations ORDER BY name')).rows.map(({ name }) => name);
+
+/** Whether the database has the tables of any version. */
+export async function hasTables(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(`SELECT to_regclass('countersign.migrations') IS NOT NULL AS found`);
+  return rows[0]!.found;
+}

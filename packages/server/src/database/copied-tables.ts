@@ -1,0 +1,83 @@
+import pg, { type Client } from 'pg';
+import { copyIn, copyOut, type RowSink } from './copy-rows.ts';
+
+/** A table that a backup copies. */
+export interface CopiedTable {
+  name: string;
+  columns: string[];
+  /** Whether row-level security shows the rows of one tenant at a time. */
+  byTenant: boolean;
+}
+
+// `migrations` is written by the migrations themselves, so a restore makes it anew.
+const TABLES = `
+  SELECT c.relname::text AS name, c.relrowsecurity AS "byTenant",
+         ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a
+                WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum) AS columns,
+         ARRAY(SELECT DISTINCT f.relname::text FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class f ON f.oid = k.confrelid
+                WHERE k.conrelid = c.oid AND k.contype = 'f' AND k.confrelid <> c.oid) AS needs
+    FROM pg_catalog.pg_class c
+   WHERE c.relnamespace = 'countersign'::regnamespace AND c.relkind = 'r' AND c.relname <> 'migrations'
+   ORDER BY c.relname COLLATE "C"`;
+
+/** Every table whose rows a backup copies, each behind the tables that its foreign keys refer to. */
+export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
+  const { rows } = await client.query<CopiedTable & { needs: string[] }>(TABLES);
+  const ordered: CopiedTable[] = [];
+  const isReady = (needs: string[]) => needs.every((name) => ordered.some((table) => table.name === name));
+  for (let left = rows; left.length > 0; ) {
+    const ready = left.filter(({ needs }) => isReady(needs));
+    if (ready.length === 0) throw new Error(`foreign keys form a circle: ${left.map(({ name }) => name).join(', ')}`);
+    ordered.push(...ready.map(({ name, columns, byTenant }) => ({ name, columns, byTenant })));
+    left = left.filter((table) => !ready.includes(table));
+  }
+  return ordered;
+}
+
+const named = ({ name }: CopiedTable): string => `countersign.${pg.escapeIdentifier(name)}`;
+const listed = ({ columns }: CopiedTable): string => columns.map((column) => pg.escapeIdentifier(column)).join(', ');
+
+/** Copies the rows of a table out: those of one tenant, or all of a table that has no tenants. Returns how many there were. */
+export function copyTableOut(client: Client, table: CopiedTable, tenantId: string | undefined, take: RowSink): Promise<number> {
+  const select = `SELECT ${listed(table)} FROM ${named(table)}`;
+  if (tenantId === undefined) return copyOut(client, `COPY (${select}) TO STDOUT (FORMAT binary)`, take);
+  const tenant = pg.escapeLiteral(tenantId);
+  // One round trip for both: a backup does this for every table of every tenant.
+  const be = `SELECT set_config('countersign.tenant_id', ${tenant}, true)`;
+  return copyOut(client, `${be}; COPY (${select} WHERE tenant_id = ${tenant}) TO STDOUT (FORMAT binary)`, take);
+}
+
+/** Copies one part of a table in. Returns how many rows it had. */
+export const copyTableIn = (client: Client, table: CopiedTable, part: Uint8Array): Promise<number> =>
+  copyIn(client, `COPY ${named(table)} (${listed(table)}) FROM STDIN (FORMAT binary)`, part);
+
+/** Takes the rows of all tenants at once, which row-level security otherwise refuses to COPY, while `work` runs in the transaction. */
+export async function withoutForcedRowSecurity(client: Client, table: CopiedTable, work: () => Promise<void>): Promise<void> {
+  if (!table.byTenant) return work();
+  await client.query(`ALTER TABLE ${named(table)} NO FORCE ROW LEVEL SECURITY`);
+  await work();
+  await client.query(`ALTER TABLE ${named(table)} FORCE ROW LEVEL SECURITY`);
+}
+
+/** Collects statistics: without them, plans are poor until autovacuum comes by. */
+export async function analyzeTables(client: Client): Promise<void> {
+  for (const table of await listCopiedTables(client)) await client.query(`ANALYZE ${named(table)}`);
+}
+
+/** The first table that has a row, of any tenant; undefined when all are empty. The role must own the tables. */
+export async function findFilledTable(client: Client, tables: readonly CopiedTable[]): Promise<string | undefined> {
+  await client.query('BEGIN');
+  try {
+    for (const table of tables) {
+      let found = false;
+      await withoutForcedRowSecurity(client, table, async () => {
+        const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM ${named(table)}) AS found`);
+        found = rows[0]!.found;
+      });
+      if (found) return table.name;
+    }
+    return undefined;
+  } finally {
+    await client.query('ROLLBACK');
+  }
+}

@@ -1,0 +1,122 @@
+import type { Client, Connection, Submittable } from 'pg';
+
+/** The parts of the driver's connection that COPY uses and that its types leave out. */
+interface CopyConnection extends Connection {
+  query(text: string): void;
+  sendCopyFromChunk(chunk: Uint8Array): void;
+  endCopyFrom(): void;
+}
+
+/** Takes one row of a COPY; returns a promise when no more may come until it settles. */
+export type RowSink = (row: Uint8Array) => Promise<void> | undefined;
+
+/** Sends bytes to PostgreSQL in pieces of this size, so that the socket's buffer stays small. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** What both directions share: the row count of the command's tag, and one promise for the end. */
+abstract class Copy implements Submittable {
+  readonly done: Promise<number>;
+  readonly #text: string;
+  #rows = 0;
+  #failure: unknown;
+  #resolve!: (rows: number) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  submit(connection: Connection): void {
+    (connection as CopyConnection).query(this.#text);
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    const count = /^COPY (\d+)$/.exec(text)?.[1];
+    if (count !== undefined) this.#rows = Number(count);
+  }
+
+  handleRowDescription(): void {}
+
+  handleDataRow(): void {}
+
+  handleError(error: unknown): void {
+    this.#failure ??= error;
+    this.#reject(error);
+  }
+
+  handleReadyForQuery(): void {
+    if (this.#failure === undefined) this.#resolve(this.#rows);
+  }
+}
+
+class CopyOut extends Copy {
+  readonly #take: RowSink;
+  #waiting = 0;
+
+  constructor(text: string, take: RowSink) {
+    super(text);
+    this.#take = take;
+  }
+
+  handleCopyData({ chunk }: { chunk: Uint8Array }, { stream }: Connection): void {
+    const full = this.#take(chunk);
+    if (full === undefined) return;
+    this.#waiting += 1;
+    stream.pause();
+    full.then(
+      () => {
+        this.#waiting -= 1;
+        if (this.#waiting === 0) stream.resume();
+      },
+      (error: unknown) => {
+        this.handleError(error);
+        // The rest of the rows is of no use: the connection ends here.
+        stream.destroy();
+      },
+    );
+  }
+}
+
+class CopyIn extends Copy {
+  readonly #data: Uint8Array;
+  #hasFailed = false;
+
+  constructor(text: string, data: Uint8Array) {
+    super(text);
+    this.#data = data;
+  }
+
+  handleCopyInResponse(connection: CopyConnection): void {
+    this.#send(connection).catch((error: unknown) => this.handleError(error));
+  }
+
+  override handleError(error: unknown): void {
+    this.#hasFailed = true;
+    super.handleError(error);
+  }
+
+  async #send(connection: CopyConnection): Promise<void> {
+    const { stream } = connection;
+    for (let at = 0; at < this.#data.length && !this.#hasFailed; at += PIECE_BYTES) {
+      connection.sendCopyFromChunk(this.#data.subarray(at, at + PIECE_BYTES));
+      // A connection that breaks meanwhile closes its stream, and the driver reports that.
+      if (stream.writableNeedDrain) await new Promise((resolve) => stream.once('drain', resolve).once('close', resolve));
+    }
+    if (!this.#hasFailed) connection.endCopyFrom();
+  }
+}
+
+/**
+ * Runs `COPY ... TO STDOUT`, possibly behind other statements of the same text, and gives each row to `take`.
+ * @returns the number of rows.
+ */
+export const copyOut = (client: Client, text: string, take: RowSink): Promise<number> =>
+  client.query(new CopyOut(text, take)).done;
+
+/** Runs `COPY ... FROM STDIN` with these bytes. Returns the number of rows. */
+export const copyIn = (client: Client, text: string, data: Uint8Array): Promise<number> =>
+  client.query(new CopyIn(text, data)).done;
