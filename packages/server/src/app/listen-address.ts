@@ -3,14 +3,15 @@ import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** Where a server listens, and the variable that says so. */
+/** Where a server listens, and the variable that sets it. */
 interface Address extends Pick<Config, 'host' | 'port'> {
   variable?: string;
 }
 
 /**
- * Listens for a moment where the server will: whoever cannot is told before a database is made or started for nothing.
- * Throws an ExitError. Another process may still take the port between this and the server's own listening, which fails the same way.
+ * Listens on the address for a moment, so that an unusable address is reported before a database is created or started. Another process may
+ * still take the port before the server listens; that fails with the same error.
+ * @throws ExitError if the address cannot be used.
  */
 export async function checkAddress(address: Address): Promise<void> {
   const { host, port } = address;
@@ -25,7 +26,7 @@ export async function checkAddress(address: Address): Promise<void> {
   await once(trial, 'close');
 }
 
-/** Why an address cannot be listened on, in one line with its exit code; any other error comes back as it is. */
+/** The ExitError for an address that cannot be used. Returns any other error unchanged. */
 export function listenFailure(error: unknown, { host, port, variable = 'COUNTERSIGN_PORT' }: Address): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':

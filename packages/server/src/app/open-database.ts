@@ -12,7 +12,7 @@ import { checkSecrets, fingerprints, loadSecrets, type Secrets } from '../secret
 import { findInstance, keepInstance } from '../storage/instance.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** A database that is reachable, at the right schema, and belongs to these secrets. */
+/** A database that is reachable, has the right schema, and belongs to these secrets. */
 export interface OpenDatabase extends Pools {
   secrets: Secrets;
   /** Signs checkpoints and attestations. */
@@ -25,7 +25,7 @@ export interface OpenDatabase extends Pools {
   embeddedIn?: string | undefined;
   /** Names of the migrations that ran to bring the schema to this server's level. */
   migrated: readonly string[];
-  /** Closes the pools, and stops the embedded database when nobody else uses it. */
+  /** Closes the pools, and stops the embedded database if no other process uses it. */
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface OpenDatabase extends Pools {
 export interface Site {
   server: DatabaseAddress;
   owner: DatabaseAddress;
-  /** The server's role, when the owner must give it its rights. */
+  /** The server's role, if the owner must grant it its rights. */
   serverRole: string | undefined;
   where: string;
   embeddedIn: string | undefined;
@@ -41,19 +41,19 @@ export interface Site {
 }
 
 /**
- * What opening may do to the database. `use`: it must be there. `set-up`: where there is none yet, it is made. `migrate`: an older
- * outside one is migrated as well, which otherwise is refused, because another server may be running on it; the embedded one always is.
- * `reset-signing-key`: it must be there, and the signing key at hand takes the place of lost ones.
+ * What opening may do to the database. `use`: it must exist. `set-up`: it is created if it does not exist. `migrate`: an older schema of an
+ * outside database is migrated too; the other modes refuse it, because another server may be running on it. The embedded database is always
+ * migrated. `reset-signing-key`: it must exist, and the given signing key replaces lost ones.
  */
 export type Opening = 'use' | 'set-up' | 'migrate' | 'reset-signing-key';
 
 /**
  * Opens the configured database.
- * @param say a line for people, for example that the embedded database starts for the first time.
+ * @param say receives lines for people, for example that the embedded database is created.
  */
 export async function openDatabase(config: Config, say: (line: string) => void, opening: Opening): Promise<OpenDatabase> {
   checkSecrets(config);
-  // One that was named must be usable before anything is opened; the default one lies beside the data, which must be there first.
+  // A configured memory folder must be usable before anything is opened. The default one lies beside the data folder, which must exist first.
   const named = config.memoryDirNamed ? openMemoryFolder(config, say) : undefined;
   const { databaseUrl } = config;
   const site = await openSite(config, say, opening);
@@ -115,7 +115,7 @@ function outsideSite(config: Config, url: string): Site {
   };
 }
 
-/** What a URL names, as the driver reads it. The message does not repeat the URL: it may hold a password. */
+/** Host, database and user of a URL, as the driver reads them. The error does not repeat the URL, which may hold a password. */
 function readUrl(variable: string, url: string): { host: string; database: string; user: string } {
   try {
     const { host, database = '', user = '' } = new pg.Client({ connectionString: url });
@@ -145,7 +145,10 @@ const notSetUp = ({ where }: Site): ExitError =>
     `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\` and \`workspace create\` make them`,
   );
 
-/** What signs for the instance that the database belongs to. A server with other secrets would sign what nobody can verify: it must not start. */
+/**
+ * Opens the signer of the instance that the database belongs to.
+ * @throws ExitError for other secrets: nobody could verify what a server with those signs.
+ */
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);
   const kept = await keepInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
@@ -164,10 +167,10 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
   return openSigner(pool, kept, secrets, options);
 }
 
-/** What migrations raise where rows of before would have no seals. */
+/** The SQLSTATE that migrations raise if existing rows would have no seals. */
 const WRITTEN_WITHOUT_SEALS = 'CS001';
 
-/** Trouble on the way to the database, in one line. The URL is not repeated: it may hold a password. */
+/** An error of the database as an ExitError in one line. It does not repeat the URL, which may hold a password. */
 export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';

@@ -5,7 +5,7 @@ import { publishedKey } from '../secrets/instance-signer.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import type { OpenDatabase } from './open-database.ts';
 
-/** Makes the reader of the record with its proofs. */
+/** Creates the reader of the logs and their proofs. */
 export function openLedgerReader(
   { ledgerPool, signer, secrets }: OpenDatabase,
   checkpoints: Pick<CheckpointSchedule, 'over'>,

@@ -7,14 +7,14 @@ import { securityHeaders } from '../portal/security-headers.ts';
 import { SessionCookie } from '../portal/session-cookie.ts';
 import type { OpenDatabase } from './open-database.ts';
 
-/** Makes what the portal stands on. */
+/** Creates the parts that the portal's handlers use. */
 export function openPortal(
   config: Config,
   { pool, sessionPool, readPool, secrets }: OpenDatabase,
   { reader, reading, space, outgoing, findings }: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'findings'>,
 ): PortalParts {
   const { behindProxy } = config;
-  // Whether the browser's side of the way is TLS: the server's own, or that of the proxy in front of it.
+  // Whether the browser uses TLS, with this server or with the proxy in front of it.
   const secure = config.tls !== undefined || behindProxy;
   return {
     pool,

@@ -6,16 +6,16 @@ import type { OpenDatabase } from './open-database.ts';
 /** How long a probe waits for the database. Probes commonly give up after one to two seconds. */
 const WAIT_MS_MAX = 1_000;
 
-/** Whether the server can serve. Asked by anybody, so there is one look at the database at a time, which all who ask share. */
+/** Whether the server can serve requests. Anybody may ask, so concurrent callers share one query. */
 export class Readiness {
-  readonly #look: () => Promise<string | undefined>;
+  readonly #check: () => Promise<string | undefined>;
 
-  /** @param look resolves with why the server is not ready, or undefined. */
-  constructor(look: () => Promise<string | undefined>) {
-    this.#look = sharedResult(0, look);
+  /** @param check resolves with the reason why the server is not ready, or undefined. */
+  constructor(check: () => Promise<string | undefined>) {
+    this.#check = sharedResult(0, check);
   }
 
-  /** Why the server is not ready, or undefined when it is. Resolves in time, whatever the database does. */
+  /** The reason why the server is not ready, or undefined. Resolves within a second, even if the database hangs. */
   async reason(): Promise<string | undefined> {
     const waiting = new AbortController();
     const late = sleep(WAIT_MS_MAX, `the database has not answered within ${WAIT_MS_MAX} ms`, {
@@ -23,14 +23,14 @@ export class Readiness {
       signal: waiting.signal,
     }).catch(() => undefined);
     try {
-      return await Promise.race([this.#look(), late]);
+      return await Promise.race([this.#check(), late]);
     } finally {
       waiting.abort();
     }
   }
 }
 
-/** Ready means: the database answers, and its schema is this server's. */
+/** A server is ready if the database answers and has the server's schema. */
 export function databaseReadiness({ lookupPool }: Pick<OpenDatabase, 'lookupPool'>): Readiness {
   return new Readiness(async () => {
     try {

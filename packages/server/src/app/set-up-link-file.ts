@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const NAME = 'set-up-link.txt';
 
 /**
- * Writes the set-up link to a file that only this account can read, and returns its path. Standard error is often collected and kept, and
- * the link makes its first user an admin.
+ * Writes the set-up link to a file that only this account can read, and returns its path. It is not printed, because logs are often kept
+ * and the link makes its first user an admin.
  */
 export function writeSetUpLink(dataDir: string, link: string): string {
   removeSetUpLink(dataDir);
@@ -15,5 +15,5 @@ export function writeSetUpLink(dataDir: string, link: string): string {
   return path;
 }
 
-/** Removes the file, where there is one: a new link replaces the old one, and nobody needs one once somebody is set up. */
+/** Removes the file if it exists: a new link replaces the old one, and no link is needed once a person exists. */
 export const removeSetUpLink = (dataDir: string): void => rmSync(join(dataDir, NAME), { force: true });

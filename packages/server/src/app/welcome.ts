@@ -4,7 +4,7 @@ import { ownAddress, publicAddress } from '../config/public-address.ts';
 import { ownCommand } from './own-command.ts';
 import { shellWord } from './shell-word.ts';
 
-/** What a person reads when the server is ready: where it is, and what to do next. `$KEY` stands in the line as it is to be typed. */
+/** The text for people when the server is ready: its addresses, and what to do next. `$KEY` is meant to be typed as it is. */
 export function welcome({
   port,
   where,
@@ -15,9 +15,9 @@ export function welcome({
   port: number;
   where: string;
   config: Config;
-  /** Where the set-up link is, in a sentence, while nobody is set up and there is one. */
+  /** A sentence that says where the set-up link is; undefined if there is none. */
   setUp: string | undefined;
-  /** A workspace that there is, as `--workspace` takes it; undefined before the first. */
+  /** An existing workspace, as an argument of `--workspace`; undefined if there is none yet. */
   workspace: string | undefined;
 }): string {
   const own = ownAddress(config, port);

@@ -11,7 +11,7 @@ export interface ClockWatch {
   stop(): void;
 }
 
-/** Compares the server's clock with the steady one and with the database's about once a second, and logs every change. */
+/** Compares the server's clock with the monotonic clock and with the database's about once a second, and logs every change. */
 export function watchClock({ clock, lookupPool }: Pick<Pools, 'clock' | 'lookupPool'>, log: Logger): ClockWatch {
   let isReading = false;
   let lastKind: string | undefined;
@@ -31,7 +31,7 @@ export function watchClock({ clock, lookupPool }: Pick<Pools, 'clock' | 'lookupP
       clock.compare(before, await readClockOf(lookupPool));
       report();
     } catch (error) {
-      // A database that is away is reported by /readyz and by every request.
+      // An unreachable database is reported by /readyz and by every request.
       if (!isDatabaseAway(error)) log.warn({ err: error }, "the database's clock was not read");
     } finally {
       isReading = false;

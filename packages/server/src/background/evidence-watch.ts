@@ -8,7 +8,7 @@ import { listTenantIds } from '../storage/tenants.ts';
 /** How often every workspace is compared. */
 const ROUND_MS = 5 * 60_000;
 
-/** Between two workspaces, so that the comparison takes little of the database. */
+/** The pause between two workspaces, which limits the load on the database. */
 const PAUSE_MS = 50;
 
 /** Compares tables with logs of evidence while the server runs. */
@@ -20,8 +20,8 @@ export interface EvidenceWatch {
 }
 
 /**
- * Compares the tables of every workspace with its log of evidence, every few minutes. A row that differs is logged once, and named in the portal.
- * It decides nothing: promotion checks are decided on the log.
+ * Compares the tables of every workspace with its log of evidence, every few minutes. A row that differs is logged once, and named in the
+ * portal. It has no effect on promotion checks, which read the log.
  */
 export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
   const findings = new EvidenceFindings();

@@ -14,19 +14,21 @@ import type { RunIdMerging } from './run-id-merging.ts';
 const PAUSE_MS = 10 * 60_000;
 
 /**
- * Forgets what is over, every ten minutes: sessions, links and tries, and answers older than 24 hours, tenant by tenant. What fails waits
- * for the next time, and keeps nothing else waiting. While the clocks are unsafe nothing is deleted. At the start and every ten minutes it
- * makes the skeletons of agent names that have none. Every ten minutes it merges small segments of run ids.
+ * Every ten minutes, deletes expired sessions, links and sign-in attempts, and idempotent answers older than 24 hours, tenant by tenant;
+ * computes the missing skeletons of agent names (also at the start); and merges small segments of run ids. A failed step is tried again the
+ * next time and does not stop the others. Nothing is deleted while the clock is unsafe.
  */
 export function startHousekeeping(
   { ledgerPool, clock }: Pick<Pools, 'ledgerPool' | 'clock'>,
   runIds: Pick<RunIdMerging, 'merge'>,
   log: Logger,
 ): { stop(): void } {
-  const forget = (what: string, forgetting: Promise<unknown>) =>
-    forgetting.catch((error: Error) => log.warn({ reason: error.message, what }, 'what has expired was not forgotten this time'));
-  const forgetAnswers = async () => {
-    for (const id of await listTenantIds(ledgerPool)) await forget(`answers of ${id}`, forgetAnswersOf(ledgerPool, id));
+  const attempt = (what: string, work: Promise<unknown>) =>
+    work.catch((error: Error) =>
+      log.warn({ reason: error.message, what }, 'housekeeping failed; it is tried again in ten minutes'),
+    );
+  const deleteAnswers = async () => {
+    for (const id of await listTenantIds(ledgerPool)) await attempt(`answers of ${id}`, deleteAnswersOf(ledgerPool, id));
   };
   let stopped = false;
   const fill = async () => {
@@ -42,12 +44,12 @@ export function startHousekeeping(
     });
   const sweep = async () => {
     await fillNow();
-    await forget('small segments of run ids', mergeRunIds());
+    await attempt('small segments of run ids', mergeRunIds());
     if (clock.fault() !== undefined) return;
-    await forget('sessions', deleteExpiredSessions(ledgerPool));
-    await forget('links', deleteExpiredLinks(ledgerPool));
-    await forget('tries to sign in', deletePastAttempts(ledgerPool));
-    await forget('answers', forgetAnswers());
+    await attempt('sessions', deleteExpiredSessions(ledgerPool));
+    await attempt('links', deleteExpiredLinks(ledgerPool));
+    await attempt('sign-in attempts', deletePastAttempts(ledgerPool));
+    await attempt('answers', deleteAnswers());
   };
   void fillNow();
   const timer = setInterval(() => void sweep(), PAUSE_MS).unref();
@@ -58,7 +60,7 @@ export function startHousekeeping(
   return { stop };
 }
 
-async function forgetAnswersOf(pool: Pool, tenantId: string): Promise<void> {
+async function deleteAnswersOf(pool: Pool, tenantId: string): Promise<void> {
   while ((await inTenantTransaction(pool, tenantId, deleteExpiredAnswers)) > 0);
   while ((await inTenantTransaction(pool, tenantId, deleteWaitingLogRecords)) > 0);
 }

@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { mergeRunIdSegments } from '../storage/run-id-segments.ts';
 
-/** After so many batches of a workspace its segments are merged: a search reads each small segment as a row. */
+/** The segments of a workspace are merged after this many batches, because a search reads each small segment as a row. */
 const BATCHES_BETWEEN = 512;
 
-/** Merges the segments of run ids of workspaces that send many runs. The rest is merged by housekeeping, every ten minutes. */
+/** Merges the segments of run ids of workspaces that send many runs. Housekeeping merges the others every ten minutes. */
 export class RunIdMerging {
   readonly #pool: Pool;
   readonly #log: Logger;
@@ -30,7 +30,7 @@ export class RunIdMerging {
     void this.merge(tenantId);
   }
 
-  /** Merges the segments of a workspace, one workspace after the other. What fails is logged, and tried again by the next one. */
+  /** Merges the segments of a workspace, one workspace at a time. A failure is logged, and the next merge tries again. */
   merge(tenantId: string): Promise<void> {
     this.#merging = this.#merging.then(async () => {
       try {

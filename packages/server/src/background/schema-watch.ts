@@ -18,18 +18,18 @@ export interface SchemaWatch {
 }
 
 /**
- * Compares the schema at the start and every few minutes. Each difference is logged once. It warns and refuses nothing
- * (docs/decisions/0047): the seals hold where triggers do not.
+ * Compares the schema at the start and every few minutes. Each difference is logged once. It only warns (docs/decisions/0047): the seals do
+ * not depend on triggers.
  */
 export function watchSchema({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): SchemaWatch {
   let findings: readonly SchemaFinding[] = [];
   let isStopped = false;
   const round = async () => {
     try {
-      const known = new Set(findings.map(identity));
+      const reported = new Set(findings.map(identity));
       findings = schemaFindings(await readSchemaFacts(ledgerPool));
       for (const finding of findings)
-        if (!known.has(identity(finding)))
+        if (!reported.has(identity(finding)))
           log.error(finding, 'the schema of the database was changed by somebody else than the server');
     } catch (error) {
       if (!isStopped) log.warn({ reason: (error as Error).message }, 'the schema of the database was not compared this time');

@@ -6,16 +6,16 @@ import { findCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 import type { CheckpointSink } from './checkpoint-folder.ts';
 
 /**
- * Brings the stored checkpoints to their sink, in the order of their sizes and each of them, whichever server has signed it: one that was
- * not written because the sink was away is not passed over for those that came after it.
+ * Copies every stored checkpoint to the sink, in the order of their sizes, whichever server signed it. A checkpoint that could not be
+ * written is not skipped: it is written before the later ones.
  */
 export class Anchoring {
   readonly #pool: Pool;
   readonly #sink: CheckpointSink;
   readonly #logger: Logger;
-  /** Up to where each log is in the sink, by tenant and log. */
-  readonly #kept = new Map<string, number>();
-  /** What is being brought now: one turn a log at a time. */
+  /** The size of the largest checkpoint in the sink, by tenant and log. */
+  readonly #copied = new Map<string, number>();
+  /** The copy in progress of each log. The next one waits for it. */
   readonly #turns = new Map<string, Promise<void>>();
 
   constructor(pool: Pool, sink: CheckpointSink, logger: Logger) {
@@ -25,14 +25,14 @@ export class Anchoring {
   }
 
   /**
-   * Writes whatever the sink has not yet. Never rejects: what cannot be written is said in the log and tried again the next time.
-   * @param newest size of the log's newest checkpoint, as far as it is known: nothing is read when the sink has that one.
+   * Writes the checkpoints that the sink does not have. Never rejects: a failure is logged, and the next call tries again.
+   * @param newest size of the newest checkpoint of the log, if known: nothing is read if the sink has it.
    */
   catchUp(tenantId: string, log: LogName, newest = Number.POSITIVE_INFINITY): Promise<void> {
     const place = placeOf(tenantId, log);
     const turn = (this.#turns.get(place) ?? Promise.resolve()).then(() =>
-      this.#bring(tenantId, log, newest).catch((error: unknown) => {
-        this.#kept.delete(place);
+      this.#copy(tenantId, log, newest).catch((error: unknown) => {
+        this.#copied.delete(place);
         this.#logger.error({ err: error, tenantId, log }, 'a checkpoint was not written to COUNTERSIGN_CHECKPOINT_DIR');
       }),
     );
@@ -41,26 +41,29 @@ export class Anchoring {
     return turn;
   }
 
-  async #bring(tenantId: string, log: LogName, newest: number): Promise<void> {
+  async #copy(tenantId: string, log: LogName, newest: number): Promise<void> {
     const place = placeOf(tenantId, log);
-    let kept = this.#kept.get(place) ?? (await this.#keptBefore(tenantId, log));
-    this.#kept.set(place, kept);
-    while (kept < newest) {
-      const after = kept;
+    let copied = this.#copied.get(place) ?? (await this.#largestInSink(tenantId, log));
+    this.#copied.set(place, copied);
+    while (copied < newest) {
+      const after = copied;
       const page = await inTenantTransaction(this.#pool, tenantId, (tx) =>
         readCheckpointsPage(tx, log, after, Number.MAX_SAFE_INTEGER),
       );
       if (page.length === 0) return;
       for (const checkpoint of page) {
         await this.#sink.keep(tenantId, log, checkpoint);
-        kept = checkpoint.size;
-        this.#kept.set(place, kept);
+        copied = checkpoint.size;
+        this.#copied.set(place, copied);
       }
     }
   }
 
-  /** The largest that is in the sink and stored here; -1 when there is none. What somebody else has put there makes nothing be passed over. */
-  async #keptBefore(tenantId: string, log: LogName): Promise<number> {
+  /**
+   * The size of the largest checkpoint that is in the sink and in the database; -1 if there is none. A file that somebody else put into the
+   * sink must not make others be skipped.
+   */
+  async #largestInSink(tenantId: string, log: LogName): Promise<number> {
     for (const size of await this.#sink.sizes(tenantId, log)) {
       if (await inTenantTransaction(this.#pool, tenantId, (tx) => findCheckpoint(tx, log, size))) return size;
     }

@@ -6,11 +6,11 @@ import { wrong } from '../config/config-values.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { syncFolder, writeSynced } from './synced-files.ts';
 
-/** Where checkpoints go besides the database: somebody else's keeping makes a cut tail or a rewritten log evident. */
+/** A place for checkpoints outside the database. Copies that others keep reveal a truncated or rewritten log. */
 export interface CheckpointSink {
-  /** Keeps one; nothing happens when one of this size is there. */
+  /** Stores a checkpoint. Does nothing if there is one of this size. */
   keep(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
-  /** The sizes that there is something of, the largest first. */
+  /** The sizes of the stored checkpoints, the largest first. */
   sizes(tenantId: string, log: LogName): Promise<number[]>;
 }
 
@@ -18,12 +18,12 @@ const SIZE_DIGITS = 16;
 const ENDING = '.checkpoint';
 const NAME = /^\d{16}\.checkpoint$/;
 
-/** What a file system says that has no hard links, as most mounted buckets. */
+/** Error codes of file systems without hard links, such as most mounted buckets. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Refuses a folder that is not there, or takes nothing, when the server starts: a mount that is missing must not become a folder of this
- * machine, where the operator himself keeps what he is to be held against.
+ * Refuses a folder that does not exist or is not writable, when the server starts. It is not created: a missing mount would become a local
+ * folder, which the operator could change.
  */
 export function requireCheckpointFolder(folder: string): void {
   try {
@@ -38,8 +38,8 @@ export function requireCheckpointFolder(folder: string): void {
 }
 
 /**
- * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced, and never over another: the size stands in
- * the name with leading zeros, so that a listing is in order.
+ * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk, and never overwrites one. The size in the name has
+ * leading zeros, so that a listing is sorted.
  */
 export function checkpointFolder(folder: string): CheckpointSink {
   const placeOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
@@ -47,7 +47,7 @@ export function checkpointFolder(folder: string): CheckpointSink {
     keep: async (tenantId, log, { size, note }) => {
       const path = join(placeOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
       if (await isThere(path)) return;
-      // Not the folder itself: a mount that went away must not become a folder of this machine.
+      // Not the folder itself: a mount that is gone must not become a local folder.
       await makeFolder(join(folder, tenantId));
       await makeFolder(dirname(path));
       await writeOnce(path, note);
@@ -68,16 +68,16 @@ const makeFolder = (path: string): Promise<void> =>
     if (error.code !== 'EEXIST') throw error;
   });
 
-/** There whole or not at all, and never in place of another. */
+/** Writes the whole file or nothing, and never overwrites one. */
 async function writeOnce(path: string, content: string): Promise<void> {
-  // A name that no other server has: in a container even the pid is always the same.
+  // A random name: in containers, even the process id is the same on every server.
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await writeSynced(aside, content);
     await link(aside, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return undefined;
       if (!NO_LINKS.has(error.code ?? '')) throw error;
-      return rename(aside, path); // whoever is first is not known there; both say the same of one size
+      return rename(aside, path); // may overwrite the file of another server, which has the same content
     });
     await syncFolder(dirname(path));
   } finally {

@@ -9,19 +9,20 @@ import type { StoredCheckpoint } from '../storage/tree.ts';
 import { Anchoring } from './anchoring.ts';
 import type { CheckpointSink } from './checkpoint-folder.ts';
 
+/** The longest pause between two rounds over all logs. */
 const ROUND_MS_MAX = 10_000;
 
-/** Makes checkpoints: those that are asked for, and one a while for each log that grew. While the clocks are unsafe no new one is made. */
+/** Signs checkpoints: on request, and periodically for each log that grew. No new one is signed while the clock is unsafe. */
 export interface CheckpointSchedule {
-  /** The log's newest checkpoint if it covers this many rows, and else one over every row there is. */
+  /** The newest checkpoint of the log if it covers this many rows, otherwise a new one over all rows. */
   over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
   stop(): void;
 }
 
 /**
- * Starts keeping checkpoints.
- * @param everySeconds how old a log's last one may be once rows came; undefined for only those that are asked for.
- * @param sink where each one goes besides the database.
+ * Starts the schedule.
+ * @param everySeconds the largest age of a log's newest checkpoint once the log has grown; undefined to sign on request only.
+ * @param sink where each checkpoint is written besides the database.
  */
 export function scheduleCheckpoints(
   { ledgerPool, signer, clock }: Pick<Pools, 'ledgerPool' | 'clock'> & { signer: Pick<InstanceSigner, 'keys'> },
@@ -44,11 +45,11 @@ export function scheduleCheckpoints(
   };
   const hasRows = async (tenantId: string, log: LogName) =>
     (await inTenantTransaction(ledgerPool, tenantId, (tx) => readHead(tx, log)))?.seq !== 0;
-  const timer = everySeconds === undefined ? undefined : everyWhile(everySeconds, () => round(everySeconds), logger);
+  const timer = everySeconds === undefined ? undefined : repeat(everySeconds, () => round(everySeconds), logger);
   return {
     over: async (tenantId, log, rows) => {
       const checkpoint = await make(tenantId, { log, rows });
-      // Beside the answer and not before it: whoever asks does not wait for somebody else's disk.
+      // Not awaited: the request does not wait for the disk of the sink.
       void anchoring?.catchUp(tenantId, log, checkpoint.size);
       return checkpoint;
     },
@@ -56,8 +57,8 @@ export function scheduleCheckpoints(
   };
 }
 
-/** Rounds do not overlap: one that takes longer than the pause lets the next ones go. */
-function everyWhile(seconds: number, round: () => Promise<void>, logger: Logger): NodeJS.Timeout {
+/** Repeats a round. A round that takes longer than the pause makes the next ones be skipped. */
+function repeat(seconds: number, round: () => Promise<void>, logger: Logger): NodeJS.Timeout {
   let running = false;
   return setInterval(
     async () => {

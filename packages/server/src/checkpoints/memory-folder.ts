@@ -8,7 +8,7 @@ import type { KeptHead, KeptHeads } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { syncFolder, writeSynced } from './synced-files.ts';
 
-/** Not its parents: a mount that went away must not become a folder of this machine. */
+/** Creates a folder but not its parents: a mount that is gone must not become a local folder. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -17,8 +17,8 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Makes the folder where there is none, and sees whether it takes files. Says why not. */
-function unusable(folder: string): string | undefined {
+/** Creates the folder if it does not exist, and checks that it is writable. Returns the reason if it is not. */
+function whyUnusable(folder: string): string | undefined {
   try {
     makeFolder(folder);
     rmdirSync(mkdtempSync(join(folder, '.countersign-')));
@@ -29,15 +29,16 @@ function unusable(folder: string): string | undefined {
 }
 
 /**
- * The folder that remembers checkpoints, ready for use. Undefined where none is configured, or the default one cannot be used, which is
- * said; one that was named must be usable.
+ * Opens the folder that keeps the newest checkpoints. undefined if none is configured, or if the default one is not usable, which is
+ * reported.
+ * @throws ExitError if a configured folder is not usable.
  */
 export function openMemoryFolder(
   { memoryDir, memoryDirNamed }: { memoryDir: string | undefined; memoryDirNamed: boolean },
   say: (line: string) => void,
 ): KeptHeads | undefined {
   if (memoryDir === undefined) return undefined;
-  const reason = unusable(memoryDir);
+  const reason = whyUnusable(memoryDir);
   if (reason === undefined) return memoryFolder(memoryDir);
   if (memoryDirNamed)
     throw wrong('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which takes no files (${reason}); mount it, or make it`);
@@ -47,10 +48,10 @@ export function openMemoryFolder(
   return undefined;
 }
 
-/** Keeps the newest checkpoint of each log as `<folder>/<tenant>/<log>.checkpoint`, synced, in place of the one before. */
+/** Keeps the newest checkpoint of each log as `<folder>/<tenant>/<log>.checkpoint`, synced to disk. It replaces the previous one. */
 function memoryFolder(folder: string): KeptHeads {
   const pathOf = (tenantId: string, log: LogName) => join(folder, tenantId, `${log}.checkpoint`);
-  /** Sizes that this process has kept: most checkpoints are asked for again and again. */
+  /** Sizes that this process has written. Most checkpoints are requested many times. */
   const kept = new Map<string, number>();
   return {
     latest: async (tenantId, log) => {

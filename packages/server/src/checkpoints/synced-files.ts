@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** Writes a new file, and returns when it is on the disk. Its name is not yet: `syncFolder`. */
+/** Writes a new file and syncs its content to disk. `syncFolder` then syncs its name. */
 export async function writeSynced(path: string, content: string): Promise<void> {
   const file = await open(path, 'wx');
   try {
@@ -11,7 +11,7 @@ export async function writeSynced(path: string, content: string): Promise<void> 
   }
 }
 
-/** So that the name survives a crash as well; not every mounted system can. */
+/** Syncs the names of the files in a folder. Some mounted file systems cannot; this is ignored. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   await folder.sync().catch(() => undefined);

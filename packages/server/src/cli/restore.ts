@@ -9,7 +9,7 @@ import { requireZstandard } from '../backup/zstandard.ts';
 import type { Config } from '../config/config.ts';
 import { knownMigrations } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
-import { restoreSecretFiles } from '../secrets/load-secrets.ts';
+import { restoreSecretFiles } from '../secrets/secret-files.ts';
 import { acceptRestore } from '../workspace/accept-restore.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION } from './arguments.ts';

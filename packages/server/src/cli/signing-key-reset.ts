@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { replaceLostSigningKeyFile } from '../secrets/load-secrets.ts';
+import { replaceLostSigningKeyFile } from '../secrets/secret-files.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { OpenDatabase } from '../app/open-database.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { publishedKey, signingKeyId } from '../secrets/instance-signer.ts';
-import { forgetPreviousSigningKeyFile, rotateSigningKeyFile } from '../secrets/load-secrets.ts';
+import { deletePreviousSigningKeyFile, rotateSigningKeyFile } from '../secrets/secret-files.ts';
 import { listSigningKeys, markSigningKeyRetired } from '../storage/signing-keys.ts';
 import { Refusal } from '../workspace/refusal.ts';
 import { JSON_OPTION } from './arguments.ts';
@@ -71,7 +71,7 @@ function addRetire(group: Command, session: Session): void {
     .action(async (kid: string) => {
       const { databaseUrl, dataDir, previousSigningKey } = session.config;
       const isAtHand = await session.withDatabase((database) => retire(database, kid));
-      if (isAtHand && databaseUrl === undefined) forgetPreviousSigningKeyFile(dataDir);
+      if (isAtHand && databaseUrl === undefined) deletePreviousSigningKeyFile(dataDir);
       await session.answer({ kid, retired: true }, '');
       const unset = previousSigningKey === undefined ? '' : '; unset COUNTERSIGN_SIGNING_KEY_PREVIOUS';
       session.say(`signing key ${kid} is retired${unset}; start every server again: a running one goes on signing by it as well`);

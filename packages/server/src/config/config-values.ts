@@ -2,20 +2,23 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** What the environment holds, by name. */
+/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Makes a value of a variable's text, which is undefined where nothing is set. Throws an ExitError that names the variable. */
+/**
+ * Parses the text of a variable; undefined if it is not set.
+ * @throws ExitError that names the variable.
+ */
 export type Reader<T> = (text: string | undefined, name: string) => T;
 
-/** The error of a variable: its name, and what is wrong or to be done. */
+/** The error for a variable: its name, and what is wrong or what to do. */
 export const wrong = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
 
-/** A variable set to nothing is not set. */
+/** Treats a blank variable as not set. */
 export const blankIsUnset = (given: string | undefined): string | undefined =>
   given === undefined || given.trim() === '' ? undefined : given.trim();
 
-/** A secret by value, or by the file that `<NAME>_FILE` names. */
+/** A secret given by value, or by the file that `<NAME>_FILE` names. */
 export function valueOrFile(environment: Environment, name: string): string | undefined {
   const value = blankIsUnset(environment[name]);
   const path = blankIsUnset(environment[`${name}_FILE`]);
@@ -23,7 +26,7 @@ export function valueOrFile(environment: Environment, name: string): string | un
   return path === undefined ? value : file(path, `${name}_FILE`);
 }
 
-/** As it is. */
+/** Any text, unchanged. */
 export function text(given: string | undefined): string | undefined {
   return given;
 }
@@ -39,7 +42,7 @@ export function whole(minimum: number, maximum: number) {
   };
 }
 
-/** Nothing where nothing is set. */
+/** undefined if the variable is not set. */
 export function optionally<T>(read: Reader<T>) {
   return (given: string | undefined, name: string): T | undefined => (given === undefined ? undefined : read(given, name));
 }
@@ -59,7 +62,7 @@ export function flag(given: string | undefined, name: string): boolean {
   return given === 'true';
 }
 
-/** Scheme, host and port of a web address, and nothing behind them. */
+/** An origin: scheme, host and port of a web address, without a path. */
 export function origin(given: string | undefined, name: string): string {
   const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined;
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
@@ -93,7 +96,7 @@ export function databaseUrl(given: string | undefined, name: string): string | u
   return given;
 }
 
-/** What a file holds. */
+/** The content of a file. */
 export function file(path: string | undefined, name: string): string | undefined {
   if (path === undefined) return undefined;
   try {
@@ -103,7 +106,7 @@ export function file(path: string | undefined, name: string): string | undefined
   }
 }
 
-/** A certificate and its key, if they are that. */
+/** Checks that the texts are a certificate and its key. */
 export function checkedTls(cert: string, key: string): { cert: string; key: string } {
   try {
     createSecureContext({ cert, key });

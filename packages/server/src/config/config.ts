@@ -351,7 +351,7 @@ export function readConfig(environment: Environment = process.env): Config {
     throw wrong('COUNTERSIGN_METRICS_PORT', 'must differ from COUNTERSIGN_PORT; leave it unset to serve /metrics there');
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
-    // A body for which there is never room would be answered 503 for ever.
+    // Otherwise a body of the largest size would always get 503.
     throw wrong('COUNTERSIGN_READING_BYTES_MAX', 'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX)');
   }
   if (config.migrateDatabaseUrl !== undefined && config.databaseUrl === undefined) {

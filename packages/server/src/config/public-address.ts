@@ -4,17 +4,17 @@ type AddressConfig = Pick<Config, 'host' | 'port' | 'tls' | 'publicUrl' | 'behin
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::', '[::]']);
 
-/** An origin that a link begins with, without a slash at the end. */
+/** The origin of links to the portal, without a trailing slash. */
 export interface PublicAddress {
   origin: string;
-  /** Why other people may not be able to open it, and the remedy; undefined where it is configured or the address of the listener. */
+  /** Why others may be unable to open it, with the remedy; undefined if it is configured or is the address of the listener. */
   caution: string | undefined;
 }
 
 /**
- * Where people reach the server: as configured, else where it listens. No browser can open a wildcard address, and behind a proxy only the
- * operator knows the address: there the link names this machine, with a caution.
- * @param port the one that it listens on, when it took a free one.
+ * The address where people reach the server: the configured one, or the one it listens on. A browser cannot open a wildcard address, and
+ * behind a proxy the address is unknown; then the result is a loopback address with a caution.
+ * @param port the actual port, if a free one was chosen.
  */
 export function publicAddress(config: AddressConfig, port = config.port): PublicAddress {
   if (config.publicUrl !== undefined) return { origin: config.publicUrl, caution: undefined };
@@ -23,22 +23,22 @@ export function publicAddress(config: AddressConfig, port = config.port): Public
   return { origin: ownAddress(config, port), caution: isKnown ? undefined : caution };
 }
 
-/** Where this machine reaches the server. A certificate names `localhost` rather than a loopback address. */
+/** The address of the server on this machine. With TLS it is `localhost`, because certificates rarely name a loopback address. */
 export function ownAddress({ host, tls }: AddressConfig, port: number): string {
   const loopback = tls === undefined ? '127.0.0.1' : 'localhost';
   const name = WILDCARDS.has(host) ? loopback : host.includes(':') ? `[${host}]` : host;
   return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
-/** Host names that requests may be addressed to; empty where any will do. */
+/** Host names that requests may be addressed to; empty for any. */
 export const allowedHosts = ({ publicUrl, allowedHosts: others }: Pick<Config, 'publicUrl' | 'allowedHosts'>): string[] => [
   ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname]),
   ...others,
 ];
 
 /**
- * Whether others than this machine reach the listener: by its address, through a proxy, or by a name that is not this machine's. A listener
- * on loopback that has such a name is behind a proxy, also where nobody says so.
+ * Whether other machines can reach the server: by its address, through a proxy, or by a public host name. A listener on loopback with a
+ * public host name must be behind a proxy, even if that is not configured.
  */
 export const isPublic = (config: Pick<Config, 'host' | 'behindProxy' | 'publicUrl' | 'allowedHosts'>): boolean =>
   config.behindProxy || [config.host, ...allowedHosts(config)].some((name) => !isLoopback(name.replace(/^\[(.*)\]$/, '$1')));

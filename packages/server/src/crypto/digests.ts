@@ -3,13 +3,13 @@ import { decisionKeyInfo } from '@countersign/core/domain/decision-signature';
 import type { Digests } from '@countersign/core/domain/digests';
 import { isOfSmallOrder } from '@countersign/core/domain/small-order';
 
-/** The domain's digests, by node:crypto. */
+/** The digests that the domain needs, by node:crypto. */
 export const digests: Digests = {
   sha256Hex: (text) => hash('sha256', text, 'hex'),
   hmacSha256Hex: (key, text) => createHmac('sha256', keyObject(key)).update(text, 'utf8').digest('hex'),
 };
 
-/** Made once for each key: making it costs more than the MAC of a decision. */
+/** Caches the key object: creating it costs more than the MAC of a decision. */
 function keyObject(key: Uint8Array): KeyObject {
   let object = keyObjects.get(key);
   if (object === undefined) {
@@ -25,22 +25,22 @@ const keyObjects = new WeakMap<Uint8Array, KeyObject>();
 export const deriveDecisionKey = (masterSecret: Uint8Array, tenantId: string, keyId: string): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', masterSecret, '', decisionKeyInfo(tenantId, keyId), 32));
 
-/** SHA-256 over bytes, for trees and notes. By way of a text: what OpenSSL gives as bytes gets memory of its own, at twice the price. */
+/** SHA-256 over bytes, for trees and notes. The binary string avoids a separate allocation by OpenSSL, which takes twice the time. */
 export const sha256 = (bytes: Uint8Array): Uint8Array => Buffer.from(hash('sha256', bytes, 'binary'), 'binary');
 
-/** Head of a raw Ed25519 public key as SubjectPublicKeyInfo (RFC 8410). */
-const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
+/** The prefix that makes a raw Ed25519 public key a SubjectPublicKeyInfo (RFC 8410). */
+const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** The fingerprint by which an installation knows its first signing key: SHA-256 of the SubjectPublicKeyInfo, in hex. */
 export const publicKeyFingerprint = (publicKey: Uint8Array): string =>
-  hash('sha256', Buffer.concat([SPKI_HEAD, publicKey]), 'hex');
+  hash('sha256', Buffer.concat([SPKI_PREFIX, publicKey]), 'hex');
 
-/** Checks an Ed25519 signature by a raw public key, without the cofactor; false for whatever is no key and no signature. */
+/** Verifies an Ed25519 signature with a raw public key, without the cofactor. Returns false for a malformed key or signature. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  // OpenSSL takes such keys, under which one signature fits many messages.
+  // OpenSSL accepts keys of small order, for which one signature is valid for many messages.
   if (isOfSmallOrder(publicKey)) return false;
   try {
-    const key = createPublicKey({ key: Buffer.concat([SPKI_HEAD, publicKey]), format: 'der', type: 'spki' });
+    const key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, publicKey]), format: 'der', type: 'spki' });
     return verify(null, message, key, signature);
   } catch {
     return false;

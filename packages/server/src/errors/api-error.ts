@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorBody, type ErrorCode } from '@countersign/core/contract/errors';
 import type { Issue } from '@countersign/core/contract/issue';
 
-/** An answer from the error table. Whoever throws it names the code; status and body follow from the table. */
+/** An error of the API. Its code determines status and body (the table of errors). */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly code: ErrorCode;
@@ -25,12 +25,12 @@ export class ApiError extends Error {
   }
 }
 
-/** The service cannot take this now: full, stopping, or its database away. The cause is for the log alone. */
+/** The service cannot accept the request now: it is full or stopping, or its database is unreachable. The cause is only logged. */
 export function unavailable(cause: unknown): ApiError {
   const error = new ApiError('unavailable', [], { 'Retry-After': '1' });
   error.cause = cause;
   return error;
 }
 
-/** The body breaks the contract. */
+/** The body does not match its schema. */
 export const validationFailed = (...issues: Issue[]): ApiError => new ApiError('validation_failed', issues);

@@ -17,7 +17,7 @@ import {
 } from '../storage/signing-keys.ts';
 import { fingerprints, type Secrets } from './load-secrets.ts';
 
-/** A live key of the instance: signs notes under the instance's name, and attestations under its thumbprint. */
+/** A current key of the instance. It signs notes under the name of the instance, and attestations under its thumbprint. */
 export interface SigningKey {
   name: string;
   /** 32 bytes, RFC 8032. */
@@ -26,15 +26,17 @@ export interface SigningKey {
   sign(message: Uint8Array): Uint8Array;
 }
 
-/** What signs for the instance: one key, or two while one follows the other. */
+/** The current keys of the instance: one, or two during a rotation. */
 export interface InstanceSigner {
   instanceId: string;
   keys: readonly SigningKey[];
 }
 
 /**
- * The instance's signer. A key that the database does not know is taken only beside the one before it, which is how a rotation looks;
- * where none is listed yet, only the one that the installation was made with. A server with a wrong key must not start.
+ * Opens the signer of the instance. A key that the database does not list is accepted only together with its predecessor (a rotation). If
+ * none is listed yet, only the key that the installation was created with is accepted.
+ * @param options.reset replaces lost keys by the given one.
+ * @throws ExitError for a wrong, retired or changed key.
  */
 export async function openSigner(
   pool: Pool,
@@ -47,13 +49,13 @@ export async function openSigner(
   const current = signingKey(name, secrets.signingKey);
   const previous = secrets.previousSigningKey === undefined ? undefined : signingKey(name, secrets.previousSigningKey);
   const listed = new Map((await listSigningKeys(pool)).map((key) => [key.kid, key]));
-  const isLive = (key: SigningKey | undefined) => key !== undefined && listed.get(key.keyid)?.retiredAt === null;
+  const isCurrent = (key: SigningKey | undefined) => key !== undefined && listed.get(key.keyid)?.retiredAt === null;
   if (listed.get(current.keyid)?.retiredAt != null) {
     throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY was retired; give the one that followed it');
   }
   if (!listed.has(current.keyid)) {
     if (await isSigningKeyStored(pool, current.keyid)) throw brokenSigningKey(current.keyid);
-    const mayFollow = listed.size > 0 ? isLive(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
+    const mayFollow = listed.size > 0 ? isCurrent(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
     if (!mayFollow) {
       throw new ExitError(
         'wrong_secret',
@@ -62,12 +64,12 @@ export async function openSigner(
     }
     await insertSigningKey(pool, newSigningKey(instance.id, current, listed.size > 0 ? previous : undefined));
   }
-  // The same key under both names is a rotation that was cut off: it signs once.
-  const both = isLive(previous) && previous!.keyid !== current.keyid;
+  // The same key under both names is an interrupted rotation. It signs once.
+  const both = isCurrent(previous) && previous!.keyid !== current.keyid;
   return { instanceId: instance.id, keys: both ? [current, previous!] : [current] };
 }
 
-/** A key as it is listed, with the signature of the one that it follows. */
+/** The row of a new key, with the signature of its predecessor. */
 function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, previous: SigningKey | undefined): NewSigningKey {
   const predecessor = previous?.keyid ?? null;
   const predecessorSignature = previous?.sign(successionMessage(instanceId, previous.keyid, keyid)) ?? null;
@@ -75,8 +77,8 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
 }
 
 /**
- * Lists a key in the place of live ones whose private halves are lost, and ends those. Done again after it was cut off, it goes on.
- * @param next refused if it is listed already and no reset.
+ * Lists a key in place of current ones whose private keys are lost, and retires those. If it is interrupted, the next call continues.
+ * @throws ExitError if the key is listed already and is not from a reset.
  */
 async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
   const listed = await listSigningKeys(pool);
@@ -106,7 +108,7 @@ const brokenSigningKey = (kid: string): ExitError =>
     `the seal of the row of signing_keys with kid ${kid} does not hold: somebody else than the server has changed it; put it back from a backup`,
   );
 
-/** The id under which a private key's public half is listed: the thumbprint of its JWK. */
+/** The id of a signing key: the thumbprint of its public JWK. */
 export const signingKeyId = (key: KeyObject): string => publicJwk(rawPublicKey(key), sha256).kid;
 
 /** A key with its ID. */
@@ -115,23 +117,23 @@ export function signingKey(name: string, key: KeyObject): SigningKey {
   return { name, publicKey, keyid: publicJwk(publicKey, sha256).kid, sign: (message) => sign(null, message, key) };
 }
 
-/** The 32 bytes at the end of an Ed25519 key's SubjectPublicKeyInfo (RFC 8410). */
+/** The raw public key: the last 32 bytes of the SubjectPublicKeyInfo (RFC 8410). */
 const rawPublicKey = (key: KeyObject): Uint8Array =>
   new Uint8Array(createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32));
 
-/** One key as it is published: a JWK with its verifier key for notes; ended ones say when. */
+/** A published key: a JWK with its verifier key for notes. A retired key has `retired_at`. */
 export interface PublishedKey extends PublicJwk {
   note_key: string;
   created_at: string;
   retired_at?: string;
-  /** Id of the key that vouches for it, with its signature in base64 (docs/formats.md, "Succession of signing keys"). */
+  /** Id of the predecessor, with its signature over this key in base64 (docs/formats.md, "Succession of signing keys"). */
   predecessor?: string;
   predecessor_signature?: string;
-  /** Id of the lost key that an operator put it in the place of: a break in the chain of signatures. */
+  /** Id of the lost key that an operator replaced with it. The chain of signatures is broken here. */
   reset_from?: string;
 }
 
-/** A listed key as it is published. */
+/** The published form of a stored key. */
 export function publishedKey(instanceId: string, key: StoredSigningKey): PublishedKey {
   const { publicKey, createdAt, retiredAt, predecessor, predecessorSignature, resetFrom } = key;
   return {
@@ -144,6 +146,6 @@ export function publishedKey(instanceId: string, key: StoredSigningKey): Publish
   };
 }
 
-/** The keys that may have signed the instance's notes: live ones and ended ones. */
+/** The keys that may have signed notes of the instance: current and retired ones. */
 export const noteKeysOf = (instanceId: string, listed: readonly StoredSigningKey[]): NoteKey[] =>
   listed.map(({ publicKey }) => ({ name: noteKeyName(instanceId), publicKey }));

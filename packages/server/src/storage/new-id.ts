@@ -3,14 +3,14 @@ import { v7 as uuidV7 } from 'uuid';
 
 const ID_BYTES = 16;
 
-/** Random bytes taken in advance: asking for 16 at a time is most of what an id costs. None is used twice. */
+/** Random bytes drawn in advance, because a draw takes most of the time of an id. Each is used once. */
 const bytes = Buffer.allocUnsafeSlow(256 * ID_BYTES);
 let used = bytes.length;
-/** A clock that was set back by more is followed: half of what a range of time allows ids to stray (storage/portal/id-time.ts). */
-const FOLLOWED_BACK_MS = 30_000;
+/** A larger step back of the clock is followed. Half the tolerance of time ranges (storage/portal/id-time.ts). */
+const BACKWARD_STEP_MS = 30_000;
 let last = { msecs: 0, seq: 0 };
 
-/** A new identifier, a UUID of version 7: those of one process are in the order in which they were made, as indexes like it. */
+/** A new identifier, a UUID of version 7. The ids of one process are in the order of their creation, which suits indexes. */
 export function newId(): string {
   if (used === bytes.length) {
     randomFillSync(bytes);
@@ -19,9 +19,9 @@ export function newId(): string {
   const random = bytes.subarray(used, used + ID_BYTES);
   used += ID_BYTES;
   const msecs = Date.now();
-  // Within a millisecond, and should the clock go back a little, the sequence goes on; at its end the time does. A clock that was set
-  // back is followed: ids that lay ahead of their rows' moments would be missed by whoever looks for a range of time.
-  if (msecs > last.msecs || msecs < last.msecs - FOLLOWED_BACK_MS) last = { msecs, seq: random.readUInt32BE(6) >>> 1 };
+  // Within a millisecond, and after a small step back of the clock, the sequence number counts on; when it is used up, the time does. A
+  // larger step back is followed: ids later than the moments of their rows would be missed by a query for a time range.
+  if (msecs > last.msecs || msecs < last.msecs - BACKWARD_STEP_MS) last = { msecs, seq: random.readUInt32BE(6) >>> 1 };
   else if (last.seq === 0xffff_ffff) last = { msecs: last.msecs + 1, seq: 0 };
   else last.seq += 1;
   return uuidV7({ random, ...last });

@@ -1,0 +1,127 @@
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ExitError } from '../errors/exit-codes.ts';
+import { syncFolder, writeSynced } from './synced-secret.ts';
+
+/** The secrets as texts: base64 and PKCS#8 PEM, as in their files and variables. */
+export interface SecretTexts {
+  masterSecret: string;
+  signingKey: string;
+  previousSigningKey?: string;
+}
+
+/** Names of their files in a folder of secrets. */
+const SECRET_FILES: Record<keyof SecretTexts, string> = {
+  masterSecret: 'master-secret',
+  signingKey: 'signing-key.pem',
+  previousSigningKey: 'signing-key-previous.pem',
+};
+
+/** 32 random bytes in base64. */
+export const createMasterSecret = (): string => randomBytes(32).toString('base64') + '\n';
+
+/** An Ed25519 private key, PKCS#8 PEM. */
+export const createSigningKey = (): string => signingKeyPem(generateKeyPairSync('ed25519').privateKey);
+
+/** A private key as PKCS#8 PEM. */
+export const signingKeyPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/**
+ * Reads the file of a secret, or creates it.
+ * @param create creates the secret; undefined if it must exist.
+ * @throws ExitError if it is missing and must exist, or cannot be read or written.
+ */
+export function ensureSecretFile(dataDir: string, name: string, create: (() => string) | undefined): string {
+  const folder = join(dataDir, 'secrets');
+  const path = join(folder, name);
+  try {
+    if (!existsSync(path)) {
+      if (create === undefined)
+        throw new ExitError('wrong_secret', `${path} is missing; restore it from your backup: this database was made with it`);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      writeOnce(path, create());
+    }
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof ExitError) throw error;
+    throw new ExitError('wrong_secret', `the secret ${path} cannot be read or made: ${(error as Error).message}`);
+  }
+}
+
+/** Reads the file of a secret; undefined if there is none. */
+export function readSecretFile(dataDir: string, name: string): string | undefined {
+  const path = join(dataDir, 'secrets', name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/**
+ * Creates a new signing key for the embedded database. The previous key is kept and signs too, until it is retired.
+ * @throws ExitError while an earlier previous key is not retired: at most two keys are current.
+ */
+export function rotateSigningKeyFile(dataDir: string): void {
+  const folder = join(dataDir, 'secrets');
+  const [current, previous] = [join(folder, 'signing-key.pem'), join(folder, 'signing-key-previous.pem')];
+  const key = readFileSync(current, 'utf8');
+  // The same key in both files is a rotation that was interrupted between the two writes. It is continued.
+  if (existsSync(previous) && readFileSync(previous, 'utf8') !== key)
+    throw new ExitError('refused', 'the key before the present one is still live; `signing-key retire` ends it');
+  writeOnce(previous, key); // synced before its successor exists: the database accepts the new key only beside the previous one
+  const aside = `${current}.${randomBytes(6).toString('hex')}`;
+  writeSynced(aside, createSigningKey());
+  renameSync(aside, current);
+  syncFolder(folder);
+}
+
+/**
+ * Creates a signing key if its file is missing, for `signing-key reset`.
+ * @throws ExitError in a folder without the secrets of an installation.
+ */
+export function replaceLostSigningKeyFile(dataDir: string): void {
+  const folder = join(dataDir, 'secrets');
+  if (!existsSync(join(folder, 'master-secret')))
+    throw new ExitError(
+      'wrong_secret',
+      `${join(folder, 'master-secret')} is missing: this is not the data folder, or restore it first`,
+    );
+  const path = join(folder, 'signing-key.pem');
+  if (!existsSync(path)) writeOnce(path, createSigningKey());
+}
+
+/**
+ * Writes the secrets of a backup into a folder.
+ * @throws ExitError if a file holds another secret.
+ */
+export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const files = Object.entries(SECRET_FILES).flatMap(([name, file]) => {
+    const text = secrets[name as keyof SecretTexts];
+    return text === undefined ? [] : [{ path: join(folder, file), text }];
+  });
+  const other = files.find(({ path, text }) => existsSync(path) && readFileSync(path, 'utf8').trim() !== text.trim());
+  if (other !== undefined)
+    throw new ExitError(
+      'refused',
+      `${other.path} holds another secret than the backup; move it away first (nothing was changed)`,
+    );
+  for (const { path, text } of files) writeOnce(path, text);
+}
+
+/** Deletes the previous private key. It no longer signs after the next start. */
+export const deletePreviousSigningKeyFile = (dataDir: string): void =>
+  rmSync(join(dataDir, 'secrets', 'signing-key-previous.pem'), { force: true });
+
+/** Writes a file beside its place, syncs it and links it: after a crash the file is complete or absent. Keeps an existing file. */
+function writeOnce(path: string, content: string): void {
+  // A random name: an interrupted start may have left a file, and in containers even the process id is the same.
+  const aside = `${path}.${randomBytes(6).toString('hex')}`;
+  writeSynced(aside, content);
+  try {
+    linkSync(aside, path); // a rename would replace the file of another process that started at the same time
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  rmSync(aside);
+  // The database stores the fingerprint of this secret next. The name of the file must be on disk before that.
+  for (const folder of [dirname(path), dirname(dirname(path))]) syncFolder(folder);
+}
