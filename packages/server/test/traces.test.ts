@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { OUTCOME_RANK } from '@countersign/core/domain/merged-trace';
 import type { Usage } from '@countersign/core/domain/usage';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction, sql } from '../src/database/transaction.ts';
 import { carryMergedSpans, mergeSpans } from '../src/storage/merged-spans.ts';
-import { type KnownTrace, lockTraces, OUTCOME_RANK, type TraceFacts, updateTraces } from '../src/storage/traces.ts';
+import { type KnownTrace, lockTraces, type TraceFacts, updateTraces } from '../src/storage/traces.ts';
 import { paths, type TestServer, testServer } from './harness/test-server.ts';
 
 let server: TestServer;

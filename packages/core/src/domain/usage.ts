@@ -1,4 +1,3 @@
-import type { Span } from '../contract/trace.ts';
 import { decimalSum, plainDecimal } from './decimal.ts';
 
 /** What was used: tokens as whole numbers, cost as an exact decimal in plain notation; null where nobody said. */
@@ -44,7 +43,7 @@ export function usageOf(reported: ReportedUsage): Usage {
 export type Sums = { readonly [Member in keyof Usage]: () => Usage[Member] };
 
 /** The sums over spans; null where no span says. Each throws SumTooLargeError. */
-export const usageOfSpans = (spans: readonly Span[]): Sums => ({
+export const usageOfSpans = (spans: readonly ReportedUsage[]): Sums => ({
   promptTokens: () =>
     tokenSum(
       'prompt_tokens',
@@ -87,6 +86,17 @@ export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   totalTokens: reported.total_tokens ?? null,
   costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
 });
+
+/** Totals once supplied stay until supplied again; prompt and completion sent together make a new total, so the kept one ends. */
+export function mergedUsage(sent: Usage, kept: Usage): Usage {
+  const makesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
+  return {
+    promptTokens: sent.promptTokens ?? kept.promptTokens,
+    completionTokens: sent.completionTokens ?? kept.completionTokens,
+    totalTokens: sent.totalTokens ?? (makesTotal ? null : kept.totalTokens),
+    costUsd: sent.costUsd ?? kept.costUsd,
+  };
+}
 
 /** A sum of cost as it is; throws when it is beyond what JSON numbers hold. A cost that was supplied is no sum, and has no bound. */
 export function boundedCost(sum: string): string {

@@ -43,6 +43,8 @@ export interface RunningServer {
   metricsPort: number | undefined;
   /** Compares the tables of every workspace with its log of evidence now. */
   compareTables(): Promise<void>;
+  /** Compares the traces of every workspace with its log now. */
+  compareTraces(): Promise<void>;
   /** Compares the schema of the database with that of the migrations now. */
   compareSchema(): Promise<void>;
   /** Stops accepting, waits for the requests in progress, and closes the connections. */
@@ -151,6 +153,7 @@ export async function startServer(
     address: { host: config.host, port },
     metricsPort: metricsListener?.port,
     compareTables: watches.evidence.round,
+    compareTraces: watches.traces.round,
     compareSchema: watches.schema.round,
     close: async () => {
       stopBackgroundWork();
@@ -184,6 +187,7 @@ function openMetrics(parts: {
       connections,
       brokenSeals: () => broken.counts,
       evidenceFindings: () => watches.evidence.findings.count,
+      traceFindings: () => watches.traces.count,
       schemaFindings: () => watches.schema.count,
     },
     parts.metricsRenderMs,

@@ -7,7 +7,10 @@ import type { Watches } from './watches.ts';
 const NO_MEMORY = 'no memory of logs: an older state restored while no server runs is not noticed; set COUNTERSIGN_MEMORY_DIR';
 
 /** What a server that is ready cannot do at the moment, one line for each. Shown by /readyz. */
-export function warningsOf({ clock, pool }: Pick<Pools, 'clock' | 'pool'>, { space, evidence, schema }: Watches): string[] {
+export function warningsOf(
+  { clock, pool }: Pick<Pools, 'clock' | 'pool'>,
+  { space, evidence, traces, schema }: Watches,
+): string[] {
   const fault = clock.fault();
   const refused = countRefusedLogs(pool);
   const warnings = [
@@ -19,6 +22,7 @@ export function warningsOf({ clock, pool }: Pick<Pools, 'clock' | 'pool'>, { spa
     space?.isLow ? `new records are refused: ${space.summary}` : undefined,
     requireSeals(pool).broken.summary,
     evidence.findings.summary,
+    traces.summary,
     schema.summary,
   ];
   return warnings.filter((warning) => warning !== undefined);

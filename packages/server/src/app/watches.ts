@@ -5,6 +5,7 @@ import { watchFreeSpace } from '../background/free-space-watch.ts';
 import { startHousekeeping } from '../background/housekeeping.ts';
 import { RunIdMerging } from '../background/run-id-merging.ts';
 import { type SchemaWatch, watchSchema } from '../background/schema-watch.ts';
+import { type TraceWatch, watchTraces } from '../background/trace-watch.ts';
 import type { Config } from '../config/config.ts';
 import type { FreeSpace } from '../database/free-space.ts';
 import type { OpenDatabase } from './open-database.ts';
@@ -12,6 +13,7 @@ import type { OpenDatabase } from './open-database.ts';
 /** The work that a server does beside its requests. */
 export interface Watches {
   readonly evidence: EvidenceWatch;
+  readonly traces: TraceWatch;
   readonly schema: SchemaWatch;
   /** undefined for an outside database. */
   readonly space: FreeSpace | undefined;
@@ -22,13 +24,14 @@ export interface Watches {
 /** Starts all periodic work but the checkpoints. */
 export function startWatches(config: Config, database: OpenDatabase, log: Logger): Watches {
   const evidence = watchEvidence(database, log);
+  const traces = watchTraces(database, log);
   const schema = watchSchema(database, log);
   const space = watchFreeSpace(config, database.embeddedIn, log);
   const runIds = new RunIdMerging(database.ledgerPool, log);
   const housekeeping = startHousekeeping(database, runIds, log);
   const clock = watchClock(database, log);
   const stop = () => {
-    for (const watch of [evidence, schema, space, housekeeping, runIds, clock]) watch?.stop();
+    for (const watch of [evidence, traces, schema, space, housekeeping, runIds, clock]) watch?.stop();
   };
-  return { evidence, schema, space, runIds, stop };
+  return { evidence, traces, schema, space, runIds, stop };
 }

@@ -21,6 +21,8 @@ export interface MetricSources {
   brokenSeals: () => ReadonlyMap<string, number>;
   /** How many rows differ from the log of evidence, as far as they were compared. */
   evidenceFindings: () => number;
+  /** How many rows differ from the log of traces, as far as they were compared. */
+  traceFindings: () => number;
   /** Differences between the database's schema and that of the migrations. */
   schemaFindings: () => number;
 }
@@ -89,6 +91,11 @@ export class Metrics {
       'countersign_evidence_findings',
       'Rows that differ from the log of evidence, as of the last comparison. Decisions do not depend on them.',
       sources.evidenceFindings,
+    );
+    this.#gauge(
+      'countersign_trace_findings',
+      'Rows that differ from the log of traces, as of the last comparison.',
+      sources.traceFindings,
     );
     this.#gauge(
       'countersign_schema_findings',

@@ -1,4 +1,4 @@
-import { boundedCost, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
+import { boundedCost, mergedUsage, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
@@ -73,17 +73,6 @@ export const factsOf = ({ item, id, agentId }: Placed, supplied: Usage, totals: 
 
 /** The number of a request among the submissions of its trace. */
 export const submissionNumber = ({ known }: Placed): number => (known?.submissionCount ?? 0) + 1;
-
-/** Totals once supplied stay until supplied again; prompt and completion sent together make a new total, so the kept one ends. */
-function mergedUsage(sent: Usage, kept: Usage): Usage {
-  const makesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
-  return {
-    promptTokens: sent.promptTokens ?? kept.promptTokens,
-    completionTokens: sent.completionTokens ?? kept.completionTokens,
-    totalTokens: sent.totalTokens ?? (makesTotal ? null : kept.totalTokens),
-    costUsd: sent.costUsd ?? kept.costUsd,
-  };
-}
 
 /** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
 const summedUsage = (sums: SpanSums): Sums => ({

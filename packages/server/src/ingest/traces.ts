@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Issue } from '@countersign/core/contract/issue';
-import type { Span, Trace } from '@countersign/core/contract/trace';
+import type { Trace } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
-import { SumTooLargeError, suppliedUsage, traceTotals, type Usage, usageOf, usageOfSpans } from '@countersign/core/domain/usage';
+import { OUTCOME_RANK } from '@countersign/core/domain/merged-trace';
+import { SumTooLargeError, suppliedUsage, traceTotals, type Usage, usageOfSpans } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import { validationFailed } from '../errors/api-error.ts';
-import { type SpanFacts, spansText } from '../storage/spans.ts';
-import { OUTCOME_RANK } from '../storage/traces.ts';
+import { factsOfSpan, spansText } from '../storage/spans.ts';
 import { agentClaim } from './agent-book.ts';
 import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
 import { replayability } from './replays.ts';
@@ -64,7 +64,7 @@ export function traceFacts(trace: Trace, principal: Asked['principal']) {
     supplied,
     totals: totalsOf(trace),
     spanCount: spans?.length ?? 0,
-    spans: spansText(withSums(spans ?? [], spanFacts, (index) => ['spans', index])),
+    spans: spansText(withSums(spans ?? [], factsOfSpan, (index) => ['spans', index])),
   };
 }
 
@@ -76,21 +76,6 @@ function totalsOf(trace: Trace): PreparedBody['totals'] {
     if (error instanceof SumTooLargeError) return { tooLarge: sumTooLarge(error, []) };
     throw error;
   }
-}
-
-function spanFacts(span: Span): SpanFacts {
-  return {
-    spanId: span.span_id,
-    kind: span.kind,
-    name: span.name,
-    status: span.status ?? 'success',
-    model: span.model ?? null,
-    provider: span.provider ?? null,
-    usage: usageOf(span),
-    latencyMs: span.latency_ms ?? null,
-    startedAt: instant(span.started_at),
-    endedAt: instant(span.ended_at),
-  };
 }
 
 const instant = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));

@@ -13,6 +13,7 @@ import {
 } from '../storage/trace-rows.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
+import { compareTraceColumns } from './trace-columns.ts';
 import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 
 /** Findings that a report names. */
@@ -20,8 +21,8 @@ const FINDINGS_MAX = 20;
 
 /** A row that differs from the log of traces. */
 export interface TraceFinding {
-  table: 'traces' | 'trace_submissions';
-  /** The trace's `id`, and the number of the submission. */
+  table: 'traces' | 'trace_submissions' | 'trace_events';
+  /** The trace's `id`, with the number of the submission; of an event its number. */
   id: string;
   /** What is wrong with it. */
   fault: string;
@@ -35,7 +36,7 @@ export interface TraceReport extends ChainReport {
 
 /**
  * Walks a tenant's log `traces` as the database holds it: hash of each event, times, gaps, head, tree and checkpoints. Then every stored
- * submission must be what an event says, and every submission of an event must be stored.
+ * submission must be what an event says, every submission of an event must be stored, and the columns must be what the documents say.
  */
 export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<TraceReport> {
   const moments = new Moments('traces', await correctionsOf(pool, tenantId));
@@ -57,6 +58,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDem
   // Against a log that is not whole nothing can be compared.
   if (report.firstBad !== undefined || report.contradiction !== undefined) return { ...report, findings };
   if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, named)));
+  if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, demand.rest);
   const shown = findings.slice(0, FINDINGS_MAX);
   const [first] = shown;
   if (first === undefined) return { ...report, findings: shown };
@@ -64,6 +66,24 @@ export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDem
   const reason = `the row ${first.id} differs from the log: ${first.fault}${more}`;
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
+
+/** Adds rows that are not what their documents say. Of a trace whose documents are not those of the log, that is known already. */
+async function addColumnFindings(
+  pool: Pool,
+  tenantId: string,
+  findings: TraceFinding[],
+  rest: WalkDemand['rest'],
+): Promise<void> {
+  const named = new Set(findings.map(({ id }) => traceOf(id)));
+  for await (const found of compareTraceColumns(pool, tenantId)) {
+    findings.push(...found.filter(({ id }) => !named.has(traceOf(id))));
+    if (findings.length >= FINDINGS_MAX) return;
+    await rest?.();
+  }
+}
+
+/** The trace's `id` in the name of a row. */
+const traceOf = (name: string): string => name.split(',', 1)[0]!;
 
 const nameOf = ({ id, number }: SubmissionPlace): string => `${id}, submission ${number}`;
 

@@ -21,6 +21,8 @@ export interface WalkDemand {
   kept?: readonly KeptHead[];
   /** Hears how many rows are read, now and then. */
   progress?: ((rows: number) => void) | undefined;
+  /** Waited for after each page, so that a verification takes little of the database. */
+  rest?: (() => Promise<void>) | undefined;
 }
 
 /** What is wrong with a row; or its hash, which is its leaf data. */
@@ -46,7 +48,7 @@ export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
   { log, chained, read, check }: LogRows<Row>,
-  { keys, kept = [], progress }: WalkDemand = {},
+  { keys, kept = [], progress, rest }: WalkDemand = {},
 ): Promise<ChainReport> {
   const stored = await StoredHeads.open(pool, { tenantId, log, keys });
   const extent = await inTenantTransaction(pool, tenantId, (tx) => readSealedExtent(tx, log));
@@ -72,6 +74,7 @@ export async function walkLog<Row extends { seq: number }>(
     }
     await compareNodes(pool, tenantId, { log, tree, nodes, size: extent.head?.tree.size ?? 0 });
     progress?.(walked.seq);
+    await rest?.();
   }
   const bad = headFault(walked, extent.head, chained);
   if (bad !== undefined) return found(bad);

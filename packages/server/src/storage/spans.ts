@@ -1,4 +1,6 @@
-import type { Usage } from '@countersign/core/domain/usage';
+import type { Span } from '@countersign/core/contract/trace';
+import { parseDateTime } from '@countersign/core/domain/instant';
+import { type Usage, usageOf } from '@countersign/core/domain/usage';
 
 /** What is searched and summed of a span; the rest stands in the submission's document. */
 export interface SpanFacts {
@@ -14,6 +16,22 @@ export interface SpanFacts {
   startedAt: bigint | null;
   endedAt: bigint | null;
 }
+
+/** The facts of a span. Throws SumTooLargeError. */
+export const factsOfSpan = (span: Span): SpanFacts => ({
+  spanId: span.span_id,
+  kind: span.kind,
+  name: span.name,
+  status: span.status ?? 'success',
+  model: span.model ?? null,
+  provider: span.provider ?? null,
+  usage: usageOf(span),
+  latencyMs: span.latency_ms ?? null,
+  startedAt: instantOf(span.started_at),
+  endedAt: instantOf(span.ended_at),
+});
+
+const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
 
 /**
  * The facts of a submission's spans as the text that is kept beside its document: a JSON array of arrays, in the order of the columns of

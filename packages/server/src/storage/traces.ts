@@ -60,9 +60,6 @@ export async function lockTraces(tx: Transaction, traceIds: readonly string[]): 
   }));
 }
 
-/** How sure the outcome of a trace is: not at all before its root span arrives, least by the default of the contract. */
-export const OUTCOME_RANK = { none: 0, default: 1, root: 2, sent: 3 } as const;
-
 /** The members of a trace that are searched by; null is "not sent". */
 export interface TraceFacts {
   id: string;

@@ -1,7 +1,25 @@
 import { hash } from 'node:crypto';
+import { pino } from 'pino';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { chatRun, jsonExport } from '../otlp/exporter.ts';
+import { exporter } from '../otlp/sending.ts';
+
+/** A run with all that columns are made of. */
+const DETAILS = {
+  session_id: 's-1',
+  external_user_id: 'u-1',
+  latency_ms: 900,
+  error: 'it failed',
+  started_at: '2026-11-20T09:30:00.123456Z',
+  ended_at: '2026-11-20T09:30:01Z',
+  spans: [
+    { span_id: 'a', kind: 'llm', name: 'one', model: 'gpt-a', prompt_tokens: 5, completion_tokens: 2, cost_usd: 0.1 },
+    { span_id: 'b', kind: 'llm', name: 'two', status: 'error', total_tokens: 5, cost_usd: 0.2 },
+  ],
+};
+const OTLP_TRACE = '0af7651916cd43dd8448eb211c80319c';
 
 let server: TestServer;
 let workspace = '';
@@ -10,7 +28,7 @@ let key = '';
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
-  for (const table of ['trace_submissions', 'trace_events', 'log_heads'])
+  for (const table of ['traces', 'trace_submissions', 'trace_events', 'log_heads'])
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
 });
 beforeEach(async () => {
@@ -91,6 +109,99 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     const [status, out] = await verify();
     expect([status, out]).toEqual([1, expect.stringMatching(why)]);
     expect(out).toContain(`the row ${(body as { id: string }).id}, submission 1 differs from the log`);
+  });
+
+  test.each([
+    ['outcome', `outcome = 'success'`, /the column outcome is "success", its documents say "failure"/],
+    ['outcome_rank', 'outcome_rank = 1', /the column outcome_rank is 1, its documents say 3/],
+    ['session_id', `session_id = 's-2'`, /the column session_id is "s-2", its documents say "s-1"/],
+    ['external_user_id', 'external_user_id = NULL', /the column external_user_id is null, its documents say "u-1"/],
+    ['latency_ms', 'latency_ms = 1', /the column latency_ms is 1, its documents say 900/],
+    ['has_error', 'has_error = false', /the column has_error is false, its documents say true/],
+    ['started_at', `started_at = started_at - interval '1 microsecond'`, /the column started_at is .*, its documents say/],
+    ['ended_at', 'ended_at = NULL', /the column ended_at is null, its documents say/],
+    ['total_tokens', 'total_tokens = 1', /the column total_tokens is 1, its documents say 12/],
+    ['supplied_total_tokens', 'supplied_total_tokens = 1', /the column supplied_total_tokens is 1, its documents say null/],
+    ['cost_usd', 'cost_usd = 0', /the column cost_usd is "0", its documents say "0.3"/],
+    ['span_count', 'span_count = 1', /the column span_count is 1, its documents say 2/],
+    ['received_at', `received_at = received_at + interval '1 hour'`, /the column received_at is .*, its documents say/],
+    ['last_span_at', 'last_span_at = received_at', /the column last_span_at is .*, its documents say null/],
+    ['agent_rank', 'agent_rank = 0', /the column agent_rank is 0, its documents say 4/],
+    [
+      'provisional_agent_name',
+      `provisional_agent_name = 'x'`,
+      /the column provisional_agent_name is "x", its documents say null/,
+    ],
+  ])('the column %s that differs from the documents is named', async (_, set, why) => {
+    const { body } = await send('run-1', DETAILS);
+    await send('run-2', DETAILS);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 2 entries/)]);
+    await sql(`UPDATE countersign.traces SET ${set} WHERE tenant_id = $1 AND trace_id = 'run-1'`, [tenantId]);
+    const [status, out] = await verify();
+    expect([status, out]).toEqual([1, expect.stringMatching(why)]);
+    expect(out).toContain(`the table traces: the row ${(body as { id: string }).id} differs from the log`);
+  });
+
+  test('the spans beside a document, and a trace that nobody sent', async () => {
+    const { body } = await send('run-1', DETAILS);
+    const { id } = body as { id: string };
+    const replaceInSpans = (model: string, other: string) =>
+      sql(`UPDATE countersign.trace_submissions SET spans = replace(spans, $2, $3) WHERE tenant_id = $1`, [
+        tenantId,
+        model,
+        other,
+      ]);
+    await replaceInSpans('gpt-a', 'gpt-b');
+    expect(await verify()).toEqual([1, expect.stringContaining(`${id}, submission 1 differs from the log: the column spans`)]);
+    await replaceInSpans('gpt-b', 'gpt-a');
+    expect((await verify())[0]).toBe(0);
+    await sql(
+      `INSERT INTO countersign.traces SELECT (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid(), 'trace_id', 'run-2'))).*
+         FROM countersign.traces AS t WHERE tenant_id = $1`,
+      [tenantId],
+    );
+    expect(await verify()).toEqual([1, expect.stringMatching(/none of its submissions is stored: the row was added/)]);
+  });
+
+  test('columns that follow from several documents, native ones and pieces by OpenTelemetry, are no finding', async () => {
+    await send('run-1', DETAILS);
+    await send('run-1', { outcome: undefined, spans: [{ span_id: 'a', kind: 'tool', name: 'again', cost_usd: 1e-7 }] });
+    await send('run-1', { prompt_tokens: 3, completion_tokens: 4, session_id: 's-2' });
+    const exporting = exporter(server, key);
+    const [piece, root] = chatRun(OTLP_TRACE);
+    for (const span of [piece!, root!, { ...piece!, status: { code: 2, message: 'failed' } }])
+      expect((await exporting.sendJson(jsonExport([span], { 'service.name': 'shop' }))).status).toBe(200);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 6 entries/)]);
+    await send(OTLP_TRACE, { agent_name: 'otlp-bot' });
+    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 7 entries/)]);
+    await sql(`UPDATE countersign.traces SET total_tokens = 1 WHERE tenant_id = $1 AND trace_id = $2`, [tenantId, OTLP_TRACE]);
+    expect(await verify()).toEqual([1, expect.stringMatching(/the column total_tokens is 1, its documents say/)]);
+  });
+
+  test('the running server names the row in its log, in /readyz and in a metric, until it is put back', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+    const watching = await testServer({ checkpointSeconds: undefined, log, database: server.database });
+    const { body } = await send('run-1', DETAILS);
+    const observed = async () => {
+      await watching.compareTraces();
+      const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
+      const metrics = await (await fetch(`${watching.url}/metrics`)).text();
+      const metric = /^countersign_trace_findings (\d+)$/m.exec(metrics)?.[1];
+      return { metric, warnings: warnings.filter((warning) => warning.includes('log of traces')) };
+    };
+    const before = await observed();
+    await sql(`UPDATE countersign.traces SET total_tokens = 1 WHERE tenant_id = $1`, [tenantId]);
+    const changed = await observed();
+    await observed();
+    expect([Number(changed.metric), changed.warnings.length]).toEqual([Number(before.metric) + 1, 1]);
+    const fault = 'the column total_tokens is 1, its documents say 12';
+    expect(lines.map((line) => JSON.parse(line)).filter((line) => line.tenantId === tenantId)).toEqual([
+      expect.objectContaining({ table: 'traces', id: (body as { id: string }).id, fault, level: 50 }),
+    ]);
+    await sql(`UPDATE countersign.traces SET total_tokens = 12 WHERE tenant_id = $1`, [tenantId]);
+    expect(await observed()).toEqual(before);
+    await watching.stop();
   });
 
   test('a submission that was deleted, and one that was added', async () => {

@@ -1,0 +1,93 @@
+import type { Span, Trace } from '../contract/trace.ts';
+import { parseDateTime } from './instant.ts';
+import { mergedUsage, type ReportedUsage, suppliedUsage, traceTotals, type Usage, usageOfSpans } from './usage.ts';
+
+/** How sure the outcome of a trace is: not at all before its root span arrives, least by the default of the contract. */
+export const OUTCOME_RANK = { none: 0, default: 1, root: 2, sent: 3 } as const;
+
+/** What a trace adds up to, as its columns have it. Null is "not sent". */
+export interface TraceColumns {
+  outcome: string | null;
+  /** OUTCOME_RANK. */
+  outcomeRank: number;
+  sessionId: string | null;
+  externalUserId: string | null;
+  latencyMs: number | null;
+  hasError: boolean;
+  /** Microseconds since 1970. */
+  startedAt: bigint | null;
+  endedAt: bigint | null;
+  supplied: Usage;
+  totals: Usage;
+  spanCount: number;
+  submissionCount: number;
+  /** When its first submission was received. */
+  receivedAt: string;
+  /** When spans last came by OpenTelemetry; null for traces that never had any. */
+  lastSpanAt: string | null;
+}
+
+/** One submission of a trace as it is kept. */
+export interface KeptSubmission {
+  document: Trace;
+  /** Whether it was mapped from an OpenTelemetry export, where the outcome and spans may still be missing. */
+  isPartial: boolean;
+  receivedAt: string;
+}
+
+/** Merges the submissions of one trace, in order, by the rules that its columns are kept by (docs/decisions/0032). */
+export class MergedTrace {
+  readonly #spans = new Map<string, ReportedUsage>();
+  #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;
+
+  add({ document, isPartial, receivedAt }: KeptSubmission): void {
+    const known = this.#columns;
+    const supplied = suppliedUsage(document);
+    const { outcome, outcomeRank } = outcomeOf(document, isPartial);
+    const isSurer = known === undefined || outcomeRank >= known.outcomeRank;
+    for (const span of document.spans ?? []) this.#spans.set(span.span_id, usageMembers(span));
+    this.#columns = {
+      outcome: isSurer ? outcome : known.outcome,
+      outcomeRank: isSurer ? outcomeRank : known.outcomeRank,
+      sessionId: document.session_id ?? known?.sessionId ?? null,
+      externalUserId: document.external_user_id ?? known?.externalUserId ?? null,
+      latencyMs: document.latency_ms ?? known?.latencyMs ?? null,
+      hasError: known?.hasError === true || hasError(document, isPartial),
+      startedAt: instantOf(document.started_at) ?? known?.startedAt ?? null,
+      endedAt: instantOf(document.ended_at) ?? known?.endedAt ?? null,
+      supplied: known === undefined ? supplied : mergedUsage(supplied, known.supplied),
+      submissionCount: (known?.submissionCount ?? 0) + 1,
+      receivedAt: known?.receivedAt ?? receivedAt,
+      lastSpanAt: isPartial ? receivedAt : (known?.lastSpanAt ?? null),
+    };
+  }
+
+  /** The columns behind the submissions so far; undefined without any. Throws SumTooLargeError. */
+  columns(): TraceColumns | undefined {
+    if (this.#columns === undefined) return undefined;
+    const totals = traceTotals(this.#columns.supplied, usageOfSpans([...this.#spans.values()]));
+    return { ...this.#columns, totals, spanCount: this.#spans.size };
+  }
+}
+
+function outcomeOf({ outcome }: Trace, isPartial: boolean): Pick<TraceColumns, 'outcome' | 'outcomeRank'> {
+  if (outcome == null)
+    return isPartial
+      ? { outcome: null, outcomeRank: OUTCOME_RANK.none }
+      : { outcome: 'success', outcomeRank: OUTCOME_RANK.default };
+  return { outcome, outcomeRank: isPartial ? OUTCOME_RANK.root : OUTCOME_RANK.sent };
+}
+
+/** A native trace says whether it had an error; one by OpenTelemetry had one where a span of it had. */
+const hasError = ({ error, spans }: Trace, isPartial: boolean): boolean =>
+  isPartial ? (spans ?? []).some(({ status }) => status === 'error') : error != null && error !== '';
+
+const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
+
+/** Nothing else of a span is kept: a trace may have very many. */
+const usageMembers = ({ prompt_tokens, completion_tokens, total_tokens, cost_usd }: Span): ReportedUsage => ({
+  ...(prompt_tokens == null ? {} : { prompt_tokens }),
+  ...(completion_tokens == null ? {} : { completion_tokens }),
+  ...(total_tokens == null ? {} : { total_tokens }),
+  ...(cost_usd == null ? {} : { cost_usd }),
+});

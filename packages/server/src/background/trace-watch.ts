@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Pools } from '../database/pools.ts';
+import { type TraceFinding, verifyTraces } from '../ledger/verify-traces.ts';
+import { listTenantIds } from '../storage/tenants.ts';
+
+/** Between the end of a round and the start of the next one: a multiple of how long the round took, within these bounds. */
+const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
+
+/** After each page the watch rests for this many times as long as the page took. */
+const REST_TIMES_PAGE = 4;
+
+/** Compares traces with the logs `traces` while the server runs. */
+export interface TraceWatch {
+  /** How many rows and logs differed in the last comparison of each workspace. */
+  readonly count: number;
+  /** One line for `/readyz`, without ids: anybody may ask. Undefined when nothing differs. */
+  readonly summary: string | undefined;
+  /** Compares every workspace once. */
+  round(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Verifies the log `traces` of every workspace again and again, at a low rate, with the rows and columns that must say the same. What differs
+ * is logged once.
+ */
+export function watchTraces({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): TraceWatch {
+  const byTenant = new Map<string, readonly TraceFinding[]>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: Promise<void> | undefined;
+  const compare = async (tenantId: string) => {
+    const found = findingsOf(await verifyTraces(ledgerPool, tenantId, { rest: resting(signal) }));
+    const known = new Set((byTenant.get(tenantId) ?? []).map(identity));
+    byTenant.set(tenantId, found);
+    for (const finding of found.filter((each) => !known.has(identity(each))))
+      log.error(
+        { tenantId, ...finding },
+        'this row differs from the log of traces: somebody else than the server has changed it',
+      );
+  };
+  const compareAll = async () => {
+    const notCompared = (error: Error) => {
+      if (!signal.aborted) log.warn({ reason: error.message }, 'traces were not compared with their logs this time');
+    };
+    const tenantIds = await listTenantIds(ledgerPool).catch(notCompared);
+    for (const tenantId of tenantIds ?? []) {
+      if (signal.aborted) return;
+      await compare(tenantId).catch(notCompared);
+    }
+  };
+  const round = () => {
+    running ??= compareAll().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  void repeat(round, signal);
+  const count = () => [...byTenant.values()].reduce((sum, findings) => sum + findings.length, 0);
+  return {
+    get count() {
+      return count();
+    },
+    get summary() {
+      return count() === 0 ? undefined : 'rows differ from the log of traces; the server log and "ledger verify" name them';
+    },
+    round,
+    stop: () => stopping.abort(),
+  };
+}
+
+/** Starts a round after each pause until it is stopped. */
+async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  let pauseMs = PAUSE_MS.min;
+  while (!signal.aborted) {
+    const isStopped = await sleep(pauseMs, false, { ref: false, signal }).catch(() => true);
+    if (isStopped) return;
+    const began = performance.now();
+    await round();
+    const tookMs = performance.now() - began;
+    pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, tookMs * PAUSE_MS.timesRound));
+  }
+}
+
+/** What a verification waits for between two pages. Rejects when the watch is stopped. */
+function resting(signal: AbortSignal): () => Promise<void> {
+  let began = performance.now();
+  return async () => {
+    await sleep((performance.now() - began) * REST_TIMES_PAGE, undefined, { ref: false, signal });
+    began = performance.now();
+  };
+}
+
+/** The rows that differ; a log that is not whole is one finding. */
+function findingsOf({ findings, firstBad, contradiction }: Awaited<ReturnType<typeof verifyTraces>>): readonly TraceFinding[] {
+  const fault = firstBad?.reason ?? (findings.length === 0 ? contradiction?.reason : undefined);
+  if (fault === undefined) return findings;
+  return [{ table: 'trace_events', id: String(firstBad?.seq ?? contradiction?.source), fault }, ...findings];
+}
+
+const identity = ({ table, id, fault }: TraceFinding): string => JSON.stringify([table, id, fault]);

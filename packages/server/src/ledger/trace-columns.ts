@@ -1,0 +1,150 @@
+import type { Trace } from '@countersign/core/contract/trace';
+import { MergedTrace, type TraceColumns } from '@countersign/core/domain/merged-trace';
+import { SumTooLargeError } from '@countersign/core/domain/usage';
+import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
+import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { factsOfSpan, spansText } from '../storage/spans.ts';
+import { listTraceColumns, readTraceSubmissions, type StoredSubmission, type StoredTrace } from '../storage/trace-columns.ts';
+import type { SubmissionPlace } from '../storage/trace-rows.ts';
+import { parsedDocument } from './stored-document.ts';
+
+/** A row that is not what its documents say. */
+export interface ColumnFinding {
+  table: 'traces' | 'trace_submissions';
+  /** The trace's `id`; with the number of the submission where the row is one. */
+  id: string;
+  fault: string;
+}
+
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+const BEHIND_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** A difference and the trace that it is in. */
+interface Difference extends ColumnFinding {
+  trace: string;
+}
+
+/**
+ * Compares the rows of all traces with what their stored documents add up to, a page at a time. The documents must have been compared with the
+ * log before. What differs is read once more, because a log record may have joined the trace meanwhile.
+ */
+export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncGenerator<ColumnFinding[]> {
+  for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
+    const page: { differences: Difference[]; last: string | undefined } = await comparePage(pool, tenantId, after, BEHIND_ALL);
+    const findings: ColumnFinding[] = [];
+    for (const trace of new Set(page.differences.map((each) => each.trace))) {
+      const again = await comparePage(pool, tenantId, idBefore(trace), trace);
+      findings.push(...again.differences.map(({ table, id, fault }) => ({ table, id, fault })));
+    }
+    yield findings;
+    after = page.last;
+  }
+}
+
+/** The id right before another one, so that a page can consist of that one alone. */
+function idBefore(id: string): string {
+  const digits = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+async function comparePage(
+  pool: Pool,
+  tenantId: string,
+  after: string,
+  upTo: string,
+): Promise<{ differences: Difference[]; last: string | undefined }> {
+  // The rows first: submissions are only ever added, so those that a row counts are all there behind it.
+  const rows = await inTenantTransaction(pool, tenantId, (tx) => listTraceColumns(tx, after, upTo));
+  const last = rows.at(-1)?.id;
+  if (last === undefined) return { differences: [], last };
+  const merging = new Map(rows.map((row) => [row.id, { row, merged: new MergedTrace(), isPartial: false }]));
+  const differences: Difference[] = [];
+  for await (const submission of submissionsOf(pool, tenantId, after, last)) {
+    const trace = merging.get(submission.id);
+    if (trace === undefined || submission.number > trace.row.submissionCount) continue;
+    const document = parsedDocument(submission.document) as Trace | undefined;
+    const name = `${submission.id}, submission ${submission.number}`;
+    if (document === undefined || !isAsKept(document, submission)) {
+      const fault = 'the column spans is not what its document says';
+      differences.push({ table: 'trace_submissions', id: name, fault, trace: submission.id });
+    }
+    if (document === undefined) continue;
+    trace.merged.add({ ...submission, document });
+    trace.isPartial ||= submission.isPartial;
+  }
+  for (const { row, merged, isPartial } of merging.values()) {
+    const fault = rowFault(row, merged, isPartial);
+    if (fault !== undefined) differences.push({ table: 'traces', id: row.id, fault, trace: row.id });
+  }
+  return { differences, last };
+}
+
+async function* submissionsOf(pool: Pool, tenantId: string, after: string, last: string): AsyncGenerator<StoredSubmission> {
+  // Numbers begin at 1, and none of the traces has this id.
+  let place: SubmissionPlace = { id: after, number: 2 ** 31 - 1 };
+  for (;;) {
+    const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceSubmissions(tx, place, last));
+    if (page.length === 0) return;
+    place = page.at(-1)!;
+    yield* page;
+  }
+}
+
+function isAsKept({ spans }: Trace, submission: StoredSubmission): boolean {
+  try {
+    return spansText((spans ?? []).map(factsOfSpan)) === submission.spans;
+  } catch (error) {
+    if (error instanceof SumTooLargeError) return false;
+    throw error;
+  }
+}
+
+/** The first column that differs from what the documents add up to. */
+function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): string | undefined {
+  let expected: TraceColumns | undefined;
+  try {
+    expected = merged.columns();
+  } catch (error) {
+    if (error instanceof SumTooLargeError) return `its documents add up to more than was accepted: ${error.message}`;
+    throw error;
+  }
+  if (expected === undefined) return 'none of its submissions is stored: the row was added';
+  // A log record can add an error; the documents cannot take it away.
+  const hasError = expected.hasError || (row.hasError && row.hasException);
+  const ofAgent = isPartial ? {} : { agentRank: AGENT_RANK.claimed, provisionalAgentName: null };
+  const said = columnsOf({ ...expected, hasError, ...ofAgent });
+  const stored = columnsOf({ ...row, ...(isPartial ? { agentRank: undefined, provisionalAgentName: undefined } : {}) });
+  const differing = Object.keys(said).find((column) => said[column] !== stored[column]);
+  return differing === undefined
+    ? undefined
+    : `the column ${differing} is ${shown(stored[differing])}, its documents say ${shown(said[differing])}`;
+}
+
+const shown = (value: unknown): string => (typeof value === 'bigint' ? `${value} µs since 1970` : JSON.stringify(value));
+
+/** The columns by their names in the database. */
+const columnsOf = (row: TraceColumns & { agentRank?: number | undefined; provisionalAgentName?: string | null | undefined }) => {
+  const { supplied, totals, ...others } = row;
+  const columns: Record<string, unknown> = {};
+  const names = [
+    'outcome',
+    'outcomeRank',
+    'sessionId',
+    'externalUserId',
+    'latencyMs',
+    'hasError',
+    'startedAt',
+    'endedAt',
+  ] as const;
+  const more = ['spanCount', 'submissionCount', 'receivedAt', 'lastSpanAt', 'agentRank', 'provisionalAgentName'] as const;
+  for (const name of [...names, ...more]) columns[columnName(name)] = others[name];
+  for (const [prefix, usage] of [
+    ['supplied_', supplied],
+    ['', totals],
+  ] as const)
+    for (const [name, value] of Object.entries(usage)) columns[prefix + columnName(name)] = value;
+  return columns;
+};
+
+const columnName = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

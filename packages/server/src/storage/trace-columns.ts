@@ -1,0 +1,88 @@
+import type { TraceColumns } from '@countersign/core/domain/merged-trace';
+import { sql, type Transaction } from '../database/transaction.ts';
+import { exactInstantText } from './instant-text.ts';
+import type { SubmissionPlace } from './trace-rows.ts';
+
+/** The row of a trace, to be compared with its submissions. Instants of the server are UTC with six fraction digits. */
+export interface StoredTrace extends TraceColumns {
+  id: string;
+  agentRank: number;
+  provisionalAgentName: string | null;
+  /** Whether an exception of one of its spans came as a log record. */
+  hasException: boolean;
+}
+
+type Row = Omit<StoredTrace, 'startedAt' | 'endedAt' | 'supplied' | 'totals'> & {
+  startedAt: string | null;
+  endedAt: string | null;
+  supplied: UsageRow;
+  totals: UsageRow;
+};
+/** Numbers as text: JSON numbers would lose digits. */
+type UsageRow = [prompt: string | null, completion: string | null, total: string | null, cost: string | null];
+
+const micros = (column: string): string => `(extract(epoch FROM ${column}) * 1000000)::bigint::text`;
+const usage = (prefix: string): string =>
+  `json_build_array(${['prompt_tokens', 'completion_tokens', 'total_tokens'].map((member) => `${prefix}${member}::text`).join(', ')},
+    trim_scale(${prefix}cost_usd)::text)`;
+
+/** Traces that are compared at once. */
+const PAGE_TRACES = 100;
+
+const LIST = sql<Row>(
+  'list_trace_columns',
+  `SELECT id, outcome, outcome_rank AS "outcomeRank", session_id AS "sessionId", external_user_id AS "externalUserId",
+          latency_ms AS "latencyMs", has_error AS "hasError", ${micros('started_at')} AS "startedAt", ${micros('ended_at')} AS "endedAt",
+          ${usage('supplied_')} AS supplied, ${usage('')} AS totals, span_count AS "spanCount", submission_count AS "submissionCount",
+          ${exactInstantText('received_at')} AS "receivedAt", ${exactInstantText('last_span_at')} AS "lastSpanAt",
+          agent_rank AS "agentRank", provisional_agent_name AS "provisionalAgentName",
+          EXISTS (SELECT FROM countersign.log_records AS l
+            WHERE l.tenant_id = $1 AND l.trace_id = t.trace_id AND l.kind = 'exception') AS "hasException"
+     FROM countersign.traces AS t WHERE tenant_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT ${PAGE_TRACES}`,
+);
+
+/** The rows of the next traces behind an id and up to another one, in order. */
+export const listTraceColumns = async (tx: Transaction, after: string, last: string): Promise<StoredTrace[]> =>
+  (await tx.run(LIST, [tx.tenantId, after, last])).map((row) => ({
+    ...row,
+    startedAt: row.startedAt === null ? null : BigInt(row.startedAt),
+    endedAt: row.endedAt === null ? null : BigInt(row.endedAt),
+    supplied: usageOfRow(row.supplied),
+    totals: usageOfRow(row.totals),
+  }));
+
+const numberOf = (text: string | null): number | null => (text === null ? null : Number(text));
+const usageOfRow = ([prompt, completion, total, costUsd]: UsageRow): TraceColumns['totals'] => ({
+  promptTokens: numberOf(prompt),
+  completionTokens: numberOf(completion),
+  totalTokens: numberOf(total),
+  costUsd,
+});
+
+/** A submission with the facts that are kept beside its document. */
+export interface StoredSubmission extends SubmissionPlace {
+  isPartial: boolean;
+  receivedAt: string;
+  document: string;
+  /** What `spansText` has made of its spans. */
+  spans: string;
+}
+
+/** Submissions that are read at once, and about how many bytes of them. */
+const PAGE_SUBMISSIONS = 200;
+const PAGE_BYTES = 8 * 1024 * 1024;
+
+const READ = sql<StoredSubmission>(
+  'read_trace_submissions',
+  `SELECT id, number, "isPartial", "receivedAt", document, spans FROM (
+     SELECT trace AS id, number, export IS NOT NULL AS "isPartial", ${exactInstantText('received_at')} AS "receivedAt", document, spans,
+            sum(octet_length(document)) OVER (ORDER BY trace, number) - octet_length(document) AS bytes_before
+       FROM (SELECT * FROM countersign.trace_submissions
+              WHERE tenant_id = $1 AND (trace, number) > ($2::uuid, $3::integer) AND trace <= $4::uuid
+              ORDER BY trace, number LIMIT ${PAGE_SUBMISSIONS}) AS page) AS sized
+    WHERE bytes_before < ${PAGE_BYTES} ORDER BY id, number`,
+);
+
+/** The next submissions behind a place, up to a trace, in order; none when there are no more. */
+export const readTraceSubmissions = (tx: Transaction, after: SubmissionPlace, last: string): Promise<StoredSubmission[]> =>
+  tx.run(READ, [tx.tenantId, after.id, after.number, last]);
