@@ -2,7 +2,7 @@ import { operations } from '../packages/core/src/contract/operations.ts';
 import { linkEntries } from '../packages/core/src/domain/audit-chain.ts';
 import { digests } from '../packages/server/src/crypto/digests.ts';
 import type { Transaction } from '../packages/server/src/database/transaction.ts';
-import { answered } from '../packages/server/src/ingest/endpoint.ts';
+import { ingestReply } from '../packages/server/src/ingest/ingest-request.ts';
 import { commitWithReplays, type Outcome } from '../packages/server/src/ingest/replays.ts';
 import type { PreparedAudit } from '../packages/server/src/ingest/write-audit.ts';
 import type { appendEntries, NewEntry } from '../packages/server/src/ledger/append.ts';
@@ -37,7 +37,7 @@ export const auditWriter =
       );
       left = moved;
       const answers = rows.map(({ entry: { id, prev_hash, seq }, rowHash }) =>
-        answered({ ok: true, id, row_hash: rowHash, prev_hash }, { 'Countersign-Ledger-Seq': String(seq) }),
+        ingestReply({ ok: true, id, row_hash: rowHash, prev_hash }, { 'Countersign-Ledger-Seq': String(seq) }),
       );
       return { outcomes: answers, sent };
     });

@@ -6,7 +6,7 @@ import { BatchWriter, type Item } from '../packages/server/src/database/batch-wr
 import { int8Array, textArray } from '../packages/server/src/database/binary-array.ts';
 import type { Slots } from '../packages/server/src/database/slots.ts';
 import { inTenantTransaction, sql, type Transaction } from '../packages/server/src/database/transaction.ts';
-import type { Answered } from '../packages/server/src/ingest/endpoint.ts';
+import type { IngestReply } from '../packages/server/src/ingest/ingest-request.ts';
 import { evidenceStates } from '../packages/server/src/ledger/evidence-states.ts';
 
 /**
@@ -31,10 +31,10 @@ interface Body extends Item {
   question?: Question;
 }
 
-const ANSWER: Answered = { json: '{"ok":true}', headers: {} };
+const ANSWER: IngestReply = { json: '{"ok":true}', headers: {} };
 let lastSeq = 0;
 
-async function write(tx: Transaction, bodies: readonly Body[]): Promise<Answered[]> {
+async function write(tx: Transaction, bodies: readonly Body[]): Promise<IngestReply[]> {
   const questions = bodies.flatMap(({ question }) => question ?? []);
   if (questions.length > 0) await evidenceStates.read(tx, (state) => questions.map((question) => state.find(question)));
   const seqs = bodies.map(() => ++lastSeq);
@@ -44,7 +44,7 @@ async function write(tx: Transaction, bodies: readonly Body[]): Promise<Answered
 
 /** Keeps bodies of promotion checks after their evidence was read, and any other at once. */
 export function bareStorage(pool: Pool, slots: Slots, queueBytesMax: number) {
-  const writer = new BatchWriter<Body, Answered>({
+  const writer = new BatchWriter<Body, IngestReply>({
     name: 'bare',
     itemsMax: 128,
     inFlightMax: 1,

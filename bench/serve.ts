@@ -13,7 +13,7 @@ import type { PublicApi } from '../packages/server/src/http/public-api.ts';
 import { readBody } from '../packages/server/src/http/read-body.ts';
 import { bodyReader } from '../packages/server/src/http/validate-body.ts';
 import { appendAuditEntry } from '../packages/server/src/ingest/audit.ts';
-import type { Answered } from '../packages/server/src/ingest/endpoint.ts';
+import type { IngestReply } from '../packages/server/src/ingest/ingest-request.ts';
 import type { Outcome } from '../packages/server/src/ingest/replays.ts';
 import { type PreparedAudit, writeAudit } from '../packages/server/src/ingest/write-audit.ts';
 import { appendEntries } from '../packages/server/src/ledger/append.ts';
@@ -61,7 +61,7 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
     itemsMax: number,
     write: (tx: Transaction, items: readonly PreparedAudit[]) => Promise<Outcome[]>,
   ) =>
-    new BatchWriter<PreparedAudit, Answered>({
+    new BatchWriter<PreparedAudit, IngestReply>({
       name,
       itemsMax,
       inFlightMax: 1,

@@ -7,7 +7,7 @@ import { isWrongGuess } from '../database/pool.ts';
 import { Slots } from '../database/slots.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import type { Metrics } from '../http/metrics.ts';
-import type { Answered } from '../ingest/endpoint.ts';
+import type { IngestReply } from '../ingest/ingest-request.ts';
 import type { RecordWriters } from '../ingest/record-writers.ts';
 import { isStored, type Outcome } from '../ingest/replays.ts';
 import { writeAudit } from '../ingest/write-audit.ts';
@@ -47,7 +47,7 @@ export function openRecordWriters(parts: {
     name: keyof typeof LIMITS,
     write: (tx: Transaction, items: readonly I[]) => Promise<Outcome[]>,
     { committed, heads }: { committed?: (outcomes: readonly Outcome[], tenantId: string) => void; heads?: RememberedHeads } = {},
-  ): BatchWriter<I, Answered> =>
+  ): BatchWriter<I, IngestReply> =>
     new BatchWriter({
       name,
       ...LIMITS[name],

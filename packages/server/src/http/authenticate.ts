@@ -8,7 +8,7 @@ import { clockOf } from '../database/clock.ts';
 import { isDatabaseAway } from '../database/pool.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
-import type { Principal } from '../ingest/endpoint.ts';
+import type { Principal } from '../ingest/ingest-request.ts';
 import { believedKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
 

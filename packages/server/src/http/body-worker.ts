@@ -3,13 +3,13 @@ import type { ErrorCode } from '@countersign/core/contract/errors';
 import type { Issue } from '@countersign/core/contract/issue';
 import type { OperationId } from '@countersign/core/contract/operations';
 import { ApiError } from '../errors/api-error.ts';
-import type { Asked } from '../ingest/endpoint.ts';
+import type { IngestRequest } from '../ingest/ingest-request.ts';
 import type { ExportRequest } from '../otlp/export.ts';
 import { prepareBody, prepareExport } from './prepare-body.ts';
 
 /** One body for the worker; its bytes are transferred. */
 export type BodyTask = { document: Uint8Array<ArrayBuffer> } & (
-  | { operation: OperationId; asked: Omit<Asked, 'document'> }
+  | { operation: OperationId; asked: Omit<IngestRequest, 'document'> }
   | { operation: 'export'; asked: Omit<ExportRequest, 'document'> }
 );
 

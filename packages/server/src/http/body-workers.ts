@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { OperationId } from '@countersign/core/contract/operations';
 import { ApiError, unavailable } from '../errors/api-error.ts';
-import type { Asked } from '../ingest/endpoint.ts';
+import type { IngestRequest } from '../ingest/ingest-request.ts';
 import type { ExportRequest, PreparedExport } from '../otlp/export.ts';
 import { WORKER_HEAP_MB } from './body-bounds.ts';
 import type { BodyResult, BodyTask } from './body-worker.ts';
@@ -54,7 +54,7 @@ export class BodyWorkers {
   }
 
   /** Prepares a body; its bytes are moved to the worker and come back with the result. Throws 503 when too many wait. */
-  prepare(operation: OperationId, { document, ...asked }: Asked): Promise<Prepared> {
+  prepare(operation: OperationId, { document, ...asked }: IngestRequest): Promise<Prepared> {
     return this.#enqueue(asked.principal.tenantId, { operation, asked, document: ownBytes(document) });
   }
 

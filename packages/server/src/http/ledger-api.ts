@@ -1,7 +1,7 @@
 import { LEDGER_READINGS, type LedgerReadingPath } from '@countersign/core/contract/ledger-reading';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
-import type { Principal } from '../ingest/endpoint.ts';
+import type { Principal } from '../ingest/ingest-request.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { Authenticator } from './authenticate.ts';
 import { refuseOtherMethods } from './other-methods.ts';

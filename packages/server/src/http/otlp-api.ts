@@ -1,7 +1,7 @@
 import { OTLP_MEDIA_TYPES, OTLP_OPERATIONS, type OtlpOperation } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Answered } from '../ingest/endpoint.ts';
+import type { IngestReply } from '../ingest/ingest-request.ts';
 import { exportAnswer } from '../otlp/answers.ts';
 import type { ExportRequest, MediaType, PreparedExport } from '../otlp/export.ts';
 import { isLight } from './body-bounds.ts';
@@ -54,7 +54,7 @@ const metricsAnswer = (points: number): string =>
 const NO_METRICS = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
 
 /** A body that is not light is decoded and mapped on the worker thread: nobody else waits for that. */
-async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<Answered> {
+async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<IngestReply> {
   if (request.signal === 'metrics') return { json: metricsAnswer(countPoints(request)), headers: {} };
   if (isLight(request.document)) return queue(writers, request, prepareExport(request));
   const { prepared, document } = await workers.prepareExport(request);
@@ -65,7 +65,7 @@ async function queue(
   { exports }: PublicApi['writers'],
   { principal, document }: ExportRequest,
   prepared: PreparedExport,
-): Promise<Answered> {
+): Promise<IngestReply> {
   const { body, traces, ...facts } = prepared;
   if (traces.length === 0 && prepared.logs.length === 0)
     return { json: exportAnswer(prepared.signal, prepared.shortfall), headers: {} };

@@ -4,7 +4,7 @@ import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import { encodeAnswer, encodeStatus } from '@countersign/core/otlp/write-protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors/api-error.ts';
-import type { Answered } from '../ingest/endpoint.ts';
+import type { IngestReply } from '../ingest/ingest-request.ts';
 import type { MediaType } from '../otlp/export.ts';
 import { asApiError, noteError, swallowRest } from './error-reply.ts';
 
@@ -12,7 +12,7 @@ import { asApiError, noteError, swallowRest } from './error-reply.ts';
 export function replyExport(
   reply: FastifyReply,
   { signal, mediaType }: { signal: Signal; mediaType: MediaType },
-  { json, headers }: Answered,
+  { json, headers }: IngestReply,
 ): FastifyReply {
   const body = mediaType === 'application/json' ? json : Buffer.from(encodeAnswer(signal, JSON.parse(json)));
   return reply.headers(headers).header('content-type', mediaType).send(body);

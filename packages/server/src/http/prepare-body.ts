@@ -1,6 +1,6 @@
 import { type OperationId, operations } from '@countersign/core/contract/operations';
-import type { Asked } from '../ingest/endpoint.ts';
 import { endpoints } from '../ingest/endpoints.ts';
+import type { IngestRequest } from '../ingest/ingest-request.ts';
 import type { ExportRequest, PreparedExport } from '../otlp/export.ts';
 import { prepareLogExport } from '../otlp/prepare-logs.ts';
 import { prepareTraceExport } from '../otlp/prepare-traces.ts';
@@ -12,7 +12,8 @@ const readers = Object.fromEntries(
 ) as Record<OperationId, (document: Buffer) => unknown>;
 
 /** Parses, validates and prepares a body: all that is done with it before the database. The same on either thread. */
-export const prepareBody = (id: OperationId, asked: Asked): unknown => endpoints[id].prepare(asked, readers[id](asked.document));
+export const prepareBody = (id: OperationId, asked: IngestRequest): unknown =>
+  endpoints[id].prepare(asked, readers[id](asked.document));
 
 /** Decodes, maps and prepares an export: all that is done with it before the database. The same on either thread. */
 export const prepareExport = (request: ExportRequest): PreparedExport =>

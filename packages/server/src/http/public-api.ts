@@ -6,8 +6,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../database/admission.ts';
 import type { FreeSpace } from '../database/free-space.ts';
 import { validationFailed } from '../errors/api-error.ts';
-import type { Answered, Asked } from '../ingest/endpoint.ts';
 import { endpoints } from '../ingest/endpoints.ts';
+import type { IngestReply, IngestRequest } from '../ingest/ingest-request.ts';
 import type { RecordWriters } from '../ingest/record-writers.ts';
 import type { Authenticator } from './authenticate.ts';
 import { isLight } from './body-bounds.ts';
@@ -39,7 +39,7 @@ export interface PublicApi {
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
     const operation = operations[id];
-    const ask = (asked: Asked) =>
+    const ask = (asked: IngestRequest) =>
       isLight(asked.document) ? endpoints[id].submit(api.writers, asked, prepareBody(id, asked)) : askByWorker(id, api, asked);
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
@@ -65,12 +65,12 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
 }
 
 /** A body that is not light is parsed, validated and prepared on the worker thread: nobody else waits for that. */
-async function askByWorker(id: OperationId, { writers, workers }: PublicApi, asked: Asked): Promise<Answered> {
+async function askByWorker(id: OperationId, { writers, workers }: PublicApi, asked: IngestRequest): Promise<IngestReply> {
   const { prepared, document } = await workers.prepare(id, asked);
   return endpoints[id].submit(writers, { ...asked, document }, prepared);
 }
 
-async function answer(reply: FastifyReply, answering: Promise<Answered>): Promise<FastifyReply> {
+async function answer(reply: FastifyReply, answering: Promise<IngestReply>): Promise<FastifyReply> {
   const { json, headers } = await answering;
   return reply.headers(headers).header('content-type', 'application/json; charset=utf-8').send(json);
 }

@@ -1,18 +1,19 @@
 import type { AuditEntry } from '@countersign/core/contract/audit-entry';
 import { agentClaim } from './agent-book.ts';
-import { type Endpoint, recordedByKey } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
+import { recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';
 import type { PreparedAudit } from './write-audit.ts';
 
 /** POST /api/public/audit: append one entry; the answer is its proof of inclusion. */
 export const appendAuditEntry: Endpoint<AuditEntry, PreparedAudit> = {
   submit: ({ audit }, { principal }, prepared) => audit.submit(principal.tenantId, prepared),
-  prepare: (asked, entry) => ({
-    bytes: asked.document.length + 1000,
-    ...replayability(asked),
+  prepare: (request, entry) => ({
+    bytes: request.document.length + 1000,
+    ...replayability(request),
     claim: agentClaim(entry),
     entry: {
-      recorded_by: recordedByKey(asked.principal),
+      recorded_by: recordedByKey(request.principal),
       actor: entry.actor,
       action: entry.action,
       subject: entry.subject ?? null,

@@ -9,8 +9,8 @@ import { type EvaluationBody, preparedEvaluation, withDocument } from './evaluat
  * of the public endpoint, so that the last one recorded by either is the agent's latest.
  */
 export const recordDetailedEvaluation: Endpoint<DetailedEvaluation, EvaluationBody> = {
-  prepare: (asked, evaluation) =>
-    preparedEvaluation(asked, evaluation, effectivePassRate(evaluation), {
+  prepare: (request, evaluation) =>
+    preparedEvaluation(request, evaluation, effectivePassRate(evaluation), {
       evaluatedAt: evaluation.evaluated_at == null ? null : parseDateTime(evaluation.evaluated_at)!,
       suite: evaluation.suite?.name ?? null,
       completeness: completenessOf(evaluation),

@@ -2,7 +2,8 @@ import type { Evaluation } from '@countersign/core/contract/evaluation';
 import { unsignedZero } from '@countersign/core/domain/exact-json';
 import type { EvaluationRow } from '../storage/evaluations.ts';
 import { agentClaim } from './agent-book.ts';
-import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
+import { type IngestRequest, recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';
 import type { PreparedEvaluation } from './write-evaluations.ts';
 
@@ -11,7 +12,7 @@ export type EvaluationBody = Omit<PreparedEvaluation, 'row' | 'answerOf'> & { ro
 
 /** POST /api/public/evaluations: record the outcome of an evaluation run; the last one recorded is the agent's latest. */
 export const recordEvaluation: Endpoint<Evaluation, EvaluationBody> = {
-  prepare: (asked, evaluation) => preparedEvaluation(asked, evaluation, evaluation.pass_rate ?? null, NO_DETAILS),
+  prepare: (request, evaluation) => preparedEvaluation(request, evaluation, evaluation.pass_rate ?? null, NO_DETAILS),
   submit: ({ evaluations }, { principal, document }, prepared) =>
     evaluations.submit(
       principal.tenantId,
@@ -33,17 +34,17 @@ const NO_DETAILS: EvaluationDetails = { evaluatedAt: null, suite: null, complete
 
 /** An evaluation ready to be written, but for its bytes and its answer: what both endpoints have in common. */
 export function preparedEvaluation(
-  asked: Asked,
+  request: IngestRequest,
   evaluation: Omit<Evaluation, 'pass_rate'>,
   passRate: number | null,
   details: EvaluationDetails,
 ): EvaluationBody {
   return {
-    bytes: asked.document.length + 1000,
-    ...replayability(asked),
+    bytes: request.document.length + 1000,
+    ...replayability(request),
     claim: agentClaim(evaluation),
     row: {
-      recordedBy: recordedByKey(asked.principal),
+      recordedBy: recordedByKey(request.principal),
       harnessId: evaluation.harness_id?.toLowerCase() ?? null,
       name: evaluation.name,
       category: evaluation.category ?? null,

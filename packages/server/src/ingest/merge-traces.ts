@@ -4,9 +4,9 @@ import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
 import { mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
 import { type KnownTrace, type TraceFacts, updateTraces } from '../storage/traces.ts';
+import type { PreparedTrace } from './prepared-trace.ts';
 import type { NewAgent } from './register-agents.ts';
 import { sumTooLarge } from './sum-too-large.ts';
-import type { PreparedTrace } from './write-traces.ts';
 
 /** One request with the place it goes to: a new trace, or one that is known and now locked. */
 export interface Placed {

@@ -10,10 +10,10 @@ import type { PreparedCheck } from './write-decisions.ts';
  * asked for: an Ed25519 signature costs more than the rest of the check (decision 0012).
  */
 export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
-  prepare: (asked, check) => {
+  prepare: (request, check) => {
     const { id, name } = agentClaim(check);
     return {
-      bytes: asked.document.length + 2000,
+      bytes: request.document.length + 2000,
       foldKeys: [],
       // Members in the order of canonical JSON: this stands in the evidence document.
       question: {
@@ -23,7 +23,7 @@ export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
         max_age_hours: check.max_age_hours ?? MAX_AGE_HOURS_DEFAULT,
         min_pass_rate: unsignedZero(check.min_pass_rate ?? MIN_PASS_RATE_DEFAULT),
       },
-      askedBy: asked.principal.prefix,
+      askedBy: request.principal.prefix,
     };
   },
   submit: async ({ decisions, attest }, { principal, prefersAttestation, nonce }, prepared) => {

@@ -3,7 +3,7 @@ import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { findAnswers, insertAnswers, type StoredAnswer } from '../storage/idempotency.ts';
-import type { Answered, Asked } from './endpoint.ts';
+import type { IngestReply, IngestRequest } from './ingest-request.ts';
 
 /** What makes a request safe to send again. */
 export interface Replayable extends Item {
@@ -11,7 +11,7 @@ export interface Replayable extends Item {
 }
 
 /** The idempotency of a request and the fold key that keeps two of one key out of one batch. */
-export function replayability({ idempotencyKey, document }: Asked): {
+export function replayability({ idempotencyKey, document }: IngestRequest): {
   idempotency: Replayable['idempotency'];
   foldKeys: string[];
 } {
@@ -23,7 +23,7 @@ export function replayability({ idempotencyKey, document }: Asked): {
 }
 
 /** The outcome of one item of a batch. */
-export type Outcome = Answered | ApiError;
+export type Outcome = IngestReply | ApiError;
 
 /** What a batch's own writing gives back: outcomes in order, and the statements that are on their way. */
 export interface Written {

@@ -3,21 +3,22 @@ import { parseDateTime } from '@countersign/core/domain/instant';
 import { usageOf } from '@countersign/core/domain/usage';
 import type { TelemetryRow } from '../storage/telemetry.ts';
 import { agentClaim } from './agent-book.ts';
-import { type Endpoint, recordedByKey } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
+import { recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';
 import { withSums } from './sum-too-large.ts';
 import type { PreparedTelemetry } from './write-telemetry.ts';
 
 /** POST /api/public/telemetry: one event, or a batch that is stored whole or not at all. */
 export const ingestTelemetry: Endpoint<Telemetry, Omit<PreparedTelemetry, 'document'>> = {
-  prepare: (asked, body) => {
+  prepare: (request, body) => {
     const isBatch = 'events' in body && body.events != null;
     const events = telemetryEvents(body);
     const place = (index: number) => (isBatch ? ['events', index] : []);
     return {
-      bytes: asked.document.length + events.length * ROW_BYTES,
-      ...replayability(asked),
-      recordedBy: recordedByKey(asked.principal),
+      bytes: request.document.length + events.length * ROW_BYTES,
+      ...replayability(request),
+      recordedBy: recordedByKey(request.principal),
       events: withSums(events, eventRow, place),
       claims: events.map((event, index) => agentClaim(event, place(index))),
     };

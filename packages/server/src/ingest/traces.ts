@@ -8,10 +8,11 @@ import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import { validationFailed } from '../errors/api-error.ts';
 import { factsOfSpan, spansText } from '../storage/spans.ts';
 import { agentClaim } from './agent-book.ts';
-import { type Asked, type Endpoint, recordedByKey } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
+import { type IngestRequest, recordedByKey } from './ingest-request.ts';
+import type { PreparedTrace } from './prepared-trace.ts';
 import { replayability } from './replays.ts';
 import { sumTooLarge, withSums } from './sum-too-large.ts';
-import type { PreparedTrace } from './write-traces.ts';
 
 /** POST /api/public/traces: the summary of a run and its ordered spans, merged into what is known of the trace_id. */
 export const ingestTrace: Endpoint<Trace, PreparedBody> = {
@@ -28,13 +29,13 @@ type PreparedBody = Omit<PreparedTrace, 'document' | 'totals'> & { totals: Usage
 /** About what a span's facts take in memory beside the document. */
 export const SPAN_BYTES = 300;
 
-function prepareTrace(asked: Asked, trace: Trace): PreparedBody {
-  const { idempotency, foldKeys } = replayability(asked);
+function prepareTrace(request: IngestRequest, trace: Trace): PreparedBody {
+  const { idempotency, foldKeys } = replayability(request);
   return {
-    ...traceFacts(trace, asked.principal),
-    bytes: asked.document.length + (trace.spans?.length ?? 0) * SPAN_BYTES,
+    ...traceFacts(trace, request.principal),
+    bytes: request.document.length + (trace.spans?.length ?? 0) * SPAN_BYTES,
     idempotency,
-    documentSha256: idempotency?.bodySha256 ?? hash('sha256', asked.document, 'hex'),
+    documentSha256: idempotency?.bodySha256 ?? hash('sha256', request.document, 'hex'),
     foldKeys: [...foldKeys, traceFoldKey(trace.trace_id)],
     outcome: trace.outcome ?? 'success',
     outcomeRank: trace.outcome == null ? OUTCOME_RANK.default : OUTCOME_RANK.sent,
@@ -45,7 +46,7 @@ function prepareTrace(asked: Asked, trace: Trace): PreparedBody {
 export const traceFoldKey = (traceId: string): string => `trace:${traceId}`;
 
 /** The facts of a trace in the form of this endpoint, whichever endpoint brought it. */
-export function traceFacts(trace: Trace, principal: Asked['principal']) {
+export function traceFacts(trace: Trace, principal: IngestRequest['principal']) {
   const spans = trace.spans ?? undefined;
   const supplied = suppliedUsage(trace);
   return {

@@ -8,7 +8,7 @@ import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { findAgents } from '../storage/agents.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
-import { answered } from './endpoint.ts';
+import { ingestReply } from './ingest-request.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
 
 /** An audit entry ready to be linked. */
@@ -60,7 +60,7 @@ async function store(
   const outcomes = refusals.map((refusal): Outcome => {
     if (refusal !== undefined) return refusal;
     const { entry, rowHash } = rows[next++]!;
-    return answered(
+    return ingestReply(
       { ok: true, id: entry.id, row_hash: rowHash, prev_hash: entry.prev_hash },
       { 'Countersign-Ledger-Seq': String(entry.seq) },
     );

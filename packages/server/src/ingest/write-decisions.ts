@@ -23,7 +23,7 @@ import { type DecisionRow, insertDecisions } from '../storage/decisions.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
 import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
-import type { Answered } from './endpoint.ts';
+import type { IngestReply } from './ingest-request.ts';
 
 /** A promotion check ready to be decided. */
 export interface PreparedCheck extends Item {
@@ -57,7 +57,7 @@ export async function writeDecisions(
   checks: readonly PreparedCheck[],
   decisionKeys: DecisionKeys,
   observe: (committed: Pick<PromotionDecision, 'allowed' | 'reason'>) => void,
-): Promise<(Answered | ApiError)[]> {
+): Promise<(IngestReply | ApiError)[]> {
   const [{ locked, read }, keyId] = await Promise.all([
     lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence'),
     findSigningKeyId(tx),

@@ -12,7 +12,7 @@ import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts
 import { exactText } from '../storage/instant-text.ts';
 import { newId } from '../storage/new-id.ts';
 import { AgentBook, type AgentClaim } from './agent-book.ts';
-import { answered } from './endpoint.ts';
+import { ingestReply } from './ingest-request.ts';
 import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
 
@@ -51,7 +51,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
     const id = newId();
     registered[index] = resolved.registered;
     rows.push({ ...row, id, agentId: resolved.agentIds[0] ?? null });
-    return answered(answerOf(id));
+    return ingestReply(answerOf(id));
   });
   if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
   const registration = await registerAgents(tx, book.registered, head);

@@ -6,7 +6,7 @@ import { newId } from '../storage/new-id.ts';
 import { insertRunIds, type SearchedRun } from '../storage/run-id-segments.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
 import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
-import { answered } from './endpoint.ts';
+import { ingestReply } from './ingest-request.ts';
 import { type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
 
@@ -38,7 +38,7 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
     item.events.forEach((event, place) => {
       rows.push({ submission: id, agentId: resolved.agentIds[place] ?? null, event });
     });
-    return answered({ ok: true, ingested: item.events.length });
+    return ingestReply({ ok: true, ingested: item.events.length });
   });
   if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
   const registering = registerAgents(tx, book.registered);

@@ -11,27 +11,13 @@ import { readClock } from '../storage/clock.ts';
 import { carryMergedSpans } from '../storage/merged-spans.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertRunIds } from '../storage/run-id-segments.ts';
-import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces, type TraceFacts } from '../storage/traces.ts';
-import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
-import { answered } from './endpoint.ts';
+import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces } from '../storage/traces.ts';
+import { AgentBook, claimed } from './agent-book.ts';
+import { ingestReply } from './ingest-request.ts';
 import { factsOf, mergeTraces, type Placed, submissionNumber } from './merge-traces.ts';
+import type { PreparedTrace } from './prepared-trace.ts';
 import { registerAgents } from './register-agents.ts';
-import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
-
-/** A trace request ready to be written: what is searched by as columns, its bytes as they came. */
-export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId' | 'totals'> {
-  /** The totals of its trace if it is the first one there, or why it cannot be that. */
-  totals: Usage | ApiError;
-  document: Buffer;
-  /** SHA-256 of the document, 64 hex digits. */
-  documentSha256: string;
-  recordedBy: string;
-  claim: AgentClaim;
-  /** What `spansText` makes of its spans; a text and not rows, because it waits for a batch. */
-  spans: string;
-  /** Where an export brought it: `otlp_exports.id`, and the SHA-256 of its body as it is kept. */
-  export?: { id: string; sha256: string };
-}
+import { commitWithReplays, type Outcome, type Written } from './replays.ts';
 
 /** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
 export const writeTraces = (tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Outcome[]> =>
@@ -126,7 +112,7 @@ const submissionOfEvent = (each: Placed): TraceSubmission => ({
 });
 
 const accept = ({ item, id }: Placed, totals: Usage): Outcome =>
-  answered({
+  ingestReply({
     ok: true,
     id,
     trace_id: item.traceId,

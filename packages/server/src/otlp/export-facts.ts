@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { recordedByKey } from '../ingest/endpoint.ts';
+import { recordedByKey } from '../ingest/ingest-request.ts';
 import type { ExportRequest, ReadExport } from './export.ts';
 
 /** What is said of personal data in an answer. */

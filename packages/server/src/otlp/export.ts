@@ -1,9 +1,9 @@
 import type { OTLP_MEDIA_TYPES } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import type { SpanRecord } from '@countersign/core/otlp/records';
-import type { Principal } from '../ingest/endpoint.ts';
+import type { Principal } from '../ingest/ingest-request.ts';
+import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import type { Replayable } from '../ingest/replays.ts';
-import type { PreparedTrace } from '../ingest/write-traces.ts';
 import type { KeptLogRecord } from '../storage/log-records.ts';
 import type { Shortfall } from './answers.ts';
 

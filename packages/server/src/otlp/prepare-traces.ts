@@ -3,7 +3,7 @@ import { OUTCOME_RANK } from '@countersign/core/domain/merged-trace';
 import { type MappedTrace, mapTraces } from '@countersign/core/otlp/map-traces';
 import type { SpanRecord } from '@countersign/core/otlp/records';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
-import type { Principal } from '../ingest/endpoint.ts';
+import type { Principal } from '../ingest/ingest-request.ts';
 import { SPAN_BYTES, traceFacts, traceFoldKey } from '../ingest/traces.ts';
 import type { ExportRequest, PreparedExport, ReadExport, TraceOfExport } from './export.ts';
 import { exportFacts, REDACTED } from './export-facts.ts';

@@ -1,8 +1,9 @@
 import { type Item, RefusedItems } from '../database/batch-writer.ts';
 import { type Transaction, underWay } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
+import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import { commitWithReplays, type Outcome, type Written } from '../ingest/replays.ts';
-import { type PreparedTrace, storeTraces } from '../ingest/write-traces.ts';
+import { storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { countWaiting, findKnownTraceIds, insertLogRecords, joinLogRecords, WAITING_MAX } from '../storage/log-records.ts';
 import { newId } from '../storage/new-id.ts';

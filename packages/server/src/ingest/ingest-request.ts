@@ -1,0 +1,38 @@
+import type { KeyScope } from '@countersign/core/contract/scopes';
+
+/** The authenticated sender: what its key resolves to. */
+export interface Principal {
+  tenantId: string;
+  keyId: string;
+  /** Twelve hex digits. */
+  prefix: string;
+  scopes: readonly KeyScope[];
+}
+
+/** An authenticated request with the bytes of its body. */
+export interface IngestRequest {
+  principal: Principal;
+  /** The decompressed body, byte for byte. */
+  document: Buffer;
+  idempotencyKey: string | undefined;
+  /** Whether the header `Prefer` requests the attestation of a decision. */
+  prefersAttestation: boolean;
+  /** The header `Countersign-Nonce` of a promotion check. The decision repeats it. */
+  nonce?: string | undefined;
+}
+
+/** The reply to a request, sent once everything is committed. */
+export interface IngestReply {
+  /** JSON text of the body. The same text is stored for replays, and is the signed decision. */
+  json: string;
+  headers: Record<string, string>;
+}
+
+/** The reply with a body that matches the schema of the operation. */
+export const ingestReply = <Body>(body: Body, headers: Record<string, string> = {}): IngestReply => ({
+  json: JSON.stringify(body),
+  headers,
+});
+
+/** How a row names the key that wrote it. */
+export const recordedByKey = ({ prefix }: Principal): `key:${string}` => `key:${prefix}`;

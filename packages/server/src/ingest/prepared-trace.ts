@@ -1,0 +1,20 @@
+import type { Usage } from '@countersign/core/domain/usage';
+import type { ApiError } from '../errors/api-error.ts';
+import type { TraceFacts } from '../storage/traces.ts';
+import type { AgentClaim } from './agent-book.ts';
+import type { Replayable } from './replays.ts';
+
+/** A trace request ready to be written: its searchable columns, and the bytes of its body. */
+export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId' | 'totals'> {
+  /** The totals of its trace if it is the first request of that trace, or the error if it cannot be. */
+  totals: Usage | ApiError;
+  document: Buffer;
+  /** SHA-256 of the document, 64 hex digits. */
+  documentSha256: string;
+  recordedBy: string;
+  claim: AgentClaim;
+  /** The result of `spansText` for its spans. A text and not rows, because it waits in the queue. */
+  spans: string;
+  /** The OpenTelemetry export that it came in: `otlp_exports.id`, and the SHA-256 of the stored body. */
+  export?: { id: string; sha256: string };
+}
