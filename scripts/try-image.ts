@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The user of the image. */
+const USER = 10_001;
+
+/** Requests to the five endpoints, and what must be true of their answers. */
+const REQUESTS: [path: string, body: object, isGood: (answer: Record<string, unknown>) => boolean][] = [
+  [
+    'traces',
+    { trace_id: 'run-1', agent_name: 'bot', spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }] },
+    ({ id }) => typeof id === 'string',
+  ],
+  ['telemetry', { events: [{ trace_id: 'run-2', outcome: 'success', agent_name: 'bot' }] }, () => true],
+  ['evaluations', { name: 'nightly', agent_name: 'bot', pass_rate: 92.5 }, ({ id }) => typeof id === 'string'],
+  ['audit', { actor: 'ci', action: 'image.tried' }, ({ row_hash }) => typeof row_hash === 'string'],
+  ['governance/promotion-check', { agent_name: 'bot', min_pass_rate: 90 }, ({ allowed }) => allowed === true],
+];
+
+/** Runs commands of an image: its root read-only, its user without rights, one volume. */
+class Image {
+  readonly #root: string;
+  readonly #volume: string;
+
+  constructor(root: string, volume: string) {
+    this.#root = root;
+    this.#volume = volume;
+  }
+
+  #arguments(command: readonly string[]): string[] {
+    const home = '/var/lib/countersign';
+    const mounts = ['--ro-bind', this.#root, '/', '--bind', this.#volume, home, '--proc', '/proc', '--dev', '/dev'];
+    const environment = {
+      PATH: '/opt/countersign/bin:/usr/bin:/bin',
+      COUNTERSIGN_HOST: '0.0.0.0',
+      COUNTERSIGN_BEHIND_PROXY: 'true',
+      COUNTERSIGN_DATA_DIR: `${home}/data`,
+    };
+    const settings = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
+    const rights = ['--unshare-pid', '--as-pid-1', '--cap-drop', 'ALL', '--die-with-parent', '--chdir', '/'];
+    const user = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups', '--no-new-privs'];
+    return [
+      ...mounts,
+      '--clearenv',
+      ...settings,
+      ...rights,
+      '--cap-add',
+      'CAP_SETUID',
+      '--cap-add',
+      'CAP_SETGID',
+      ...user,
+      ...command,
+    ];
+  }
+
+  start(...command: string[]): ChildProcess {
+    return spawn('bwrap', this.#arguments(command), { stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  run(...command: string[]): { status: number | null; stdout: string; stderr: string } {
+    return spawnSync('bwrap', this.#arguments(command), { encoding: 'utf8' });
+  }
+
+  /** Runs a command that must succeed, and returns what it prints. */
+  print(...command: string[]): string {
+    const { status, stdout, stderr } = this.run(...command);
+    if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stderr}`);
+    return stdout.trim();
+  }
+}
+
+function check(what: string, isTrue: boolean): void {
+  process.stdout.write(`${isTrue ? 'ok  ' : 'FAIL'} ${what}\n`);
+  if (!isTrue) process.exitCode = 1;
+}
+
+/** The server is the only child of bubblewrap, and process 1 of its container. */
+const childOf = (pid: number): number => Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'), 10);
+
+async function becomesReady(image: Image): Promise<boolean> {
+  for (let tries = 0; tries < 120; tries += 1) {
+    if (image.run('healthcheck').status === 0) return true;
+    await sleep(500);
+  }
+  return false;
+}
+
+async function send(key: string): Promise<void> {
+  for (const [path, body, isGood] of REQUESTS) {
+    const response = await fetch(`http://127.0.0.1:7300/api/public/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    check(`POST ${path}: ${response.status}`, response.status === 200 && isGood(answer));
+  }
+}
+
+async function tryImage(image: Image): Promise<void> {
+  check('the root file system is read-only', image.run('touch', '/opt/countersign/x').stderr.includes('Read-only file system'));
+  check('the user has no rights', image.print('id', '-u') === String(USER));
+  check('the health check fails without a server', image.run('healthcheck').status === 1);
+  const server = image.start('countersign-server', 'serve');
+  let output = '';
+  for (const stream of [server.stdout, server.stderr]) stream?.on('data', (text: Buffer) => (output += String(text)));
+  const ended = new Promise<number | null>((resolve) => server.once('exit', resolve));
+  check('the server becomes ready', await becomesReady(image));
+  image.print('countersign-server', 'workspace', 'create', '--name', 'acme');
+  const scopes = 'telemetry,evaluations,audit,governance';
+  await send(image.print('countersign-server', 'keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', scopes));
+  const verified = image.print('countersign-server', 'ledger', 'verify', '--workspace', 'acme', '--log', 'all');
+  check('every log is valid', !verified.includes('broken'));
+  process.kill(childOf(server.pid!), 'SIGTERM');
+  const status = await Promise.race([ended, sleep(15_000).then(() => undefined)]);
+  check(`SIGTERM stops the server in order (exit code ${status})`, status === 0);
+  if (process.exitCode === 1) process.stderr.write(output);
+}
+
+const volume = mkdtempSync(join(tmpdir(), 'countersign-image-'));
+chownSync(volume, USER, USER);
+chmodSync(volume, 0o700);
+try {
+  await tryImage(new Image(process.argv[2]!, volume));
+} finally {
+  rmSync(volume, { recursive: true, force: true });
+}
