@@ -5,11 +5,11 @@ import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import { commitWithReplays, type Outcome, type Written } from '../ingest/replays.ts';
 import { storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
-import { countWaiting, findKnownTraceIds, insertLogRecords, joinLogRecords, WAITING_MAX } from '../storage/log-records.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
 import { exportAnswer } from './answers.ts';
 import type { QueuedExport } from './export.ts';
+import { lockFailingTraces, withinWaitingRoom, writeLogRecords } from './write-log-records.ts';
 
 /** Under what the answers of exports are kept, beside those of the endpoints' paths. */
 const KEPT_UNDER = '/v1/';
@@ -27,6 +27,10 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
     ),
   );
   const bounded = await withinWaitingRoom(tx, items);
+  const failing = await lockFailingTraces(
+    tx,
+    bounded.flatMap(({ logs }) => logs),
+  );
   const itemOf = new Map<Item, QueuedExport>();
   const traces = items.flatMap((item, index) =>
     item.traces.map((trace): PreparedTrace => {
@@ -57,40 +61,14 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
   const records = bounded.flatMap(({ logs }, index) =>
     logs.map((log) => ({ ...log, recordedBy: items[index]!.recordedBy, export: ids[index]! })),
   );
-  const logs = [insertLogRecords(tx, records)];
-  if (traces.length > 0)
-    logs.push(
-      joinLogRecords(
-        tx,
-        traces.map(({ traceId }) => traceId),
-      ),
-    );
-  return { outcomes, sent: Promise.all([kept, written.sent, ...logs]) };
+  const logs = await writeLogRecords(
+    tx,
+    records,
+    failing,
+    traces.map(({ traceId }) => traceId),
+  );
+  return { outcomes, sent: Promise.all([kept, written.sent, logs.sent]) };
 }
-
-/** The log records of exports as far as there is room for those that wait for their trace, and what is rejected for lack of it. */
-async function withinWaitingRoom(
-  tx: Transaction,
-  items: readonly QueuedExport[],
-): Promise<Pick<QueuedExport, 'logs' | 'shortfall'>[]> {
-  const ofLogs = items.filter(({ signal }) => signal === 'logs').flatMap(({ logs }) => logs);
-  if (ofLogs.length === 0) return items.map(({ logs, shortfall }) => ({ logs, shortfall }));
-  const [known, waiting] = await Promise.all([
-    findKnownTraceIds(tx, [...new Set(ofLogs.map(({ traceId }) => traceId))]),
-    countWaiting(tx),
-  ]);
-  let room = WAITING_MAX - waiting;
-  return items.map(({ signal, logs, shortfall }) => {
-    if (signal !== 'logs') return { logs, shortfall };
-    const kept = logs.filter(({ traceId }) => known.has(traceId) || room-- > 0);
-    const rejected = logs.length - kept.length;
-    if (rejected === 0) return { logs, shortfall };
-    const reasons = [...shortfall.reasons, TOO_MANY_WAIT];
-    return { logs: kept, shortfall: { rejected: shortfall.rejected + rejected, reasons } };
-  });
-}
-
-const TOO_MANY_WAIT = `More than ${WAITING_MAX} log records wait for spans of their traces; send the spans to /v1/traces.`;
 
 const NO_TRACES: Written = { outcomes: [], sent: Promise.resolve() };
 

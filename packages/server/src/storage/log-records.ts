@@ -71,16 +71,33 @@ export async function insertLogRecords(tx: Transaction, records: readonly KeptLo
   ]);
 }
 
+/** Marks the traces whose ids a query returns as having an error. */
+const markFailing = (traceIds: string): string =>
+  `UPDATE countersign.traces AS kept SET has_error = true
+     FROM (SELECT found.ctid AS place FROM (${traceIds}) AS failing CROSS JOIN LATERAL (
+             SELECT ctid FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = failing.trace_id AND NOT t.has_error
+              OFFSET 0) AS found) AS failed
+    WHERE kept.tenant_id = $1 AND kept.ctid = failed.place`;
+
+const MARK = sql('mark_failing_traces', markFailing('SELECT trace_id FROM unnest($2::text[]) AS sent (trace_id)'));
+
+/** Marks those of these traces that are stored as having an error. */
+export async function markFailingTraces(tx: Transaction, traceIds: readonly string[]): Promise<void> {
+  await tx.run(MARK, [tx.tenantId, textArray(traceIds)]);
+}
+
 const JOIN = sql(
   'join_log_records',
-  `UPDATE countersign.log_records AS kept SET joined = true
-     FROM (SELECT found.ctid AS place FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
-             SELECT ctid FROM countersign.log_records AS l WHERE l.tenant_id = $1 AND l.trace_id = asked.trace_id AND NOT l.joined
-              OFFSET 0) AS found) AS waiting
-    WHERE kept.tenant_id = $1 AND kept.ctid = waiting.place`,
+  `WITH joined AS (
+     UPDATE countersign.log_records AS kept SET joined = true
+       FROM (SELECT found.ctid AS place FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
+               SELECT ctid FROM countersign.log_records AS l WHERE l.tenant_id = $1 AND l.trace_id = asked.trace_id AND NOT l.joined
+                OFFSET 0) AS found) AS waiting
+      WHERE kept.tenant_id = $1 AND kept.ctid = waiting.place RETURNING kept.trace_id, kept.kind)
+   ${markFailing(`SELECT DISTINCT trace_id FROM joined WHERE kind = 'exception'`)}`,
 );
 
-/** Marks the records of these traces as no longer waiting. */
+/** Joins waiting records to these traces: they no longer wait, and an exception among them marks its trace. */
 export async function joinLogRecords(tx: Transaction, traceIds: readonly string[]): Promise<void> {
   await tx.run(JOIN, [tx.tenantId, textArray(traceIds)]);
 }

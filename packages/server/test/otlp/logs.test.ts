@@ -118,6 +118,32 @@ describe('POST /v1/logs', () => {
     expect((await payloadOf(traceId)).error).toBe('rate limit');
   });
 
+  test('an exception in a log record counts as an error of its run in the list and in the totals, whichever comes first', async () => {
+    const tenant = await server.workspace();
+    const other = exporter(server, await server.key(tenant));
+    const reader = await portalClient(server, tenant, 'viewer');
+    const [spansFirst, logsFirst, together, fine] = [newTrace(), newTrace(), newTrace(), newTrace()];
+    const send = async (body: unknown, path?: string) => expect((await other.sendJson(body, path)).status).toBe(200);
+    const exception = (traceId: string) =>
+      logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } });
+    await send(silentRun(spansFirst));
+    await send(exception(spansFirst), '/v1/logs');
+    await send(exception(logsFirst), '/v1/logs');
+    await send(silentRun(logsFirst));
+    await send(silentRun(fine));
+    await send(conversation(fine), '/v1/logs');
+    await Promise.all([send(exception(together), '/v1/logs'), send(silentRun(together))]);
+    const { items } = await reader.get('runs.list', {});
+    expect(
+      items
+        .filter(({ has_error }) => has_error)
+        .map(({ trace_id }) => trace_id)
+        .sort(),
+    ).toEqual([spansFirst, logsFirst, together].sort());
+    const { days } = await reader.get('overview.usage', {});
+    expect(days.at(-1)).toMatchObject({ runs: 4, errors: 3 });
+  });
+
   test('findings are shown with their run and are no evaluation of its agent', async () => {
     const traceId = newTrace();
     const finding = {

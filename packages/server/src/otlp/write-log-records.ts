@@ -1,0 +1,73 @@
+import { type Transaction, underWay } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import {
+  countWaiting,
+  findKnownTraceIds,
+  insertLogRecords,
+  joinLogRecords,
+  type KeptLogRecord,
+  markFailingTraces,
+  WAITING_MAX,
+} from '../storage/log-records.ts';
+import { lockTraces } from '../storage/traces.ts';
+import type { QueuedExport } from './export.ts';
+
+/** The log records of exports that can be stored, and those rejected because too many records wait for their trace. */
+export async function withinWaitingRoom(
+  tx: Transaction,
+  items: readonly QueuedExport[],
+): Promise<Pick<QueuedExport, 'logs' | 'shortfall'>[]> {
+  const ofLogs = items.filter(({ signal }) => signal === 'logs').flatMap(({ logs }) => logs);
+  if (ofLogs.length === 0) return items.map(({ logs, shortfall }) => ({ logs, shortfall }));
+  const [known, waiting] = await Promise.all([
+    findKnownTraceIds(tx, [...new Set(ofLogs.map(({ traceId }) => traceId))]),
+    countWaiting(tx),
+  ]);
+  let room = WAITING_MAX - waiting;
+  return items.map(({ signal, logs, shortfall }) => {
+    if (signal !== 'logs') return { logs, shortfall };
+    const kept = logs.filter(({ traceId }) => known.has(traceId) || room-- > 0);
+    const rejected = logs.length - kept.length;
+    if (rejected === 0) return { logs, shortfall };
+    const reasons = [...shortfall.reasons, TOO_MANY_WAIT];
+    return { logs: kept, shortfall: { rejected: shortfall.rejected + rejected, reasons } };
+  });
+}
+
+const TOO_MANY_WAIT = `More than ${WAITING_MAX} log records wait for spans of their traces; send the spans to /v1/traces.`;
+
+/** The traces that log records report an exception of. */
+interface FailingTraces {
+  readonly traceIds: readonly string[];
+  /** Whether each of them was stored and is now locked. */
+  readonly areLocked: boolean;
+}
+
+/** Locks the traces of which these records report an exception. Call it before anything else locks traces. */
+export async function lockFailingTraces(
+  tx: Transaction,
+  records: readonly Pick<KeptLogRecord, 'kind' | 'traceId'>[],
+): Promise<FailingTraces> {
+  const traceIds = [...new Set(records.filter(({ kind }) => kind === 'exception').map(({ traceId }) => traceId))];
+  if (traceIds.length === 0) return { traceIds, areLocked: true };
+  return { traceIds, areLocked: (await lockTraces(tx, traceIds)).length === traceIds.length };
+}
+
+/**
+ * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, whichever comes
+ * first. An unknown trace may be on its way in another transaction: that one moves the head of the log `traces` and then looks for log
+ * records, so this one waits for the head before it looks for traces.
+ * @param written trace ids of the traces that this transaction writes, after the head was moved.
+ */
+export async function writeLogRecords(
+  tx: Transaction,
+  records: readonly KeptLogRecord[],
+  { traceIds, areLocked }: FailingTraces,
+  written: readonly string[],
+): Promise<{ sent: Promise<unknown> }> {
+  const sent = [underWay(insertLogRecords(tx, records))];
+  if (!areLocked && written.length === 0) await lockLogs(tx, ['traces']);
+  if (traceIds.length > 0) sent.push(underWay(markFailingTraces(tx, traceIds)));
+  if (written.length > 0) sent.push(underWay(joinLogRecords(tx, written)));
+  return { sent: Promise.all(sent) };
+}
