@@ -1,6 +1,6 @@
 import { ConfigurationError } from './http/errors.ts';
 
-/** The parts of a runtime's global scope that tell a browser from a server. */
+/** The globals that distinguish a browser from a server. */
 export interface Runtime {
   document?: unknown;
   importScripts?: unknown;
@@ -10,7 +10,7 @@ export interface Runtime {
 }
 
 /**
- * Whether this is a page or a worker of a browser. Node with a simulated page (jsdom, in tests) is none, nor are the edge
+ * Whether this is a page or a worker of a browser. Node with a simulated page (jsdom, in tests) is not, and neither are the edge
  * runtimes, which have neither a document nor importScripts.
  */
 export function isBrowser(runtime: Runtime): boolean {
@@ -18,10 +18,10 @@ export function isBrowser(runtime: Runtime): boolean {
   return runtime.document !== undefined || typeof runtime.importScripts === 'function';
 }
 
-/** Refuses to go on in a browser: whoever opens the page could read the key and write in the workspace's name. */
+/** Throws in a browser, because everyone who opens the page could read the key and write with it. */
 export function refuseBrowser(runtime: Runtime = globalThis as Runtime): void {
   if (!isBrowser(runtime)) return;
   throw new ConfigurationError(
-    "this is a browser, and an ingestion key in a browser is everybody's key: call Countersign from your server, and let the page call that",
+    'an ingestion key must not be used in a browser, where every visitor can read it: call Countersign from your server',
   );
 }

@@ -9,33 +9,33 @@ import { environmentVariable } from './runtime/environment.ts';
 import type { TelemetryOptions } from './telemetry/telemetry-options.ts';
 import type { TracingOptions } from './tracing/tracing-options.ts';
 
-/** What a client is made of. */
+/** The options of a client. */
 export interface ClientOptions {
   /**
-   * Address of the service, `https://countersign.example.com`; a path before `/api` is kept. `http:` is taken for this machine alone,
-   * unless `insecureHttp` says otherwise. The variable `COUNTERSIGN_URL` when left out, on Node, Bun and Deno.
+   * Address of the service, `https://countersign.example.com`. A path before `/api` is kept. `http:` is accepted only for this machine,
+   * unless `insecureHttp` is set. Default on Node, Bun and Deno: the variable `COUNTERSIGN_URL`.
    */
   baseUrl?: string | URL | undefined;
   /**
-   * An ingestion key, `aa_live_…`, from a secrets manager or the environment; never in a browser. A function is asked before every
-   * attempt, so that a rotated key needs no restart. The variable `COUNTERSIGN_API_KEY` when left out, on Node, Bun and Deno.
+   * An ingestion key, `aa_live_…`, from a secrets manager or the environment; never in a browser. A function is called before every
+   * attempt, so that a rotated key needs no restart. Default on Node, Bun and Deno: the variable `COUNTERSIGN_API_KEY`.
    */
   apiKey?: string | (() => string | Promise<string>) | undefined;
-  /** Another `fetch` than the platform's: with a proxy or certificates of its own, or one for tests. */
+  /** Replaces the platform's `fetch`, for example to use a proxy, your own certificates, or a fake in tests. */
   fetch?: FetchLike;
-  /** Milliseconds for one attempt. Default 10,000. */
+  /** Time limit of one attempt, in milliseconds. Default 10,000. */
   timeoutMs?: number;
-  /** Milliseconds for a whole call, all attempts and pauses included. Default 30,000. */
+  /** Time limit of a whole call with all attempts and pauses, in milliseconds. Default 30,000. */
   deadlineMs?: number;
-  /** How calls are tried again after 408, 429, 502, 503, 504 and broken connections. */
+  /** How calls are retried after 408, 429, 502, 503, 504 and broken connections. */
   retries?: RetryOptions;
-  /** Sends the key over plain `http:` to other machines too. For networks that are trusted, and services behind a name in a CI job. */
+  /** Allows plain `http:` to other machines too. Only for networks that you trust. */
   insecureHttp?: boolean;
-  /** Where lines for people are written: attempts, what waits, what is lost. They hold no key and no body. Nothing is logged without it. */
+  /** Receives log lines about attempts, queues and losses. They contain no key and no body. Default: no log. */
   logger?: Logger;
-  /** How emitted telemetry events are batched and kept, and what is heard of them. */
+  /** How telemetry events are batched and queued, and callbacks for failures. */
   telemetry?: TelemetryOptions;
-  /** How runs are built and sent, and what is heard of those that are not. */
+  /** How runs are built and sent, and callbacks for failures. */
   traces?: TracingOptions;
 }
 
@@ -56,22 +56,22 @@ const RETRY_NAMES: OptionNames<RetryOptions> = { attemptsMax: true, pauseMs: tru
 const TIMEOUT_MS_DEFAULT = 10_000;
 const DEADLINE_MS_DEFAULT = 30_000;
 
-/** Checks the options and makes the transport's settings of them. Throws a ConfigurationError that names what is wrong. */
+/** Checks the options and returns the settings of the transport. Throws a ConfigurationError that names the wrong option. */
 export function readOptions(options: ClientOptions): TransportSettings {
   refuseUnknown('', options, NAMES);
   refuseUnknown('retries.', options.retries ?? {}, RETRY_NAMES);
   const { fetch: given = globalThis.fetch, retries = {} } = options;
   const apiKey = options.apiKey ?? environmentVariable('COUNTERSIGN_API_KEY');
   const baseUrl = options.baseUrl ?? environmentVariable('COUNTERSIGN_URL');
-  if (baseUrl === undefined) throw new ConfigurationError('baseUrl is missing: give it, or set COUNTERSIGN_URL');
+  if (baseUrl === undefined) throw new ConfigurationError('baseUrl is missing: set it or COUNTERSIGN_URL');
   if (apiKey === undefined)
-    throw new ConfigurationError('apiKey must be given, or COUNTERSIGN_API_KEY set: an ingestion key, aa_live_…');
-  if (typeof given !== 'function') throw new ConfigurationError('this runtime has no fetch: give one as the option fetch');
+    throw new ConfigurationError('apiKey is missing: set it or COUNTERSIGN_API_KEY to an ingestion key, aa_live_…');
+  if (typeof given !== 'function') throw new ConfigurationError('this runtime has no fetch: set the option fetch');
   if (typeof apiKey !== 'function') readKey(apiKey);
   return {
     baseUrl: readBaseUrl(baseUrl, options.insecureHttp === true),
     apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
-    // Called as a plain function: the platform's own refuses another `this`.
+    // Called without `this`, because the platform's fetch rejects another one.
     fetch: (url, request) => given(url, request),
     timeoutMs: positive('timeoutMs', options.timeoutMs, TIMEOUT_MS_DEFAULT),
     deadlineMs: positive('deadlineMs', options.deadlineMs, DEADLINE_MS_DEFAULT),
@@ -93,10 +93,10 @@ function readBaseUrl(given: string | URL, insecureHttp: boolean): string {
       `baseUrl must be an address like https://countersign.example.com, got ${JSON.stringify(String(given))}`,
     );
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new ConfigurationError('baseUrl must hold no user, password, query or fragment; the key is given as apiKey');
+    throw new ConfigurationError('baseUrl must not contain a user, password, query or fragment; the key belongs in apiKey');
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname) && !insecureHttp) {
     throw new ConfigurationError(
-      `baseUrl ${url.origin} would send the key unencrypted: use https:, or set insecureHttp where the network is trusted`,
+      `baseUrl ${url.origin} would send the key unencrypted: use https:, or set insecureHttp if you trust the network`,
     );
   }
   return (url.origin + url.pathname).replace(/\/+$/, '');

@@ -9,7 +9,7 @@ import { Telemetry } from './telemetry/telemetry.ts';
 import { readTelemetryOptions } from './telemetry/telemetry-options.ts';
 import { Traces } from './tracing/traces.ts';
 
-/** A client of one service with one key. Make one for the life of the process. */
+/** A client of one service with one key. Create one per process. */
 export class Countersign {
   readonly telemetry: Telemetry;
   readonly evaluations: Evaluations;
@@ -17,7 +17,7 @@ export class Countersign {
   readonly governance: Governance;
   readonly traces: Traces;
 
-  /** @throws ConfigurationError when an option is wrong, and in a browser. */
+  /** @throws ConfigurationError if an option is wrong, and in a browser. */
   constructor(options: ClientOptions = {}) {
     refuseBrowser();
     const settings = readOptions(options);
@@ -32,17 +32,17 @@ export class Countersign {
   }
 
   /**
-   * Sends queued events and ended runs, and resolves when they are sent, or cannot be sent now: they then stay queued. Never rejects. On
-   * runtimes that end with the answer to a request, wait for it (`waitUntil`).
+   * Sends queued events and ended runs. Resolves when they are sent, or when the service is unavailable; they then stay queued. Never
+   * rejects. On runtimes that stop after the response, pass the promise to `waitUntil`.
    */
   async flush(): Promise<void> {
     await Promise.all([this.telemetry.flush(), this.traces.flush()]);
   }
 
   /**
-   * For the orderly end of a process: ends the runs that nobody ended, sends what is queued and takes no more. Never rejects.
-   * What cannot be sent within the time is given up, and heard by the callbacks.
-   * @param options.deadlineMs milliseconds; the option `telemetry.exitDeadlineMs` when left out.
+   * Shuts down cleanly: ends open runs, sends what is queued and accepts nothing more. Never rejects. What cannot be sent in time is
+   * dropped and reported to the callbacks.
+   * @param options.deadlineMs milliseconds; the option `telemetry.exitDeadlineMs` by default.
    */
   async close(options?: { deadlineMs?: number }): Promise<void> {
     await Promise.all([this.telemetry.close(options), this.traces.close(options)]);

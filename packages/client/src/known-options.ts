@@ -1,12 +1,12 @@
 import { ConfigurationError } from './http/errors.ts';
 
-/** The names of an interface's options: one that is left out, or is none, does not compile. */
+/** The option names of an interface. A missing or extra name does not compile. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
-/** Refuses an option that does not exist: a misspelt one would be passed over, and the default taken. `where` stands before its name. */
+/** Rejects an unknown option, so that a misspelt one is not ignored. `where` is the prefix of its name. */
 export function refuseUnknown<Options extends object>(where: string, given: Options, names: OptionNames<Options>): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return;
   const known = Object.keys(names).map((name) => where + name);
-  throw new ConfigurationError(`there is no option ${where}${unknown}; there is ${known.join(', ')}`);
+  throw new ConfigurationError(`unknown option ${where}${unknown}; the options are ${known.join(', ')}`);
 }

@@ -1,14 +1,14 @@
-/** Where the client writes lines for people: `console`, pino, or whatever has these methods. A level that is missing is left out. */
+/** Receives log lines: `console`, pino, or any object with these methods. A missing level is not logged. */
 export interface Logger {
-  /** Each attempt and its outcome. */
+  /** Every attempt and its outcome. */
   debug?: ((line: string) => unknown) | undefined;
-  /** What waits because the service is away, and each attempt that failed and is repeated. */
+  /** Data that is queued while the service is unavailable, and every failed attempt that is retried. */
   warn?: ((line: string) => unknown) | undefined;
-  /** Events and runs that are lost: dropped, or refused for what they are. */
+  /** Events and runs that are lost: dropped or rejected. */
   error?: ((line: string) => unknown) | undefined;
 }
 
-/** Writes to the host's logger. A line never holds a key, a body, or what the service quotes of one; what a logger throws is ignored. */
+/** Writes to the host's logger. No line contains a key or a body, and errors of the logger are ignored. */
 export class Log {
   readonly #logger: Logger | undefined;
 
@@ -16,7 +16,7 @@ export class Log {
     this.#logger = logger;
   }
 
-  /** Whether a level has a reader. Asked before a line is made. */
+  /** Whether a level is logged. Checked before a line is built. */
   has(level: keyof Logger): boolean {
     return typeof this.#logger?.[level] === 'function';
   }
@@ -26,10 +26,10 @@ export class Log {
       // An async logger that rejects would end the host's process.
       void Promise.resolve(this.#logger?.[level]?.(`countersign: ${withoutKeys(line)}`)).catch(() => undefined);
     } catch {
-      // The host's own code failed. The call that is logged goes on.
+      // The host's logger failed. The call itself goes on.
     }
   }
 }
 
-/** A key may be in a text that somebody else made, such as the error of the host's own `apiKey` function. */
+/** Other texts may contain a key, such as an error of the host's `apiKey` function. */
 const withoutKeys = (line: string): string => line.replace(/(aa_(?:live|read)_[0-9a-f]{12})\.\S+/g, '$1.…');

@@ -1,2 +1,2 @@
-/** Version of this package, as it is said in `User-Agent`. A test holds it to package.json. */
+/** Version of this package, sent in `User-Agent`. A test compares it with package.json. */
 export const VERSION = '0.1.0';

@@ -74,7 +74,7 @@ describe('doctor', () => {
         .filter(({ what }) => what === 'verify key')
         .at(-1);
     const own = (await runCommand(environmentOf(server), 'signing-key', 'show', '--vkey')).out.trim();
-    expect(await keyFinding(own)).toMatchObject({ ok: true, says: 'is one that signs here' });
+    expect(await keyFinding(own)).toMatchObject({ ok: true, says: 'matches a signing key of this service' });
     const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
     expect(await keyFinding(other)).toMatchObject({ ok: false, remedy: expect.stringContaining('trust show') });
     expect(await keyFinding('ab'.repeat(32))).toMatchObject({ ok: null });
@@ -90,15 +90,15 @@ describe('doctor', () => {
     await runCommand(environmentOf(server), 'keys', 'revoke', '--workspace', 'acme', dead.slice(8, 20));
     const { bad } = await doctor({ COUNTERSIGN_API_KEY: dead });
     expect(bad.length).toBe(4);
-    expect(bad[0]).toMatchObject({ says: expect.stringContaining('revoked'), remedy: expect.stringContaining('mint a new one') });
+    expect(bad[0]).toMatchObject({ says: expect.stringContaining('revoked'), remedy: expect.stringContaining('mint a new key') });
   });
 
   test.each([
-    ['no address', { COUNTERSIGN_URL: '' }, 'address', /which service\? Give --url or COUNTERSIGN_URL/],
-    ['an address that is none', { COUNTERSIGN_URL: 'localhost' }, 'address', /is no address/],
+    ['no address', { COUNTERSIGN_URL: '' }, 'address', /set --url or COUNTERSIGN_URL/],
+    ['an address that is none', { COUNTERSIGN_URL: 'localhost' }, 'address', /is not a valid address/],
     ['no key', { COUNTERSIGN_API_KEY: '' }, 'key', /set COUNTERSIGN_API_KEY/],
-    ['a key that is malformed', { COUNTERSIGN_API_KEY: 'aa_live_x' }, 'key', /has not the form/],
-    ['a verify key that is none', { COUNTERSIGN_VERIFY_KEY: 'hello' }, 'verify key', /no key/],
+    ['a key that is malformed', { COUNTERSIGN_API_KEY: 'aa_live_x' }, 'key', /must have the form/],
+    ['a verify key that is none', { COUNTERSIGN_VERIFY_KEY: 'hello' }, 'verify key', /invalid key/],
     ['a key that would travel unencrypted', { COUNTERSIGN_URL: 'http://countersign.invalid' }, 'TLS', /unencrypted/],
     ['a name that does not resolve', { COUNTERSIGN_URL: 'https://countersign.invalid' }, 'service', /cannot be reached/],
   ])('%s', async (_what, variables, what, says) => {
@@ -119,7 +119,7 @@ describe('doctor', () => {
     expect(await remedyFor(server.url.replace('http:', 'https:'))).toContain('TLS');
     const tls = (await doctor({ COUNTERSIGN_URL: server.url.replace('http:', 'https:') })).bad.at(-1)!.says;
     expect(tls).toMatch(/^cannot be reached: E[A-Z_]+: [a-z ]+$/);
-    expect(await remedyFor(`${server.url}/foo`)).toContain('wrong path in the address');
+    expect(await remedyFor(`${server.url}/foo`)).toContain('only host and port');
     lying.lie = says('<html>sign in</html>', 200, { 'content-type': 'text/html' });
     expect(await remedyFor(lying.url)).toContain('proxy');
     lying.lie = says('', 302, { location: 'https://elsewhere.example' });

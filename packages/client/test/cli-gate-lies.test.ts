@@ -72,7 +72,7 @@ async function expectDisbelief(
   const text = await gate(args, world);
   expect({ status: text.status, out: text.out }).toEqual({
     status: 3,
-    out: expect.stringMatching(/^UNDECIDED: could not decide: .*`countersign doctor`/s),
+    out: expect.stringMatching(/^UNDECIDED: no decision: .*`countersign doctor`/s),
   });
   expect(text.out).toMatch(why);
   lying.lie = lie;
@@ -127,7 +127,7 @@ describe('gate, against a server that lies', () => {
     const args = ['--agent', 'risky', '--wait', '1m'];
     lying.lie = replay;
     const { status, out } = await gate(args, { sleep: async () => undefined });
-    expect([status, out]).toEqual([3, expect.stringMatching(/repeats another nonce/)]);
+    expect([status, out]).toEqual([3, expect.stringMatching(/nonce of another request/)]);
   });
 
   test("another agent's decision, genuine and new", () =>
@@ -156,7 +156,7 @@ describe('gate, against a server that lies', () => {
         (text) => text,
         (body) => ({ ...body, min_pass_rate: 1 }),
       ),
-      /about a threshold of 1 %, asked was 80 %/,
+      /about a threshold of 1 %, but the request named 80 %/,
       ['--agent', 'poor'],
     );
     await expectDisbelief(
@@ -164,7 +164,7 @@ describe('gate, against a server that lies', () => {
         (text) => text,
         (body) => ({ ...body, max_age_hours: 100 }),
       ),
-      /5(\.\d+)? hours old, and at most 1 was asked/,
+      /5(\.\d+)? hours old; at most 1 was requested/,
       ['--agent', 'stale', '--max-age-hours', '1'],
     );
     await expectDisbelief(
@@ -200,9 +200,9 @@ describe('gate, against a server that lies', () => {
       delete request.headers.prefer;
       return forward((text) => text)(request, ...call);
     };
-    await expectDisbelief(without, /bears no attestation/, ['--agent', 'good'], world);
+    await expectDisbelief(without, /has no attestation/, ['--agent', 'good'], world);
     const never = join(tmpdir(), `countersign-never-${process.pid}.json`);
-    await expectDisbelief(without, /which --attestation is to write/, ['--agent', 'good', '--attestation', never]);
+    await expectDisbelief(without, /which --attestation needs/, ['--agent', 'good', '--attestation', never]);
     expect(existsSync(never)).toBe(false);
     const stale: Lie = async (request, body, response) => {
       const head = response.writeHead.bind(response);
@@ -234,10 +234,10 @@ describe('gate, against answers that are none', () => {
       },
       /cannot be reached|did not answer/,
     ],
-    ['nothing but allowed', (...call) => says('{"allowed":true}')(...call), /no decision of this service/],
-    ['an array', (...call) => says('[true]')(...call), /not Countersign/],
+    ['nothing but allowed', (...call) => says('{"allowed":true}')(...call), /not a decision of this service/],
+    ['an array', (...call) => says('[true]')(...call), /not from Countersign/],
     ['no body', (...call) => says('')(...call), /cut off|did not answer/],
-    ['a page', (...call) => says('<html>allowed</html>', 200, { 'content-type': 'text/html' })(...call), /not Countersign/],
+    ['a page', (...call) => says('<html>allowed</html>', 200, { 'content-type': 'text/html' })(...call), /not from Countersign/],
     ['a page that says it is JSON', (...call) => says('<html>allowed</html>')(...call), /cut off|did not answer/],
     ['a redirect', (...call) => says('', 307, { location: 'http://127.0.0.1:9/' })(...call), /redirects/],
     ['a redirect after a POST', (...call) => says('', 302, { location: '/login' })(...call), /redirects/],

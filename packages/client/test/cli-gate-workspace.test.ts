@@ -55,7 +55,7 @@ describe("attack I: another workspace's key, and an agent of the same name", () 
     ['a trust file', () => ['--trust', trust]],
     ['the public key and --workspace', () => ['--verify-key', vkey, '--workspace', tenantId]],
     ['no key at all, but --workspace', () => ['--workspace', tenantId]],
-  ])('is not believed with %s', async (_what, args) => {
+  ])('is rejected with %s', async (_what, args) => {
     const { status, out } = await gate(['--agent', 'bot', ...args()], foreignKey);
     expect({ status, out }).toEqual({
       status: 3,
@@ -127,7 +127,7 @@ describe('attack J: a decision that is replayed', () => {
     replaying();
     expect((await replayed(['--agent', 'good', '--trust', trust])).status).toBe(0);
     const again = await replayed(['--agent', 'good', '--trust', trust]);
-    expect([again.status, again.out]).toEqual([3, expect.stringMatching(/another nonce.*replayed/)]);
+    expect([again.status, again.out]).toEqual([3, expect.stringMatching(/nonce of another request.*replayed/)]);
   });
 
   test('nor within --wait: each question has a nonce of its own', async () => {
@@ -147,7 +147,7 @@ describe('attack J: a decision that is replayed', () => {
       response.writeHead(200, answered).end(text);
     };
     const { status, out } = await replayed(['--agent', 'good', '--trust', trust]);
-    expect([status, out]).toEqual([3, expect.stringMatching(/does not repeat the nonce.*older server/)]);
+    expect([status, out]).toEqual([3, expect.stringMatching(/does not repeat the nonce.*update the server/)]);
   });
 
   test.each(['5m1s', '301s', '6m', '24h'])('--clock-skew %s is refused', async (skew) => {
@@ -283,7 +283,7 @@ describe('the trust file elsewhere', () => {
     expect((await runCli(['verify', 'ledger', rows, '--trust', other])).status).toBe(1);
     const doctor = (args: string[]) => runCli(['doctor', ...args], { environment: environment() });
     const well = await doctor(['--trust', trust]);
-    expect([well.status, well.out]).toEqual([0, expect.stringMatching(/ok +verify key +is one that signs here/)]);
+    expect([well.status, well.out]).toEqual([0, expect.stringMatching(/ok +verify key +matches a signing key of this service/)]);
     const ill = await doctor(['--verify-key', vkey]);
     expect([ill.status, ill.out]).toEqual([1, expect.stringContaining('--workspace')]);
   });

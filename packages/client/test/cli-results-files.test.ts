@@ -128,7 +128,7 @@ describe('a refusal', () => {
     const { status, out, err } = await record([option, file()]);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(why);
-    expect(err).toContain('Nothing was recorded, so the evaluation before this one still counts');
+    expect(err).toContain('Nothing was recorded, so the previous evaluation still counts');
     expect(err).toContain('countersign evaluate record --agent bot --name NAME --status failing');
     expect(await count()).toBe(before);
   });

@@ -65,7 +65,7 @@ describe('verify decision', () => {
     const ended = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
     ended.keys[0].retired_at = '2020-01-01T00:00:00.000Z';
     writeFileSync(at('ended.json'), JSON.stringify(ended));
-    expect((await verify('decision', at('attestation.json'), ...byKey, at('ended.json'))).out).toContain('had ended before');
+    expect((await verify('decision', at('attestation.json'), ...byKey, at('ended.json'))).out).toContain('was retired before');
   });
 
   test('the wrong kind of key for the file is wrong use, and says which is needed', async () => {

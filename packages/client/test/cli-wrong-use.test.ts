@@ -26,13 +26,13 @@ const agent = ['gate', '--agent', 'a'];
 describe('wrong use ends with 2, sends nothing and says what to do', () => {
   test.each<[string, string[], RegExp]>([
     ['no command', [], /a command is missing/],
-    ['a command that is none', ['promote'], /there is no command "promote"/],
-    ['half a command', ['evaluate', '--agent', 'a'], /"evaluate" is not a whole command; there is evaluate record/],
-    ['half of two commands', ['verify', 'desicion'], /there is verify decision, verify ledger/],
+    ['a command that is none', ['promote'], /unknown command "promote"/],
+    ['half a command', ['evaluate', '--agent', 'a'], /"evaluate" needs a second word: evaluate record/],
+    ['half of two commands', ['verify', 'desicion'], /needs a second word: verify decision, verify ledger/],
     ['an option that is none', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
     ['an argument too many', [...agent, 'b'], /takes no argument "b"/],
     ['an option twice', [...agent, '--agent', 'b'], /--agent is given twice/],
-    ['no agent', ['gate'], /which agent/],
+    ['no agent', ['gate'], /no agent given/],
     ['an empty agent', ['gate', '--agent', ''], /--agent is empty/],
     ['a line break in a name', ['gate', '--agent', 'a\nb'], /line break/],
     ['a percentage with a sign', [...agent, '--min-pass-rate', '90%'], /--min-pass-rate takes a number/],
@@ -46,18 +46,22 @@ describe('wrong use ends with 2, sends nothing and says what to do', () => {
     ['http: to another machine', [...agent, '--url', 'http://countersign.example.com'], /unencrypted/],
     ['a key file that is not there', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
     ['a key file that is empty', [...agent, '--verify-key', inFile('empty', '\n')], /it is empty/],
-    ['a key file that holds no key', [...agent, '--verify-key', inFile('text', 'hello')], /no key/],
+    ['a key file that holds no key', [...agent, '--verify-key', inFile('text', 'hello')], /invalid key/],
     ['a variable that is not set', [...agent, '--verify-key', 'env:NOT_SET'], /NOT_SET holds no key/],
     ['no key to verify with, where one is required', [...agent, '--require-verify-key'], /no key was given/],
     ['two files of results', ['evaluate', 'record', '--agent', 'a', '--junit', 'a', '--promptfoo', 'b'], /give one results file/],
-    ['a result that is said twice', ['evaluate', 'record', '--agent', 'a', '--junit', 'a', '--pass-rate', '99'], /contradict/],
+    [
+      'a result that is said twice',
+      ['evaluate', 'record', '--agent', 'a', '--junit', 'a', '--pass-rate', '99'],
+      /cannot be combined/,
+    ],
     ['a passing evaluation without a rate', ['evaluate', 'record', '--agent', 'a', '--name', 'n'], /needs --pass-rate/],
-    ['an evaluation of nobody', ['evaluate', 'record', '--name', 'n', '--pass-rate', '9'], /which agent/],
+    ['an evaluation of nobody', ['evaluate', 'record', '--name', 'n', '--pass-rate', '9'], /no agent given/],
     ['an audit entry without an action', ['audit', 'append', '--actor', 'a'], /--actor and --action/],
     ['no file of traces', ['trace', 'send'], /give one FILE/],
-    ['no key to verify by', ['verify', 'decision', inFile('d.json', '{}')], /by which key/],
+    ['no key to verify by', ['verify', 'decision', inFile('d.json', '{}')], /no key: give/],
     ['a checkpoint without its key', ['verify', 'ledger', inFile('l', ''), '--checkpoint', inFile('c', 'x')], /--verify-key/],
-    ['a scope that is none', ['doctor', '--scopes', 'all'], /--scopes takes some of/],
+    ['a scope that is none', ['doctor', '--scopes', 'all'], /--scopes takes a list of/],
   ])('%s', async (_what, args, why) => {
     const text = await run(args);
     expect({ status: text.status, out: text.out }).toEqual({ status: 2, out: '' });
@@ -96,7 +100,7 @@ describe('the key', () => {
 
   test('a decision key in the command line is refused and not repeated', async () => {
     const { status, err } = await run([...agent, '--verify-key', 'ab'.repeat(32)]);
-    expect([status, err]).toEqual([2, expect.stringContaining('no place for a secret')]);
+    expect([status, err]).toEqual([2, expect.stringContaining('other users can read the command line')]);
     expect(err).not.toContain('abab');
   });
 });

@@ -24,14 +24,14 @@ describe('options', () => {
     ['a key with a line end', { apiKey: `${apiKey}\n` }, /apiKey must be/],
     ['a timeout of nothing', { timeoutMs: 0 }, /timeoutMs must be a number above 0, got 0/],
     ['a batch that the service would refuse', { telemetry: { batchEventsMax: 201 } }, /from 1 to 200/],
-    ['an option that is none', { timeoutMS: 3 } as never, /there is no option timeoutMS; there is .*timeoutMs/],
-    ['one of telemetry', { telemetry: { batchMax: 3 } as never }, /there is no option telemetry\.batchMax/],
+    ['an option that is none', { timeoutMS: 3 } as never, /unknown option timeoutMS; the options are .*timeoutMs/],
+    ['one of telemetry', { telemetry: { batchMax: 3 } as never }, /unknown option telemetry\.batchMax/],
     [
       'one of retries',
       { retries: { attempts: 3 } as never },
-      /there is no option retries\.attempts; there is retries\.attemptsMax/,
+      /unknown option retries\.attempts; the options are retries\.attemptsMax/,
     ],
-    ['one of traces', { traces: { onunsent: () => undefined } as never }, /there is no option traces\.onunsent/],
+    ['one of traces', { traces: { onunsent: () => undefined } as never }, /unknown option traces\.onunsent/],
     ['attempts that are none', { retries: { attemptsMax: 0 } }, /retries.attemptsMax/],
   ])('%s is refused with what is wrong, and never with the key', (_, options, message) => {
     const make = () => clientOf(options);
@@ -139,8 +139,8 @@ describe('the logger', () => {
     expect(lines).toEqual(
       expect.arrayContaining([
         'debug countersign: POST /api/public/audit: 422 validation_failed (request req-1)',
-        'error countersign: a run was refused: 422 validation_failed at /actor: x',
-        expect.stringMatching(/^warn countersign: attempt 1 failed, the next follows in \d+ ms: ConnectionError/),
+        'error countersign: a run was rejected: 422 validation_failed at /actor: x',
+        expect.stringMatching(/^warn countersign: attempt 1 failed, next attempt in \d+ ms: ConnectionError/),
         expect.stringMatching(/^warn countersign: 1 telemetry events wait/),
         expect.stringMatching(/^warn countersign: 1 run waits to be sent/),
         'error countersign: a run was dropped: unsent',

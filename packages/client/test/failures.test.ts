@@ -171,15 +171,15 @@ test('a key that cannot be had is a ConnectionError that says why', async () => 
   const apiKey = async () => Promise.reject(new Error('the vault is sealed'));
   const error = await failure(record({ apiKey, retries: { attemptsMax: 1 } }));
   expect(error).toBeInstanceOf(ConnectionError);
-  expect(error.message).toBe('apiKey() gave no key: the vault is sealed');
+  expect(error.message).toBe('apiKey() failed: the vault is sealed');
 });
 
 describe('what is not an answer of the service is not taken for one', () => {
   test.each<[string, Treatment, RegExp]>([
     ['a page', treat.page(200), /content type/],
-    ['JSON of another form', treat.good({ hello: 'world' }), /says nothing of ok/],
-    ['ok: false', treat.good({ ok: false }), /says nothing of ok/],
-    ['a JSON list', treat.good([1]), /no JSON object/],
+    ['JSON of another form', treat.good({ hello: 'world' }), /has no valid member ok/],
+    ['ok: false', treat.good({ ok: false }), /has no valid member ok/],
+    ['a JSON list', treat.good([1]), /not a JSON object/],
     ['a redirect', treat.redirect('https://elsewhere.example/api'), /redirects to https:\/\/elsewhere\.example\/api/],
   ])('%s', async (_, treatment, message) => {
     server.plan(treatment);

@@ -109,7 +109,7 @@ describe('the .eval archive of Inspect AI', () => {
 
   test('without a header the run has not come to its end', () => {
     const archive = zipOf([{ name: '_journal/start.json', method: 0, data: Buffer.from('{}') }]);
-    expect(() => importInspect(archive)).toThrow('the run has not come to its end');
+    expect(() => importInspect(archive)).toThrow('the run is not finished');
   });
 
   test('Zstandard is read without the decompressor of newer versions of Node too', () => {

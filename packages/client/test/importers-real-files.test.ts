@@ -79,7 +79,7 @@ describe('when it was run', () => {
     const stamped = (attributes: string) => importJUnit(Buffer.from(`<testsuite ${attributes}><testcase/></testsuite>`));
     const byAnother = stamped('name="s" tests="1" timestamp="2026-11-20T09:30:00"');
     expect(byAnother).not.toHaveProperty('evaluated_at');
-    expect(byAnother.notes).toContain('--evaluated-at says when it was run');
+    expect(byAnother.notes).toContain('give --evaluated-at');
     const byJest = 'name="s" errors="0" failures="0" skipped="0" timestamp="2026-11-20T09:30:00" time="1" tests="1"';
     expect(stamped(byJest).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
   });
@@ -95,7 +95,7 @@ describe('when it was run', () => {
     expect(importInspect(resultsFile('inspect-whole.eval')).evaluated_at).toMatch(/^2026-11-22T/);
     const run = importDeepEval(resultsFile('deepeval-run.json'));
     expect(run).not.toHaveProperty('evaluated_at');
-    expect(run.notes).toContain('does not say when it was run');
+    expect(run.notes).toContain('contains no time of the run');
   });
 });
 

@@ -87,7 +87,7 @@ describe('DeepEval', () => {
       status: 'passing',
       pass_rate: 66.6666,
       notes:
-        'DeepEval: 2 of 3 cases passed (1 failed). Metrics: Answer Relevancy 1 passed, 1 failed, 0 in error; Role Adherence 1 passed, 0 failed, 0 in error. The file does not say when it was run.',
+        'DeepEval: 2 of 3 cases passed (1 failed). Metrics: Answer Relevancy 1 passed, 1 failed, 0 in error; Role Adherence 1 passed, 0 failed, 0 in error. The file contains no time of the run.',
       cases: { total: 3, passed: 2, failed: 1, errored: 0, skipped: 0 },
       completeness: 'unknown',
       suite: { name: 'test_orders.py' },

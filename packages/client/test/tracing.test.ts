@@ -246,7 +246,7 @@ describe('a run whose host is careless', () => {
     const silent = await world({ traces: { onRejected: undefined } });
     for (let run = 0; run < 3; run += 1)
       await silent.client.traces.start({ trace_id: `${run}`, external_user_id: 'someone@example.com' }).end();
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^countersign: a run was refused: 422 .*traces\.onRejected/)]]);
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^countersign: a run was rejected: 422 .*traces\.onRejected/)]]);
     warn.mockRestore();
   });
 });

@@ -1,9 +1,9 @@
 import type { Finding } from './gate-finding.ts';
 
 /**
- * Where people approve the evaluation of a decision: its own page in the portal. The portal alone where the service does not say in
- * which workspace it decided.
- * @param portalUrl address of the portal; one of a page in it counts as the portal's own
+ * The page in the portal where people approve the evaluation of a decision. If the service does not report its workspace, this is the
+ * start page of the portal.
+ * @param portalUrl address of the portal; the address of one of its pages works too
  */
 export function approvalAddress({ decision, workspace }: Finding, portalUrl: string): string {
   const evaluation = decision?.evaluation_id;

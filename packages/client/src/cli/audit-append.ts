@@ -15,17 +15,21 @@ const OPTIONS = {
   'agent-id': { type: 'string', value: 'UUID', help: 'the agent it is about' },
   'retention-until': { type: 'string', value: 'DATE', help: 'keep at least until this day, YYYY-MM-DD' },
   metadata: { type: 'string', value: 'FILE', help: 'a file with a JSON object, which is hashed with the entry' },
-  'idempotency-key': { type: 'string', value: 'KEY', help: 'the same key with the same entry stores nothing twice for 24 hours' },
+  'idempotency-key': {
+    type: 'string',
+    value: 'KEY',
+    help: 'a retry with the same key and entry within 24 hours stores nothing twice',
+  },
   ...CONNECTION,
 } as const satisfies Options;
 
-/** Largest file of metadata, in bytes: that of a whole entry. */
+/** The largest file of metadata, in bytes. It equals the limit of a whole entry. */
 const METADATA_BYTES_MAX = 1024 * 1024;
 
-/** `audit append`: one entry in the ledger; its hash is the proof. */
+/** `audit append`: appends one entry to the ledger and prints its hash. */
 export const auditAppend = command({
   name: 'audit append',
-  summary: 'Append one entry to the ledger and print its row_hash, the proof that it is in it.',
+  summary: 'Append one entry to the ledger and print its row_hash.',
   options: OPTIONS,
   examples: [
     'countersign audit append --actor ci:deploy-prod --action agent.promoted --subject support-bot --rationale "release 2026.47"',
@@ -63,5 +67,5 @@ function readMetadata(path: string): Record<string, unknown> {
     throw wrongUse(`${JSON.stringify(path)} is not JSON: ${(error as Error).message}`, error);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw wrongUse(`${JSON.stringify(path)} is JSON, but no object`);
+  throw wrongUse(`${JSON.stringify(path)} must hold a JSON object`);
 }

@@ -2,22 +2,22 @@ import { CountersignError } from '../index.ts';
 import { VERSION } from '../version.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
+import { isContentRejection } from './content-rejection.ts';
 import { CommandError, type Ending, EXIT_CODES, wrongUse } from './exit-codes.ts';
 import { showError } from './github.ts';
 import { groupHelp, helpOf, overview } from './help.ts';
 import { readArguments } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { holdsKey } from './redaction.ts';
-import { isSendersFault } from './senders-fault.ts';
 import { Session } from './session.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
-/** Runs one command and returns the status that the process is to end with. Never throws. */
+/** Runs one command and returns the exit status of the process. Never throws. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
   const session = new Session(terminal);
   const end = args.indexOf('--');
   const flags = args.slice(0, end === -1 ? undefined : end);
-  // Known before the line is parsed: a line that cannot be parsed must be answered in the form asked for too.
+  // Read before parsing, so that errors of parsing are reported in the requested form too.
   session.json = flags.includes('--json');
   session.debug = flags.includes('--debug');
   try {
@@ -30,7 +30,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 async function run(session: Session, args: readonly string[]): Promise<Ending> {
   if (args.some(holdsKey))
     throw wrongUse(
-      'a key stands in the command line, where others on this machine and the logs can read it: rotate it, and give it as COUNTERSIGN_API_KEY or with --key-stdin',
+      'the command line contains a key, which other users of this machine and logs can read; rotate the key, and pass it as COUNTERSIGN_API_KEY or with --key-stdin',
     );
   const found = commandOf(args);
   if (found === undefined) return withoutCommand(session, args);
@@ -42,7 +42,7 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
   const { values, positionals } = readArguments(rest, command.options);
   if (positionals.length > 0 && command.takesArguments !== true)
     throw wrongUse(
-      `${command.name} takes no argument ${JSON.stringify(positionals[0])}; countersign ${command.name} --help shows what it takes`,
+      `${command.name} takes no argument ${JSON.stringify(positionals[0])}; countersign ${command.name} --help shows its options`,
     );
   return command.run(session, values, positionals);
 }
@@ -51,7 +51,7 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
 function commandOf(args: readonly string[]): { command: Command; rest: readonly string[] } | undefined {
   for (const command of COMMANDS) {
     const words = command.name.split(' ');
-    if (words.every((word, place) => args[place] === word)) return { command, rest: args.slice(words.length) };
+    if (words.every((word, index) => args[index] === word)) return { command, rest: args.slice(words.length) };
   }
   return undefined;
 }
@@ -59,7 +59,7 @@ function commandOf(args: readonly string[]): { command: Command; rest: readonly 
 function withoutCommand(session: Session, args: readonly string[]): Ending {
   const [first] = args.filter((word) => !['--json', '--debug'].includes(word));
   if (first === '--version') session.write(`${VERSION}\n`);
-  else if (first !== undefined && asksForHelp(args) && begunBy(first).length > 0) session.write(groupHelp(first, begunBy(first)));
+  else if (first !== undefined && asksForHelp(args) && groupOf(first).length > 0) session.write(groupHelp(first, groupOf(first)));
   else if (first === '--help' || first === '-h' || first === 'help') session.write(overview(COMMANDS));
   else if (first === undefined) throw wrongUse('a command is missing; countersign --help lists them');
   else throw wrongUse(unknownCommand(first, args));
@@ -68,15 +68,15 @@ function withoutCommand(session: Session, args: readonly string[]): Ending {
 
 const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h');
 
-/** The commands whose first word of two this is. */
-const begunBy = (word: string): Command[] => COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
+/** The commands of two words that start with this word. */
+const groupOf = (word: string): Command[] => COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
 
-/** What to type instead, where the first word begins a command. */
+/** The message for a command that does not exist. */
 function unknownCommand(first: string, args: readonly string[]): string {
-  const begun = begunBy(first).map(({ name }) => name);
-  if (begun.length > 0) return `${JSON.stringify(first)} is not a whole command; there is ${begun.join(', ')}`;
+  const begun = groupOf(first).map(({ name }) => name);
+  if (begun.length > 0) return `${JSON.stringify(first)} needs a second word: ${begun.join(', ')}`;
   const words = args.filter((word) => !word.startsWith('-')).slice(0, 2);
-  return `there is no command ${JSON.stringify(words.join(' '))}; countersign --help lists them`;
+  return `unknown command ${JSON.stringify(words.join(' '))}; countersign --help lists them`;
 }
 
 function report(session: Session, error: unknown): number {
@@ -87,11 +87,11 @@ function report(session: Session, error: unknown): number {
   return EXIT_CODES[ending].status;
 }
 
-/** Anything that is not understood is `undecided`: it must not look like an answer. */
+/** Every unexpected error is `undecided`, so that it never looks like a decision. */
 function failureOf(error: unknown): { ending: Ending; message: string } {
   if (error instanceof CommandError) return { ending: error.ending, message: shortLine(error.message, 1000) };
   if (error instanceof CountersignError)
-    return { ending: isSendersFault(error) ? 'wrong_use' : 'undecided', message: shortLine(error.message, 1000) };
+    return { ending: isContentRejection(error) ? 'wrong_use' : 'undecided', message: shortLine(error.message, 1000) };
   const said = error instanceof Error ? error.message : String(error);
-  return { ending: 'undecided', message: shortLine(`a fault of this command: ${said}; --debug shows where`, 1000) };
+  return { ending: 'undecided', message: shortLine(`internal error: ${said}; --debug shows where`, 1000) };
 }

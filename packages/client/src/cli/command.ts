@@ -2,18 +2,18 @@ import type { Ending } from './exit-codes.ts';
 import type { COMMON, Options, Values } from './options.ts';
 import type { Session } from './session.ts';
 
-/** One command: what its help says, and what it does. */
+/** One command with its help. */
 export interface Command<O extends Options = Options> {
   /** `gate`, or two words such as `evaluate record`. */
   name: string;
   summary: string;
-  /** What stands behind the name in the usage line besides options. */
+  /** The arguments in the usage line. */
   arguments?: string;
   options: O;
   examples: readonly string[];
-  /** More for the help. */
+  /** Text at the end of the help. */
   notes?: string;
-  /** Whether it takes arguments that are no options. */
+  /** Whether it takes positional arguments. */
   takesArguments?: boolean;
   run(session: Session, values: Values<O & typeof COMMON>, positionals: readonly string[]): Promise<Ending>;
 }

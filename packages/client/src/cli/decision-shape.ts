@@ -21,7 +21,7 @@ const orNull =
     value === null || test(value);
 const isHash: Test = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-/** The members of a decision that the gate relies on (docs/formats.md, "Promotion decision"). Others may stand beside them. */
+/** The members of a decision that the gate uses (docs/formats.md, "Promotion decision"). Other members are allowed. */
 const DECISION: Record<string, Test> = {
   allowed: (value) => typeof value === 'boolean',
   reason: (value) => value === 'all_conditions_met' || REASONS.includes(value as string),
@@ -56,24 +56,24 @@ const EVALUATION: Record<string, Test> = {
 };
 
 const isEvaluation = (value: Record<string, unknown>): boolean =>
-  unfit(value, EVALUATION) === undefined && (value.evaluated_at === undefined || isInstant(value.evaluated_at));
+  invalidMember(value, EVALUATION) === undefined && (value.evaluated_at === undefined || isInstant(value.evaluated_at));
 
-/** The conditions in their order: one that is left out, or stands twice, must not count as passed. */
-function isCheck(value: unknown, place: number): boolean {
-  if (!isObject(value) || value.condition !== CONDITIONS[place] || !isText(value.message)) return false;
+/** The conditions must be complete and in order: a missing or repeated one must not count as passed. */
+function isCheck(value: unknown, index: number): boolean {
+  if (!isObject(value) || value.condition !== CONDITIONS[index] || !isText(value.message)) return false;
   if (value.passed === true) return value.reason === null;
   return value.passed === false && REASONS.includes(value.reason as string);
 }
 
-/** What keeps a value from being a decision; undefined when it has the form of one. */
+/** Why a value does not have the form of a decision; undefined if it has. */
 export function shapeFault(value: unknown): string | undefined {
-  if (!isObject(value)) return 'it is no decision: no JSON object';
-  const member = unfit(value, DECISION);
+  if (!isObject(value)) return 'it is not a decision: it is not a JSON object';
+  const member = invalidMember(value, DECISION);
   if (member === undefined) return undefined;
-  return `it is no decision of this service: ${member} is ${Object.hasOwn(value, member) ? 'not what it must be' : 'missing'}`;
+  return `it is not a decision of this service: ${member} is ${Object.hasOwn(value, member) ? 'invalid' : 'missing'}`;
 }
 
-const unfit = (value: Record<string, unknown>, tests: Record<string, Test>): string | undefined =>
+const invalidMember = (value: Record<string, unknown>, tests: Record<string, Test>): string | undefined =>
   Object.keys(tests).find((member) => !Object.hasOwn(value, member) || !tests[member]!(value[member]));
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -9,7 +9,7 @@ const PATHS: Record<string, string> = {
   governance: '/api/public/governance/promotion-check',
 };
 
-/** Which scope is tried, and whether the caller needs it. */
+/** The scope to test, and whether the caller needs it. */
 export interface ScopeQuestion {
   scope: string;
   wanted: boolean;
@@ -17,8 +17,8 @@ export interface ScopeQuestion {
 }
 
 /**
- * Whether the key has a scope. An empty object is sent: key and scope are checked before the body is read, and the body breaks every
- * contract, so that nothing is recorded and nothing decided.
+ * Tests whether the key has a scope by sending an empty object. The service checks key and scope before the body, and an empty body
+ * is always invalid, so nothing is recorded or decided.
  */
 export async function diagnoseScope(
   terminal: Terminal,
@@ -40,33 +40,33 @@ export async function diagnoseScope(
     return {
       what,
       ok: false,
-      says: `no answer: ${(error as Error).message}`,
-      remedy: 'try again; the service answered a moment ago',
+      says: `no response: ${(error as Error).message}`,
+      remedy: 'try again; the service responded a moment ago',
     };
   }
 }
 
 function verdictOn(status: number, code: string | undefined, wanted: boolean): Omit<Diagnosis, 'what'> {
-  if (status === 422 && code === 'validation_failed') return { ok: true, says: 'the key has it' };
+  if (status === 422 && code === 'validation_failed') return { ok: true, says: 'this key has it' };
   if (status === 401 && code === 'insufficient_scope')
     return wanted
       ? {
           ok: false,
-          says: 'the key is good and has not this scope',
-          remedy: 'mint a key that has it, or change the scopes of this one (Administration, Ingestion keys)',
+          says: 'the key is valid but lacks this scope',
+          remedy: 'mint a key with this scope, or add it to this key (Administration, Ingestion keys)',
         }
-      : { ok: null, says: 'the key has it not' };
+      : { ok: null, says: 'this key lacks it' };
   if (status === 401)
     return {
       ok: false,
-      says: 'the key is not known here: mistyped, revoked, rotated, ended, or of another instance',
-      remedy: 'mint a new one, and put it where COUNTERSIGN_API_KEY comes from',
+      says: 'the service does not accept this key: it may be mistyped, revoked, rotated, expired or of another instance',
+      remedy: 'mint a new key and set it as COUNTERSIGN_API_KEY',
     };
   if (status === 429) return { ok: null, says: 'too many requests with this key; try again in a minute' };
   return {
     ok: false,
-    says: `an unexpected answer: ${status} ${code ?? ''}`.trim(),
-    remedy: 'something stands between this machine and the service',
+    says: `unexpected response: ${status} ${code ?? ''}`.trim(),
+    remedy: 'check for a proxy between this machine and the service',
   };
 }
 

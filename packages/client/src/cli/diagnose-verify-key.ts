@@ -1,37 +1,37 @@
 import type { Diagnosis } from './diagnose-service.ts';
 import type { Terminal } from './terminal.ts';
-import type { Trusted } from './trusted.ts';
+import type { TrustSettings } from './trust-settings.ts';
 
 const what = 'verify key';
 
 /**
- * Whether the gate could believe this service: one of the public keys given must be one that signs here now. It is asked for by the same
- * address, so that this finds a wrong file and no forger. A decision key has no public half to compare.
+ * Whether one of the given public keys signs for this service now. The service is asked for its keys, so this finds a wrong
+ * file but not a forger. A decision key has no public half to compare.
  */
 export async function diagnoseVerifyKey(
   terminal: Terminal,
   address: string,
-  { publicKeys, decisionKeys }: Trusted,
+  { publicKeys, decisionKeys }: TrustSettings,
   timeoutMs: number,
 ): Promise<Diagnosis> {
   if (publicKeys.length === 0)
     return {
       what,
       ok: null,
-      says: `can be read; whether ${decisionKeys.length === 1 ? 'it signs' : 'they sign'} here shows with a decision`,
+      says: `readable; the first decision will show whether ${decisionKeys.length === 1 ? 'it signs' : 'they sign'} here`,
     };
   const live = await liveKeys(terminal, address, timeoutMs);
-  if (live === undefined) return { what, ok: null, says: 'can be read; the service does not say which keys are its own' };
-  if (publicKeys.some(({ x }) => live.has(x))) return { what, ok: true, says: 'is one that signs here' };
+  if (live === undefined) return { what, ok: null, says: 'readable; the service does not list its keys' };
+  if (publicKeys.some(({ x }) => live.has(x))) return { what, ok: true, says: 'matches a signing key of this service' };
   return {
     what,
     ok: false,
-    says: 'signs nothing here now: it has ended, or is of another instance',
-    remedy: 'get the present one from the operator (`countersign-server trust show --workspace NAME`), not by this address',
+    says: 'matches no current signing key: it was retired, or is of another instance',
+    remedy: 'get the current one from the operator (`countersign-server trust show --workspace NAME`), not from this address',
   };
 }
 
-/** The public keys by which the service signs now; undefined when it does not say. */
+/** The public keys that sign now; undefined if the service does not list them. */
 async function liveKeys(terminal: Terminal, address: string, timeoutMs: number): Promise<Set<string> | undefined> {
   try {
     const answer = await terminal.fetch(`${address}/.well-known/jwks.json`, {

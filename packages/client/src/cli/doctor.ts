@@ -8,26 +8,26 @@ import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readDuration } from './readings.ts';
 import type { Connection, Session } from './session.ts';
-import { hasKeys, readTrusted, requireWorkspace, TRUST, type Trusted, type TrustOptions } from './trusted.ts';
+import { hasKeys, readTrustSettings, requireWorkspace, TRUST, type TrustOptions, type TrustSettings } from './trust-settings.ts';
 
 const OPTIONS = {
   ...CONNECTION,
   scopes: { type: 'string', value: 'LIST', help: 'scopes that the key must have, such as governance,evaluations (governance)' },
   ...TRUST,
-  'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the key that the gate is to verify with' },
+  'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the key that the gate verifies with' },
 } as const satisfies Options;
 
-/** `doctor`: what is wrong with address, key, scopes and clock, and what to do. Records nothing. */
+/** `doctor`: checks address, key, scopes and clock, and suggests remedies. Records nothing. */
 export const doctor = command({
   name: 'doctor',
-  summary: 'Say what is wrong with address, TLS, key, scopes and clock, each with its remedy. Records nothing.',
+  summary: 'Check address, TLS, key, scopes and clock, and suggest remedies. Records nothing.',
   options: OPTIONS,
   examples: ['countersign doctor', 'countersign doctor --scopes governance,evaluations'],
   async run(session, values) {
     const diagnoses = await examine(session, values, readScopes(values.scopes));
-    const ill = diagnoses.filter(({ ok }) => ok === false);
-    session.answer({ ok: ill.length === 0, findings: diagnoses }, diagnoses.flatMap(linesOf));
-    return ill.length === 0 ? 'ok' : 'no';
+    const failures = diagnoses.filter(({ ok }) => ok === false);
+    session.answer({ ok: failures.length === 0, findings: diagnoses }, diagnoses.flatMap(linesOf));
+    return failures.length === 0 ? 'ok' : 'no';
   },
 });
 
@@ -35,39 +35,39 @@ function readScopes(given = 'governance'): string[] {
   const scopes = given.split(',').map((scope) => scope.trim());
   const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope));
   if (unknown !== undefined)
-    throw new CommandError('wrong_use', `--scopes takes some of ${SCOPES.join(',')}; got ${JSON.stringify(unknown)}`);
+    throw new CommandError('wrong_use', `--scopes takes a list of ${SCOPES.join(', ')}; got ${JSON.stringify(unknown)}`);
   return scopes;
 }
 
 type Given = Connection & TrustOptions;
 
-const ofWorkspace = ({ workspace }: Trusted): string =>
+const ofWorkspace = ({ workspace }: TrustSettings): string =>
   workspace === undefined ? '' : `; decisions must be of workspace ${workspace}`;
 
-/** One finding after the other; what stands on a bad one is not tried. */
+/** Runs the checks in order. A check that depends on a failed one is skipped. */
 async function examine(session: Session, values: Given, wanted: readonly string[]): Promise<Diagnosis[]> {
   const timeoutMs = readDuration('--timeout', values.timeout ?? '10s');
   const found: Diagnosis[] = [];
-  const address = await tried(
+  const address = await attempt(
     'address',
     async () => session.address(values),
     (url) => url,
     found,
   );
-  const key = await tried(
+  const key = await attempt(
     'key',
     () => session.key(values),
-    (text) => `${text.slice(0, 20)}… has the form of an ingestion key`,
+    (text) => `${text.slice(0, 20)}… is a well-formed ingestion key`,
     found,
   );
-  const trusted = await tried(
+  const trusted = await attempt(
     'verify key',
     async () => {
-      const given = readTrusted(session, values);
+      const given = readTrustSettings(session, values);
       requireWorkspace(given);
       return given;
     },
-    (given) => (hasKeys(given) ? `can be read${ofWorkspace(given)}` : 'none given: signatures are not checked'),
+    (given) => (hasKeys(given) ? `readable${ofWorkspace(given)}` : 'none given: signatures are not checked'),
     found,
     (given) => (hasKeys(given) ? true : null),
   );
@@ -84,8 +84,8 @@ async function examine(session: Session, values: Given, wanted: readonly string[
   return found;
 }
 
-/** What can be read is a good finding, what cannot a bad one: its error says the remedy. */
-async function tried<T>(
+/** Adds a good result if the work succeeds, or a bad one with the remedy from its error. */
+async function attempt<T>(
   what: string,
   work: () => Promise<T>,
   words: (value: T) => string,
@@ -104,12 +104,12 @@ async function tried<T>(
   }
 }
 
-/** What to do where the error itself does not say it. */
+/** Remedies for errors that do not name one. */
 const REMEDIES: Record<string, string> = {
-  address: 'give the address of the service, as COUNTERSIGN_URL or --url',
-  key: 'give the key as it was printed, alone, as COUNTERSIGN_API_KEY; when it is lost, mint another (`countersign-server keys mint`)',
+  address: 'set COUNTERSIGN_URL or --url to the address of the service',
+  key: 'set COUNTERSIGN_API_KEY to the key exactly as it was printed; if it is lost, mint another (`countersign-server keys mint`)',
   'verify key':
-    'give the trust file (`countersign-server trust show --workspace NAME`), or a file of the decision key (`decision-key show`)',
+    'give the trust file (`countersign-server trust show --workspace NAME`), or a file with the decision key (`decision-key show`)',
 };
 
 const MARKS = new Map<boolean | null, string>([

@@ -1,18 +1,18 @@
 import { harnessIdOf } from '../importers/harness-id.ts';
 import { type CallOptions, type Countersign, type DetailedEvaluation, type Evaluation, NotFoundError } from '../index.ts';
 import { command } from './command.ts';
+import { isContentRejection } from './content-rejection.ts';
 import { CommandError, wrongUse } from './exit-codes.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readLabel, readMoment, readOneOf, readPercentage, readUuid } from './readings.ts';
 import { type ResultsFile, readResultsFile, refusal } from './results-file.ts';
 import { ciRunUrl } from './run-url.ts';
-import { isSendersFault } from './senders-fault.ts';
 import type { Session } from './session.ts';
 
 const OPTIONS = {
-  agent: { type: 'string', value: 'NAME', help: 'name of the agent that was evaluated; an unknown one is registered' },
-  'agent-id': { type: 'string', value: 'UUID', help: 'its id, instead of the name or besides it' },
+  agent: { type: 'string', value: 'NAME', help: 'name of the evaluated agent; a new name is registered' },
+  'agent-id': { type: 'string', value: 'UUID', help: 'its ID, instead of the name or together with it' },
   promptfoo: { type: 'string', value: 'FILE', help: 'take the result from the JSON output of promptfoo' },
   inspect: { type: 'string', value: 'FILE', help: 'take it from a log of Inspect AI, .eval or .json' },
   deepeval: { type: 'string', value: 'FILE', help: 'take it from a test run of DeepEval' },
@@ -20,39 +20,43 @@ const OPTIONS = {
   metric: {
     type: 'string',
     value: 'METRIC',
-    help: 'with --inspect: the metric that is the pass rate, METRIC or SCORER/METRIC (accuracy)',
+    help: 'with --inspect: the metric that is the pass rate, METRIC or SCORER/METRIC (default: accuracy)',
   },
-  'ignore-skipped': { type: 'boolean', help: 'with --junit: leave skipped cases out instead of counting them as not passed' },
-  name: { type: 'string', value: 'NAME', help: 'name of the evaluation; of a file, its own otherwise' },
-  'pass-rate': { type: 'string', value: 'PERCENT', help: 'share of passed cases; without a file' },
-  status: { type: 'string', value: 'STATUS', help: 'scheduled, running, passing or failing; without a file (passing)' },
-  harness: { type: 'string', value: 'NAME', help: 'name or UUID of the harness; of a file, the tool otherwise' },
+  'ignore-skipped': { type: 'boolean', help: 'with --junit: ignore skipped cases instead of counting them as failed' },
+  name: { type: 'string', value: 'NAME', help: 'name of the evaluation (default with a file: its own name)' },
+  'pass-rate': { type: 'string', value: 'PERCENT', help: 'share of passed cases; only without a file' },
+  status: {
+    type: 'string',
+    value: 'STATUS',
+    help: 'scheduled, running, passing or failing; only without a file (default: passing)',
+  },
+  harness: { type: 'string', value: 'NAME', help: 'name or UUID of the harness (default with a file: the tool)' },
   category: { type: 'string', value: 'TEXT', help: 'free-text category' },
-  notes: { type: 'string', value: 'TEXT', help: 'for people' },
+  notes: { type: 'string', value: 'TEXT', help: 'free-text notes' },
   'evaluated-at': {
     type: 'string',
     value: 'TIME',
-    help: 'when it was run, such as 2026-11-20T09:30:00Z: its age counts from then',
+    help: 'when it ran, such as 2026-11-20T09:30:00Z; its age is counted from then',
   },
   suite: { type: 'string', value: 'NAME', help: 'name of the suite of cases' },
-  artifact: { type: 'string', value: 'DIGEST', help: 'digest of what was evaluated: sha256:…, sha512:… or gitCommit:…' },
-  'run-url': { type: 'string', value: 'URL', help: 'where the run can be looked at' },
-  partial: { type: 'boolean', help: 'not all cases of the suite were run' },
+  artifact: { type: 'string', value: 'DIGEST', help: 'digest of the evaluated artifact: sha256:…, sha512:… or gitCommit:…' },
+  'run-url': { type: 'string', value: 'URL', help: 'address of the run in the CI system' },
+  partial: { type: 'boolean', help: 'only a part of the suite ran' },
   'allow-partial': {
     type: 'boolean',
-    help: 'with a file that proves that not all cases were run: record it, as partial, instead of refusing it',
+    help: 'record a file of an incomplete run as partial, instead of rejecting it',
   },
   'idempotency-key': {
     type: 'string',
     value: 'KEY',
-    help: 'the same key with the same result stores nothing twice for 24 hours',
+    help: 'a retry with the same key and result within 24 hours stores nothing twice',
   },
   ...CONNECTION,
 } as const satisfies Options;
 
 type Given = Partial<Record<keyof typeof OPTIONS, string | boolean | undefined>>;
 
-/** `evaluate record`: how an agent was evaluated, from flags or from a tool's results. */
+/** `evaluate record`: records an evaluation from options or from the results file of a tool. */
 export const evaluateRecord = command({
   name: 'evaluate record',
   summary: "Record how an agent was evaluated, from options or from an evaluation tool's results file.",
@@ -64,9 +68,9 @@ export const evaluateRecord = command({
     'countersign evaluate record --agent support-bot --junit report.xml',
     'countersign evaluate record --agent support-bot --name nightly --pass-rate 92.5 --evaluated-at 2026-11-20T09:30:00Z',
   ],
-  notes: `What of a file is unknown counts as not passed: cases in error, skipped or without a verdict. Where totals and cases contradict each other,
-the worse reading counts. A file that is empty, holds no cases, or is of a partial run is refused (2): nothing is recorded, and the
-evaluation before it still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
+  notes: `Cases in error, skipped cases and cases without a verdict count as failed. If totals and cases contradict each other, the worse
+value counts. A file that is empty, has no cases or is of a partial run is rejected (2): nothing is recorded, and the previous
+evaluation still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
   async run(session, values) {
     const given = values as Given;
     const file = readResultsFile(given as Parameters<typeof readResultsFile>[0]);
@@ -88,7 +92,7 @@ evaluation before it still counts. The address of the run comes from the variabl
   },
 });
 
-/** Records it. Without details the public endpoint is enough, which servers of every version have. */
+/** Records the evaluation. Without details it uses the public endpoint, which servers of every version have. */
 async function sent(client: Countersign, evaluation: Evaluation, details: Partial<DetailedEvaluation>, options: CallOptions) {
   const isDetailed = Object.keys(details).length > 0;
   const answer = isDetailed
@@ -98,7 +102,7 @@ async function sent(client: Countersign, evaluation: Evaluation, details: Partia
   return { id, ...(pass_rate === undefined ? {} : { pass_rate }) };
 }
 
-/** A refusal of the service in words that say what counts now. */
+/** Adds to a rejection by the service what counts now. */
 function explained(given: Given, file: ResultsFile | undefined, error: unknown): unknown {
   if (error instanceof NotFoundError)
     return new CommandError(
@@ -106,7 +110,7 @@ function explained(given: Given, file: ResultsFile | undefined, error: unknown):
       'this server does not have POST /api/v1/evaluations yet, so nothing was recorded: update it, or record without a file and without details, with --name and --pass-rate',
       { cause: error },
     );
-  if (file === undefined || !(error instanceof Error) || !isSendersFault(error)) return error;
+  if (file === undefined || !(error instanceof Error) || !isContentRejection(error)) return error;
   return refusal(given as Parameters<typeof refusal>[0], error.message, error);
 }
 
@@ -118,8 +122,7 @@ function evaluationOf(given: Given, file: ResultsFile | undefined): Evaluation {
     text('category') ?? file?.category,
     text('harness') ?? file?.tool,
   ];
-  if (agent === undefined && agentId === undefined)
-    throw wrongUse('which agent? Give --agent NAME or --agent-id UUID: without it the evaluation counts for none');
+  if (agent === undefined && agentId === undefined) throw wrongUse('no agent given: add --agent NAME or --agent-id UUID');
   return {
     ...(agent === undefined ? {} : { agent_name: readLabel('--agent', agent) }),
     ...(agentId === undefined ? {} : { agent_id: readUuid('--agent-id', agentId) }),
@@ -131,7 +134,7 @@ function evaluationOf(given: Given, file: ResultsFile | undefined): Evaluation {
   } as Evaluation;
 }
 
-/** What a results file and the CI system say beyond the public endpoint. */
+/** Details from a results file and the CI system that the public endpoint does not take. */
 function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial<DetailedEvaluation> {
   if (file === undefined) return {};
   const { cases, skipped_excluded, evaluated_at, completeness, suite, sha256 } = file;
@@ -147,7 +150,7 @@ function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial
   };
 }
 
-/** What options say beyond the public endpoint. It counts before what a file says. */
+/** Details from options that the public endpoint does not take. They override those of a file. */
 function detailsOf(given: Given): Partial<DetailedEvaluation> {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
   const [at, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];
@@ -161,10 +164,10 @@ function detailsOf(given: Given): Partial<DetailedEvaluation> {
 }
 
 function fromFlags({ name, status = 'passing', 'pass-rate': passRate }: Given): Pick<Evaluation, 'status' | 'pass_rate'> {
-  if (name === undefined) throw wrongUse('which evaluation? Give --name NAME, or a results file');
+  if (name === undefined) throw wrongUse('no evaluation given: add --name NAME or a results file');
   const read = readOneOf('--status', status as string, ['scheduled', 'running', 'passing', 'failing']);
   if (passRate === undefined && read === 'passing')
-    throw wrongUse('a passing evaluation needs --pass-rate: without it no gate would let it pass');
+    throw wrongUse('a passing evaluation needs --pass-rate: the gate blocks without it');
   return { status: read, ...(passRate === undefined ? {} : { pass_rate: readPercentage('--pass-rate', passRate as string) }) };
 }
 

@@ -1,51 +1,51 @@
 import { accessSync, appendFileSync, constants, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { wrongUse } from './exit-codes.ts';
 
-/** Largest file that is read whole, in bytes. */
+/** The largest file that is read, in bytes. */
 export const FILE_BYTES_MAX = 256 * 1024 * 1024;
 
-/** A file's bytes. Throws wrong use when it cannot be read or is too large. */
+/** Reads a file. Throws a CommandError if it cannot be read or is too large. */
 export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
-  return usable('read', path, () => {
+  return withFileErrors('read', path, () => {
     const { size } = statSync(path);
-    if (size > bytesMax) throw wrongUse(`${JSON.stringify(path)} has ${size} bytes; at most ${bytesMax} are read`);
+    if (size > bytesMax) throw wrongUse(`${JSON.stringify(path)} has ${size} bytes; the limit is ${bytesMax}`);
     return readFileSync(path);
   });
 }
 
-/** Writes a file whole or not at all: under another name first, then renamed. What is no plain file (a pipe) is written to as it is. */
+/** Writes a file under a temporary name, then renames it, so that no partial file is seen. A pipe is written directly. */
 export function writeFile(path: string, text: string): void {
-  usable('write', path, () => {
+  withFileErrors('write', path, () => {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return writeFileSync(path, text);
-    const aside = asideOf(path);
+    const temporaryPath = temporaryPathOf(path);
     try {
-      writeFileSync(aside, text, { flag: 'wx' });
-      renameSync(aside, path);
+      writeFileSync(temporaryPath, text, { flag: 'wx' });
+      renameSync(temporaryPath, path);
     } catch (error) {
-      rmSync(aside, { force: true });
+      rmSync(temporaryPath, { force: true });
       throw error;
     }
   });
 }
 
-/** Throws wrong use when no file can be written there. Nothing is left behind. */
+/** Throws a CommandError if a file cannot be written at this path. */
 export function checkWritable(path: string): void {
-  usable('write', path, () => {
+  withFileErrors('write', path, () => {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory() === true) throw wrongUse(`cannot write ${JSON.stringify(path)}: it is a folder`);
     if (found?.isFile() === false) return accessSync(path, constants.W_OK);
-    const aside = asideOf(path);
-    writeFileSync(aside, '', { flag: 'wx' });
-    rmSync(aside);
+    const temporaryPath = temporaryPathOf(path);
+    writeFileSync(temporaryPath, '', { flag: 'wx' });
+    rmSync(temporaryPath);
   });
 }
 
-const asideOf = (path: string): string => `${path}.${process.pid}.partial`;
+const temporaryPathOf = (path: string): string => `${path}.${process.pid}.partial`;
 
-/** Appends to a file that a CI system has made for this. */
-export const appendFile = (path: string, text: string): void => usable('write', path, () => appendFileSync(path, text));
+/** Appends to a file of the CI system. */
+export const appendFile = (path: string, text: string): void => withFileErrors('write', path, () => appendFileSync(path, text));
 
-function usable<T>(verb: 'read' | 'write', path: string, work: () => T): T {
+function withFileErrors<T>(verb: 'read' | 'write', path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -1,9 +1,9 @@
 import type { Envelope } from '@countersign/core/domain/attestation';
 import type { PromotionDecision } from '../index.ts';
-import type { Asked } from './believe-decision.ts';
+import type { GateRequest } from './check-decision.ts';
 import type { Ending } from './exit-codes.ts';
 
-/** The result of a promotion check by the gate. */
+/** The result of asking the service for a decision. */
 export interface Finding {
   ending: Ending;
   /** The decision, if one was received and verified. */
@@ -26,7 +26,7 @@ export interface Finding {
 
 /** The options of a report. */
 export interface ReportContext {
-  asked: Asked;
+  request: GateRequest;
   portalUrl: string;
   /** Files to write; undefined for those that were not requested. */
   output: string | undefined;
@@ -35,7 +35,7 @@ export interface ReportContext {
 }
 
 /** The finding in words, the same for every output. */
-export interface GateMessage {
+export interface GateSummary {
   outcome: 'allowed' | 'blocked' | 'pending' | 'undecided';
   exitCode: number;
   agent: string;

@@ -1,17 +1,17 @@
-import type { Finding, GateMessage } from './gate-finding.ts';
+import type { Finding, GateSummary } from './gate-finding.ts';
 import { oneLine } from './plain-text.ts';
 
-/** The finding as JUnit XML: a case for each condition, which GitLab shows in the merge request; one case in error when nothing was decided. */
-export function gateJUnit({ decision }: Finding, told: GateMessage): string {
+/** The finding as JUnit XML for merge requests in GitLab: a test case for each condition, or one error without a decision. */
+export function gateJUnit({ decision }: Finding, summary: GateSummary): string {
   const cases =
     decision === undefined
-      ? [caseOf('decision', `<error message="${attribute(told.message)}"/>`)]
+      ? [caseOf('decision', `<error message="${attribute(summary.message)}"/>`)]
       : decision.checks.map(({ condition, passed, message }) =>
           caseOf(condition, passed ? '' : `<failure message="${attribute(oneLine(message))}"/>`),
         );
   const failures = decision?.checks.filter(({ passed }) => !passed).length ?? 0;
   const counts = `tests="${cases.length}" failures="${failures}" errors="${decision === undefined ? 1 : 0}"`;
-  const name = `name="${attribute(`promotion of ${told.agent}`)}"`;
+  const name = `name="${attribute(`promotion of ${summary.agent}`)}"`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites ${name} ${counts}>\n  <testsuite ${name} ${counts}>\n${cases.join('')}  </testsuite>\n</testsuites>\n`;
 }
 
@@ -20,7 +20,7 @@ const caseOf = (name: string, inside: string): string =>
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' };
 
-/** Text as it may stand in an attribute; what XML 1.0 cannot hold at all becomes U+FFFD. */
+/** Escapes text for an attribute. Characters that XML 1.0 does not allow become U+FFFD. */
 const attribute = (text: string): string =>
   text
     .toWellFormed()

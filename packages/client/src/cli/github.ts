@@ -1,47 +1,47 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from './files.ts';
-import type { Finding, GateMessage, ReportContext } from './gate-finding.ts';
+import type { Finding, GateSummary, ReportContext } from './gate-finding.ts';
 import { oneLine, shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
 
 /**
- * Where this runs as a step of GitHub Actions, tells its runner: output variables, the summary of the job, and an error line that shows
- * at the run. https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+ * In a step of GitHub Actions, writes output variables, the summaryPath of the job, and an error annotation.
+ * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
  */
-export function tellGitHub(
+export function reportToGitHub(
   session: Session,
   finding: Finding,
-  told: GateMessage,
+  summary: GateSummary,
   files: Pick<ReportContext, 'output' | 'attestation'>,
 ): void {
   if (!runsOnGitHub(session)) return;
   const outputs = session.variable('GITHUB_OUTPUT');
-  if (outputs !== undefined) appendFile(outputs, session.redaction.of(outputLines(finding, told, files)));
-  const summary = session.variable('GITHUB_STEP_SUMMARY');
-  if (summary !== undefined) appendFile(summary, session.redaction.of(summaryOf(finding, told)));
-  if (told.outcome !== 'allowed') showError(session, `Promotion ${told.outcome}`, told.message);
+  if (outputs !== undefined) appendFile(outputs, session.redaction.of(outputLines(finding, summary, files)));
+  const summaryPath = session.variable('GITHUB_STEP_SUMMARY');
+  if (summaryPath !== undefined) appendFile(summaryPath, session.redaction.of(summaryOf(finding, summary)));
+  if (summary.outcome !== 'allowed') showError(session, `Promotion ${summary.outcome}`, summary.message);
 }
 
-/** Whether this is a step of GitHub Actions. */
+/** Whether this process is a step of GitHub Actions. */
 const runsOnGitHub = (session: Session): boolean => session.variable('GITHUB_ACTIONS') === 'true';
 
-/** An error that shows at the run, where this is a step of GitHub Actions. */
+/** Shows an error annotation in GitHub Actions. */
 export function showError(session: Session, title: string, message: string): void {
   if (runsOnGitHub(session)) session.warn(`::error title=${property(title)}::${data(message)}`);
 }
 
-/** `name<<delimiter`, the value, the delimiter: a delimiter that nobody can know beforehand keeps a value from ending itself. */
+/** `name<<delimiter`, the value, the delimiter. The delimiter is random, so that a value cannot end itself. */
 function outputLines(
   { decision, text, attestation, verifiedBy }: Finding,
-  told: GateMessage,
+  summary: GateSummary,
   files: Pick<ReportContext, 'output' | 'attestation'>,
 ): string {
   const values: Record<string, string> = {
-    outcome: told.outcome,
-    allowed: String(told.outcome === 'allowed'),
-    'exit-code': String(told.exitCode),
-    reason: told.reason,
-    message: told.message,
+    outcome: summary.outcome,
+    allowed: String(summary.outcome === 'allowed'),
+    'exit-code': String(summary.exitCode),
+    reason: summary.reason,
+    message: summary.message,
     'decision-id': decision?.decision_id ?? '',
     'agent-id': decision?.agent_id ?? '',
     'verified-by': verifiedBy ?? '',
@@ -54,24 +54,24 @@ function outputLines(
     .join('');
 }
 
-function summaryOf({ decision, verifiedBy }: Finding, told: GateMessage): string {
-  const head = `### Promotion of ${cell(told.agent)}: ${told.outcome}\n\n${cell(told.message)}\n\n`;
-  if (decision === undefined) return `${head}Nothing was decided. Unknown never passes.\n\n`;
+function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): string {
+  const head = `### Promotion of ${cell(summary.agent)}: ${summary.outcome}\n\n${cell(summary.message)}\n\n`;
+  if (decision === undefined) return `${head}There is no decision, so the promotion is blocked.\n\n`;
   const rows = decision.checks.map(
     ({ condition, passed, message }) => `| ${cell(condition)} | ${passed ? 'holds' : '**fails**'} | ${cell(message)} |`,
   );
-  const approve = told.approveAt === undefined ? '' : `Approve it at ${link(told.approveAt)} (Approvals).\n\n`;
+  const approve = summary.approveAt === undefined ? '' : `Approve it at ${link(summary.approveAt)} (Approvals).\n\n`;
   const signature = verifiedBy === undefined ? 'signature not checked' : `signature verified by ${cell(verifiedBy)}`;
   return `${head}${approve}| condition | | |\n| --- | --- | --- |\n${rows.join('\n')}\n\nDecision \`${decision.decision_id}\`, ${decision.timestamp}, ${signature}.\n\n`;
 }
 
-/** Text from elsewhere as it may stand in Markdown: no markup, no links, no line ends. */
+/** Escapes text for a Markdown table: no markup, links or line ends. */
 const cell = (text: string): string =>
   shortLine(text, 600).replace(/[\\`*_{}[\]()<>#+!|~@:/-]/g, (char) => `&#${char.charCodeAt(0)};`);
 
-/** An address of the web as a link; any other text as it is. */
+/** A web address as a link; any other text escaped. */
 const link = (address: string): string => (/^https?:\/\/[\w./:[\]~%-]{1,500}$/.test(address) ? `<${address}>` : cell(address));
 
-/** The runner's own escapes for the data of a command, and for its properties. */
+/** Escapes of the runner for the data of a command, and for its properties. */
 const data = (text: string): string => oneLine(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

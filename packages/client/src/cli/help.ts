@@ -4,46 +4,46 @@ import { COMMON, type Option } from './options.ts';
 
 const WIDTH = 110;
 
-/** The help of the whole command. */
+/** The help of the whole program. */
 export function overview(commands: readonly Command[]): string {
   const names = commands.map(({ name, summary }) => row(name, summary, 18));
-  return `Countersign for CI jobs: record how an agent was evaluated, and let a deploy pass only when the gate says so.
+  return `Countersign for CI jobs: record evaluations of agents, and deploy only what the gate allows.
 
 Usage: countersign <command> [options]
 
 Commands:
 ${names.join('\n')}
 
-countersign <command> --help says more; countersign --version prints the version.
+countersign <command> --help shows its options; countersign --version prints the version.
 
 Environment:
-${row('COUNTERSIGN_API_KEY', 'the ingestion key; or on standard input with --key-stdin, never as an option', 28)}
+${row('COUNTERSIGN_API_KEY', 'the ingestion key; never an option; --key-stdin reads it from standard input', 28)}
 ${row('COUNTERSIGN_URL', 'address of the service', 28)}
-${row('COUNTERSIGN_TRUST_FILE', 'the trust file, as --trust takes it', 28)}
-${row('COUNTERSIGN_TRUST', 'its text, where no file can be given', 28)}
-${row('COUNTERSIGN_VERIFY_KEY', 'key that checks decisions, as --verify-key takes it in a file', 28)}
-${row('COUNTERSIGN_VERIFY_KEY_FILE', 'a file of it', 28)}
-${row('COUNTERSIGN_PORTAL_URL', 'where approvers sign in (the address of the service)', 28)}
+${row('COUNTERSIGN_TRUST_FILE', 'path of the trust file, as for --trust', 28)}
+${row('COUNTERSIGN_TRUST', 'its text, if there is no file', 28)}
+${row('COUNTERSIGN_VERIFY_KEY', 'the key that verifies decisions', 28)}
+${row('COUNTERSIGN_VERIFY_KEY_FILE', 'a file with that key', 28)}
+${row('COUNTERSIGN_PORTAL_URL', 'address of the portal for approvers (default: the service)', 28)}
 
 Exit codes:
 ${exitCodes()}
 `;
 }
 
-/** The help of commands that begin with the same word. */
+/** The help of the commands that start with the same word. */
 export function groupHelp(word: string, commands: readonly Command[]): string {
   return `Usage: countersign ${word} <command> [options]
 
 Commands:
 ${commands.map(({ name, summary }) => row(name, summary, 18)).join('\n')}
 
-countersign <command> --help says more.
+countersign <command> --help shows its options.
 `;
 }
 
 /** The help of one command. */
 export function helpOf({ name, summary, arguments: rest, options, examples, notes }: Command): string {
-  const lines = Object.entries({ ...options, ...COMMON }).map(([option, spec]) => row(written(option, spec), spec.help, 28));
+  const lines = Object.entries({ ...options, ...COMMON }).map(([option, spec]) => row(optionSyntax(option, spec), spec.help, 28));
   return `${summary}
 
 Usage: countersign ${name}${rest === undefined ? '' : ` ${rest}`} [options]
@@ -59,7 +59,7 @@ ${exitCodes()}
 `;
 }
 
-function written(name: string, { short, value, type }: Option): string {
+function optionSyntax(name: string, { short, value, type }: Option): string {
   return `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` ${value ?? 'TEXT'}` : ''}`;
 }
 
@@ -68,7 +68,7 @@ const exitCodes = (): string =>
     .map(({ status, meaning }) => row(String(status), meaning, 4))
     .join('\n');
 
-/** A name and its meaning, which goes on below itself where it is long. */
+/** A name and its meaning, wrapped and indented. */
 function row(name: string, meaning: string, width: number): string {
   const lines: string[] = [''];
   for (const word of meaning.split(' ')) {

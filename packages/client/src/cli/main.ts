@@ -1,5 +1,5 @@
 import { runCommandLine } from './command-line.ts';
 
-// Whoever closed a stream (`| head`) has stopped listening; without a listener the error would end the process with another status.
+// A reader such as `| head` may close the stream. Without a listener the error would change the exit status.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 process.exitCode = await runCommandLine(process.argv.slice(2));

@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util';
 import { wrongUse } from './exit-codes.ts';
 
-/** One option of a command: what it takes, and what its help says. */
+/** One option of a command, and its help. */
 export interface Option {
   type: 'string' | 'boolean';
   multiple?: boolean;
   short?: string;
-  /** What the help calls its value. */
+  /** The placeholder of its value in the help. */
   value?: string;
   help: string;
 }
 export type Options = Readonly<Record<string, Option>>;
 
-/** What was given for each option; `undefined` where nothing was. */
+/** The values of the options; `undefined` for options that were not given. */
 export type Values<O extends Options> = {
   [Name in keyof O]:
     | (O[Name] extends { type: 'boolean' } ? boolean : O[Name] extends { multiple: true } ? string[] : string)
@@ -22,7 +22,7 @@ export type Values<O extends Options> = {
 /** Options that every command has. */
 export const COMMON = {
   json: { type: 'boolean', help: 'machine-readable output; errors as JSON on stderr' },
-  debug: { type: 'boolean', help: 'say on stderr what is sent and what comes back, never the key' },
+  debug: { type: 'boolean', help: 'log requests and responses on stderr, without the key' },
   help: { type: 'boolean', short: 'h', help: 'this text' },
 } as const satisfies Options;
 
@@ -30,11 +30,11 @@ export const COMMON = {
 export const CONNECTION = {
   url: { type: 'string', value: 'ADDRESS', help: 'address of the service (COUNTERSIGN_URL)' },
   'key-stdin': { type: 'boolean', help: 'read the ingestion key from standard input instead of COUNTERSIGN_API_KEY' },
-  timeout: { type: 'string', value: 'TIME', help: 'how long one call is tried, retries included: 500ms, 30s, 2m (30s)' },
-  'insecure-http': { type: 'boolean', help: 'send the key over http: to another machine too, in a network that is trusted' },
+  timeout: { type: 'string', value: 'TIME', help: 'time limit of one call including retries, such as 500ms, 30s or 2m (30s)' },
+  'insecure-http': { type: 'boolean', help: 'allow http: to another machine, in a network that you trust' },
 } as const satisfies Options;
 
-/** Reads a command's arguments. Throws wrong use that names the option; an option's value is never repeated. */
+/** Parses the arguments of a command. Throws a CommandError that names the option, but never repeats its value. */
 export function readArguments<O extends Options>(
   args: readonly string[],
   options: O,

@@ -1,6 +1,6 @@
 /**
- * Text from elsewhere made fit for one line of a CI log: no control characters, no directions of writing, and nothing that GitHub would
- * take for a workflow command (`##[` anywhere in a line, `::` at its beginning).
+ * Makes text safe for one line of a CI log: no control characters, no direction marks, and nothing that GitHub would read as a
+ * workflow command (`##[` anywhere in a line, `::` at its start).
  */
 export const oneLine = (text: string): string =>
   text
@@ -10,7 +10,7 @@ export const oneLine = (text: string): string =>
     .replace(/^ *::/, ': :')
     .trim();
 
-/** One line, and no longer than a number of characters. */
+/** One line with a maximum length. */
 export function shortLine(text: string, lengthMax = 400): string {
   const line = oneLine(text);
   return line.length <= lengthMax ? line : `${line.slice(0, lengthMax - 1)}…`;

@@ -2,7 +2,7 @@ import { wrongUse } from './exit-codes.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** A time such as `500ms`, `30s`, `30m` or `2h`, in milliseconds; none at all only where that means something. */
+/** A duration such as `500ms`, `30s`, `30m` or `2h`, in milliseconds. Zero is allowed only if the minimum is 0. */
 export function readDuration(option: string, text: string, minimum = 1): number {
   const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
   const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);
@@ -30,17 +30,17 @@ export function readUuid(option: string, text: string): string {
   throw wrongUse(`${option} takes a UUID of 36 characters; got ${JSON.stringify(text)}`);
 }
 
-/** A name: 1 to 512 code points without control characters, as the service takes it. */
+/** A label: 1 to 512 code points without control characters, as the service accepts it. */
 export function readLabel(option: string, text: string): string {
   if (text !== '' && [...text].length <= 512 && text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(text)) return text;
   throw wrongUse(`${option} takes 1 to 512 characters, none of them a line break or another control character`);
 }
 
-/** A moment with its time zone, RFC 3339: without one it would be hours away from what was meant. */
+/** An RFC 3339 time with its time zone. Without a zone it could be hours off. */
 export function readMoment(option: string, text: string): string {
   const isMoment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/.test(text);
   if (isMoment && !Number.isNaN(Date.parse(text))) return text;
-  throw wrongUse(`${option} takes a moment with its time zone, such as 2026-11-20T09:30:00Z; got ${JSON.stringify(text)}`);
+  throw wrongUse(`${option} takes a time with its time zone, such as 2026-11-20T09:30:00Z; got ${JSON.stringify(text)}`);
 }
 
 /** One of a list. */

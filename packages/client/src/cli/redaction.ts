@@ -1,14 +1,14 @@
-/** A key of either kind, as it stands in text. The prefix may be seen, the secret never. */
+/** A key of either kind in a text. Its prefix may be shown, its secret never. */
 const KEY = /aa_(live|read)_([0-9a-f]{12})\.[A-Za-z0-9_-]+/g;
 
-/** Whether a text holds a whole key. */
+/** Whether a text contains a whole key. */
 export const holdsKey = (text: string): boolean => text.search(KEY) !== -1;
 
-/** Takes secrets out of everything that is written, whatever it was made of: messages, errors, what a server sent back. */
+/** Removes secrets from all output: messages, errors and responses. */
 export class Redaction {
   readonly #secrets = new Set<string>();
 
-  /** Names a secret that must not be written. */
+  /** Registers a secret to remove. */
   add(secret: string): void {
     if (secret.length >= 8) this.#secrets.add(secret);
   }

@@ -12,7 +12,7 @@ import { shortLine } from './plain-text.ts';
 export const RESULTS_FILES = ['promptfoo', 'inspect', 'deepeval', 'junit'] as const;
 type Kind = (typeof RESULTS_FILES)[number];
 
-/** What the command line says about a results file. */
+/** The options that matter for a results file. */
 export interface ResultsOptions extends Partial<Record<Kind, string | undefined>> {
   agent?: string | undefined;
   'agent-id'?: string | undefined;
@@ -25,22 +25,22 @@ export interface ResultsOptions extends Partial<Record<Kind, string | undefined>
   partial?: boolean | undefined;
 }
 
-/** A results file that was read. */
+/** An imported results file. */
 export interface ResultsFile extends ImportedEvaluation {
   /** SHA-256 of the file's bytes, in hex. */
   sha256: string;
 }
 
 /**
- * The result in the one file given; undefined when none is given.
- * @throws CommandError when the file cannot be taken: it says that nothing was recorded, and how to record a failure.
+ * Imports the given results file; undefined if none is given.
+ * @throws CommandError if the file is rejected: it says that nothing was recorded, and how to record a failure.
  */
 export function readResultsFile(given: ResultsOptions): ResultsFile | undefined {
   const [kind, ...more] = RESULTS_FILES.filter((name) => given[name] !== undefined);
   if (kind === undefined) return undefined;
   if (more.length > 0) throw wrongUse(`give one results file, not --${[kind, ...more].join(' and --')}`);
   for (const name of ['pass-rate', 'status'] as const)
-    if (given[name] !== undefined) throw wrongUse(`--${name} and --${kind} contradict each other: the file says it`);
+    if (given[name] !== undefined) throw wrongUse(`--${name} and --${kind} cannot be combined: the file contains it`);
   const path = given[kind]!;
   try {
     const bytes = readFile(path);
@@ -54,17 +54,17 @@ export function readResultsFile(given: ResultsOptions): ResultsFile | undefined 
   }
 }
 
-/** A refusal that says what counts now, and how to record a failure. */
+/** Adds to a rejection what counts now, and how to record a failure. */
 export function refusal(given: ResultsOptions, message: string, cause?: unknown): CommandError {
   const agent = given.agent === undefined ? `--agent-id ${given['agent-id'] ?? 'UUID'}` : `--agent ${quoted(given.agent)}`;
   return wrongUse(
-    `${shortLine(message, 600).replace(/[.;]$/, '')}. Nothing was recorded, so the evaluation before this one still counts. ` +
+    `${shortLine(message, 600).replace(/[.;]$/, '')}. Nothing was recorded, so the previous evaluation still counts. ` +
       `To record a failed one: countersign evaluate record ${agent} --name NAME --status failing`,
     cause,
   );
 }
 
-/** A word of a shell's command line. */
+/** Quotes an argument for a shell. */
 const quoted = (text: string): string =>
   /^[\w./:@+-]+$/.test(text) ? text : `'${shortLine(text, 120).replaceAll("'", String.raw`'\''`)}'`;
 
@@ -82,8 +82,8 @@ function importFile(kind: Kind, bytes: Uint8Array, given: ResultsOptions): Impor
   }
 }
 
-/** A run must not become younger than its file says; an earlier moment by hand is taken. */
+/** `--evaluated-at` must not make a run newer than its file says; an earlier time is accepted. */
 function requireOlder({ evaluated_at: said }: ImportedEvaluation, byHand: string | undefined): void {
   if (said === undefined || byHand === undefined || !(Date.parse(byHand) > Date.parse(said))) return;
-  throw new ImportError('contradictory', `it was run at ${said} as the file says, which is before --evaluated-at ${byHand}`);
+  throw new ImportError('contradictory', `the file says that it ran at ${said}, before --evaluated-at ${byHand}`);
 }

@@ -1,10 +1,10 @@
 import type { Session } from './session.ts';
 
-/** Longest address that the service takes. */
+/** The longest address that the service accepts. */
 const LENGTH_MAX = 2048;
 
 /**
- * The page of this CI run, by the variables of GitHub Actions and GitLab CI; undefined elsewhere, or when they hold no web address.
+ * The page of this CI run from the variables of GitHub Actions and GitLab CI; undefined elsewhere, or if it is no web address.
  * https://docs.github.com/en/actions/reference/workflows-and-actions/variables, https://docs.gitlab.com/ci/variables/predefined_variables/
  */
 export function ciRunUrl(session: Session): string | undefined {

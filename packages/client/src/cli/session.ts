@@ -7,7 +7,7 @@ import { Redaction } from './redaction.ts';
 import { similarNameLines } from './similar-name.ts';
 import type { Terminal } from './terminal.ts';
 
-/** How the service is reached, as the options name it. */
+/** The options for reaching the service. */
 export interface Connection {
   url?: string | undefined;
   'key-stdin'?: boolean | undefined;
@@ -15,10 +15,10 @@ export interface Connection {
   'insecure-http'?: boolean | undefined;
 }
 
-/** Milliseconds for one call, retries included, unless told otherwise. */
+/** Milliseconds for one call with its retries, without --timeout. */
 const TIMEOUT_MS_DEFAULT = 30_000;
 
-/** One run of the command: what its commands share. Everything that is written passes the redaction. */
+/** What the commands share during one run. All output is redacted. */
 export class Session {
   readonly terminal: Terminal;
   readonly redaction = new Redaction();
@@ -34,36 +34,36 @@ export class Session {
     this.terminal.out(this.redaction.of(text));
   }
 
-  /** A line for people, on stderr; not with --json. */
+  /** Writes a line for people to stderr; nothing with --json. */
   say(line: string): void {
     if (!this.json) this.warn(line);
   }
 
-  /** A line on stderr in either form. */
+  /** Writes a line to stderr, also with --json. */
   warn(line: string): void {
     this.terminal.err(`${this.redaction.of(line)}\n`);
   }
 
-  /** The command's answer: a JSON value for machines, or lines for people. */
+  /** Writes the result: JSON for machines, or lines for people. */
   answer(value: unknown, lines: readonly string[]): void {
     this.write(this.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''));
   }
 
-  /** A variable of the environment; undefined when it is empty, as CI systems leave what is not set. */
+  /** An environment variable. An empty one counts as unset, because CI systems pass unset variables as empty. */
   variable(name: string): string | undefined {
     const value = this.terminal.environment[name];
     return value === undefined || value === '' ? undefined : value;
   }
 
-  /** The address given, without a slash at its end. */
+  /** The address of the service without a slash at its end. */
   address({ url }: Connection): string {
     const given = url ?? this.variable('COUNTERSIGN_URL');
     if (given === undefined)
-      throw wrongUse('which service? Give --url or COUNTERSIGN_URL, such as https://countersign.example.com');
+      throw wrongUse('no service address: set --url or COUNTERSIGN_URL, such as https://countersign.example.com');
     return given.replace(/\/+$/, '');
   }
 
-  /** The ingestion key, from stdin or the environment. It is in no message of this. */
+  /** Reads the ingestion key from stdin or the environment. No message contains it. */
   async key(connection: Connection): Promise<string> {
     const fromInput = connection['key-stdin'] === true;
     const given = fromInput
@@ -81,13 +81,11 @@ export class Session {
     const key = parseIngestionKey(given);
     if (key === undefined)
       throw wrongUse(
-        `the ingestion key has not the form aa_live_<12 hex digits>.<43 characters>: it has ${given.length} characters${/\s/.test(given) ? ', white space among them' : ''}`,
+        `the ingestion key must have the form aa_live_<12 hex digits>.<43 characters>; this one has ${given.length} characters${/\s/.test(given) ? ', including white space' : ''}`,
       );
     this.redaction.add(key.secret);
     if (key.kind === 'read')
-      throw wrongUse(
-        'this is a read token (aa_read_), which records nothing and decides nothing; give an ingestion key (aa_live_)',
-      );
+      throw wrongUse('this is a read token (aa_read_), which cannot record or decide; give an ingestion key (aa_live_)');
     return given;
   }
 
@@ -101,15 +99,15 @@ export class Session {
         ...{ baseUrl, apiKey, deadlineMs, timeoutMs: Math.min(10_000, deadlineMs) },
         insecureHttp: connection['insecure-http'] === true,
         retries: { pauseMs: 200, pauseMsMax: 5000 },
-        fetch: this.#observed(),
+        fetch: this.#loggingFetch(),
       });
     } catch (error) {
-      if (error instanceof CountersignError) throw wrongUse(inOwnWords(error.message), error);
+      if (error instanceof CountersignError) throw wrongUse(withOptionNames(error.message), error);
       throw error;
     }
   }
 
-  #observed(): FetchLike {
+  #loggingFetch(): FetchLike {
     return async (url, request) => {
       if (this.debug) this.warn(`debug: ${request.method} ${oneLine(url)} ${oneLine(String(request.body))}`);
       const answer = await this.terminal.fetch(url, request);
@@ -121,8 +119,8 @@ export class Session {
   }
 }
 
-/** The library speaks of its options, the command of its own. */
-const inOwnWords = (message: string): string =>
+/** Replaces the option names of the library by those of the command. */
+const withOptionNames = (message: string): string =>
   message
     .replaceAll('baseUrl', 'the address (--url, COUNTERSIGN_URL)')
     .replaceAll('apiKey', 'the ingestion key')

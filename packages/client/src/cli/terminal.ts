@@ -1,4 +1,4 @@
-/** All that a command touches of the world; the process's own unless a test says otherwise. */
+/** Everything a command uses of the process. Tests replace it. */
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;

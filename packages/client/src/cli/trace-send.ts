@@ -1,23 +1,23 @@
 import type { Trace } from '../index.ts';
 import { command } from './command.ts';
+import { isContentRejection } from './content-rejection.ts';
 import { CommandError, wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
-import { isSendersFault } from './senders-fault.ts';
 import type { Session } from './session.ts';
 
 const OPTIONS = { ...CONNECTION } as const satisfies Options;
 
-/** `trace send`: the record of runs, from a file. */
+/** `trace send`: sends traces from a file. */
 export const traceSend = command({
   name: 'trace send',
   arguments: 'FILE',
   takesArguments: true,
-  summary: 'Send the traces in a file: one JSON object, an array of them, or NDJSON, one a line. - is standard input.',
+  summary: 'Send the traces in a file: one JSON object, an array of them, or NDJSON. FILE - is standard input.',
   options: OPTIONS,
   examples: ['countersign trace send run.json', 'countersign trace send runs.ndjson'],
-  notes: 'Sending a trace again merges it; a file that was sent in part may be sent again.',
+  notes: 'Sending a trace again merges it, so a file can be sent again after a failure.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with traces');
     const traces = readTraces(path, await textOf(session, path, values['key-stdin'] === true));
@@ -28,7 +28,7 @@ export const traceSend = command({
         sent.push(await client.traces.send(trace));
       } catch (error) {
         const said = shortLine((error as Error).message, 600);
-        const ending = isSendersFault(error) ? 'wrong_use' : 'undecided';
+        const ending = isContentRejection(error) ? 'wrong_use' : 'undecided';
         throw new CommandError(ending, `trace ${sent.length + 1} of ${traces.length}: ${said}; ${sent.length} were stored`, {
           cause: error,
         });
@@ -43,9 +43,9 @@ export const traceSend = command({
   },
 });
 
-async function textOf(session: Session, path: string, keyComesThere: boolean): Promise<string> {
+async function textOf(session: Session, path: string, keyIsOnStdin: boolean): Promise<string> {
   if (path !== '-') return Buffer.from(readFile(path)).toString('utf8');
-  if (keyComesThere)
+  if (keyIsOnStdin)
     throw wrongUse('standard input cannot hold both the key and the traces: set COUNTERSIGN_API_KEY, or give a file');
   return Buffer.from(await session.terminal.input()).toString('utf8');
 }
@@ -57,7 +57,7 @@ function readTraces(path: string, text: string): Trace[] {
   if (values.length === 0) throw wrongUse(`${JSON.stringify(path)} holds no traces`);
   for (const [index, value] of values.entries())
     if (typeof value !== 'object' || value === null || typeof (value as Trace).trace_id !== 'string')
-      throw wrongUse(`${JSON.stringify(path)}: item ${index + 1} is no trace: it has no trace_id`);
+      throw wrongUse(`${JSON.stringify(path)}: item ${index + 1} is not a trace: it has no trace_id`);
   return values as Trace[];
 }
 

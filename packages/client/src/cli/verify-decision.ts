@@ -7,7 +7,7 @@ import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import type { Options } from './options.ts';
 import { oneLine, shortLine } from './plain-text.ts';
-import { hasKeys, liveAt, readTrusted, TRUST, type Trusted, workspaceFault } from './trusted.ts';
+import { hasKeys, liveAt, readTrustSettings, TRUST, type TrustSettings, workspaceFault } from './trust-settings.ts';
 
 const OPTIONS = {
   ...TRUST,
@@ -15,22 +15,22 @@ const OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    help: 'the key: a file of the decision key or of the public key, or env:NAME',
+    help: 'file with the decision key or the public key; env:NAME reads a variable',
   },
   evidence: {
     type: 'string',
     value: 'FILE',
-    help: 'its evidence document (/api/ledger/decisions/ID/evidence): its digest, and that the verdict follows from it',
+    help: 'its evidence document (/api/ledger/decisions/ID/evidence): checks the digest and recomputes the verdict',
   },
-  allowed: { type: 'boolean', help: 'end with 1 unless the decision allows' },
+  allowed: { type: 'boolean', help: 'exit with 1 unless the decision allows the promotion' },
 } as const satisfies Options;
 
 /** Largest decision or attestation, in bytes. */
 const DECISION_BYTES_MAX = 4 * 1024 * 1024;
 
-type Opened = { decision: PromotionDecision; by: string } | { fault: string };
+type OpenResult = { decision: PromotionDecision; by: string } | { fault: string };
 
-/** `verify decision`: is this file genuine? Offline. */
+/** `verify decision`: checks offline whether a decision is genuine. */
 export const verifyDecision = command({
   name: 'verify decision',
   arguments: 'FILE',
@@ -42,19 +42,19 @@ export const verifyDecision = command({
     'countersign verify decision attestation.json --trust trust.json --allowed',
     'countersign verify decision attestation.json --trust trust.json --evidence evidence.json',
   ],
-  notes: 'Genuine is not allowed, and an old decision stays genuine: read what it says, and of when it is. --allowed tests it.',
+  notes: 'A genuine decision can be a blocked or an old one: read its verdict and its time. --allowed checks the verdict.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with a decision or an attestation');
-    const trusted = readTrusted(session, values);
+    const trusted = readTrustSettings(session, values);
     if (!hasKeys(trusted))
       throw wrongUse(
-        'by which key? Give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
+        'no key: give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
     const opened = open(path, textOf(path), trusted);
     const fault =
       'fault' in opened
         ? opened.fault
-        : (workspaceFault(opened.decision, trusted) ?? keptFault(opened.decision, values.evidence));
+        : (workspaceFault(opened.decision, trusted) ?? evidenceFileFault(opened.decision, values.evidence));
     if (fault !== undefined || 'fault' in opened) {
       session.answer({ genuine: false, fault }, [`NOT GENUINE: ${shortLine(fault!, 800)}`]);
       return 'no';
@@ -62,7 +62,7 @@ export const verifyDecision = command({
     const { decision, by } = opened;
     const says = decision.allowed ? 'allowed' : 'blocked';
     session.answer({ genuine: true, verified_by: by, decision, ...(values.evidence === undefined ? {} : { evidence: true }) }, [
-      `genuine, signed by ${shortLine(by, 120)}${values.evidence === undefined ? '' : '; the evidence gives this verdict'}`,
+      `genuine, signed by ${shortLine(by, 120)}${values.evidence === undefined ? '' : '; the evidence supports the verdict'}`,
       `${says.toUpperCase()} at ${decision.timestamp}: ${oneLine(decision.message)}`,
     ]);
     return values.allowed === true && !decision.allowed ? 'no' : 'ok';
@@ -71,11 +71,11 @@ export const verifyDecision = command({
 
 const textOf = (path: string): string => Buffer.from(readFile(path, DECISION_BYTES_MAX)).toString('utf8');
 
-/** Why the evidence given is not the decision's, or does not give its verdict. A line end that an editor added does not count. */
-const keptFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>
+/** Why the given evidence is not of this decision or does not support it. A final line end from an editor is ignored. */
+const evidenceFileFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>
   path === undefined ? undefined : evidenceFault({ ...decision }, textOf(path).replace(/\r?\n$/, ''), digests);
 
-function open(path: string, text: string, trusted: Trusted): Opened {
+function open(path: string, text: string, trusted: TrustSettings): OpenResult {
   const value = parsed(text);
   if (value === undefined) throw wrongUse(`${JSON.stringify(path)} is not JSON`);
   const opened =
@@ -87,10 +87,10 @@ function open(path: string, text: string, trusted: Trusted): Opened {
   return fault === undefined ? opened : { fault };
 }
 
-function openSigned(text: string, value: unknown, { decisionKeys }: Trusted): Opened {
+function openSigned(text: string, value: unknown, { decisionKeys }: TrustSettings): OpenResult {
   if (decisionKeys.length === 0)
     throw wrongUse(
-      'a decision by itself is checked with the decision key; a public key checks its attestation (`gate --attestation FILE` writes it, /api/ledger/decisions/ID/attestation has it)',
+      'a signed decision needs the decision key; to use a public key, verify its attestation (`gate --attestation FILE` or /api/ledger/decisions/ID/attestation)',
     );
   const verdict = verifyByKey(text, { decisionKey: decisionKeys });
   if (!verdict.ok) return { fault: verdict.fault };
@@ -98,14 +98,14 @@ function openSigned(text: string, value: unknown, { decisionKeys }: Trusted): Op
   return { decision, by: `decision key ${decision.key_id}` };
 }
 
-function openEnvelope(text: string, { publicKeys }: Trusted): Opened {
-  if (publicKeys.length === 0) throw wrongUse('an attestation is checked with the public key: a verifier key or a JWKS');
+function openEnvelope(text: string, { publicKeys }: TrustSettings): OpenResult {
+  if (publicKeys.length === 0) throw wrongUse('an attestation needs the public key: a verifier key or a JWKS');
   const verdict = verifyAttestation(text, { keys: publicKeys });
   if (!verdict.ok) return { fault: verdict.fault };
   const { decision } = verdict;
   const live = liveAt(decision.timestamp, publicKeys);
   if (live.length === 0 || !verifyAttestation(text, { keys: live }).ok)
-    return { fault: 'it is signed by a key that had ended before the decision' };
+    return { fault: 'its key was retired before the decision' };
   return { decision, by: `public key ${verdict.keyId}` };
 }
 

@@ -8,17 +8,17 @@ import type { Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readOneOf } from './readings.ts';
 import type { Session } from './session.ts';
-import { readTrusted, TRUST } from './trusted.ts';
+import { readTrustSettings, TRUST } from './trust-settings.ts';
 
 const OPTIONS = {
-  log: { type: 'string', value: 'LOG', help: 'audit, decisions, evidence or keys (audit)' },
+  log: { type: 'string', value: 'LOG', help: 'audit, decisions, evidence, keys or traces (audit)' },
   audit: {
     type: 'string',
     value: 'FILE',
-    help: 'for decisions or keys: the export of the audit ledger, which says where times may step back',
+    help: 'for other logs: the export of the audit ledger, which lists the accepted corrections of the clock',
   },
-  checkpoint: { type: 'string', multiple: true, value: 'FILE', help: 'a checkpoint that somebody kept; needs --verify-key' },
-  head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that somebody kept' },
+  checkpoint: { type: 'string', multiple: true, value: 'FILE', help: 'a checkpoint that you kept; needs --verify-key' },
+  head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that you kept' },
   ...TRUST,
   'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the public key of the instance, for checkpoints' },
 } as const satisfies Options;
@@ -26,22 +26,23 @@ const OPTIONS = {
 /** Largest checkpoint, in bytes. */
 const CHECKPOINT_BYTES_MAX = 64 * 1024;
 
-/** `verify ledger`: is this export whole? Offline. */
+/** `verify ledger`: checks an export offline. */
 export const verifyLedger = command({
   name: 'verify ledger',
   arguments: 'FILE',
   takesArguments: true,
   summary:
-    'Check an export of the ledger without the service: 0 whole, 1 broken, and the first bad row is named. - is standard input.',
+    'Verify an export of the ledger without the service: 0 whole, 1 broken, with the first bad row. FILE - is standard input.',
   options: OPTIONS,
   examples: [
     'countersign verify ledger acme.ndjson --checkpoint kept/acme.checkpoint --verify-key instance.vkey',
     "countersign verify ledger acme.ndjson --head 'audit;size=6;root=:IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=:'",
   ],
-  notes: 'Rows alone do not show that the newest are missing, or that all were written anew: hold them against what you kept.',
+  notes:
+    'An export alone cannot show that its newest rows are missing or that all rows were replaced. Give a checkpoint or head that you kept.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with an export');
-    const trusted = readTrusted(session, values);
+    const trusted = readTrustSettings(session, values);
     const trust = {
       log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'evidence', 'keys', 'traces']),
       tenantId: trusted.workspace,
@@ -49,7 +50,7 @@ export const verifyLedger = command({
       heads: values.head ?? [],
       publicKeys: trusted.publicText === '' ? undefined : trusted.publicText,
     };
-    const verdict = await walked(
+    const verdict = await verifyStream(
       session,
       path,
       values.audit === undefined ? trust : { ...trust, audit: fileStream(values.audit) },
@@ -62,14 +63,14 @@ export const verifyLedger = command({
   },
 });
 
-/** A file in pieces. Nobody may be reading yet when opening it fails; whoever reads hears of it all the same. */
+/** A stream of a file. The empty listener keeps an early error from ending the process; the reader still gets the error. */
 function fileStream(path: string) {
   const stream = createReadStream(path, { highWaterMark: 128 * 1024 });
   stream.on('error', () => undefined);
   return stream;
 }
 
-async function walked(session: Session, path: string, trust: Parameters<typeof walk>[1]): Promise<LedgerVerdict> {
+async function verifyStream(session: Session, path: string, trust: Parameters<typeof walk>[1]): Promise<LedgerVerdict> {
   const stream = path === '-' ? Readable.from([await session.terminal.input()]) : fileStream(path);
   try {
     return await walk(stream, trust);
@@ -83,7 +84,7 @@ async function walked(session: Session, path: string, trust: Parameters<typeof w
   }
 }
 
-function asKept(heads: number): string {
+function keptHeadsText(heads: number): string {
   if (heads === 0) return '';
   return `, as ${heads === 1 ? 'the kept head says' : `all ${heads} kept heads say`}`;
 }
@@ -92,7 +93,7 @@ const UNCHECKED = '; times were not checked: give --audit';
 
 function sentenceOf(verdict: LedgerVerdict): string {
   if (verdict.ok)
-    return `whole: ${verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`}${verdict.head === null ? '' : `, head ${verdict.head}`}${asKept(verdict.headsMet)}${verdict.timesChecked ? '' : UNCHECKED}`;
+    return `whole: ${verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`}${verdict.head === null ? '' : `, head ${verdict.head}`}${keptHeadsText(verdict.headsMet)}${verdict.timesChecked ? '' : UNCHECKED}`;
   const where = verdict.seq === undefined ? 'broken' : `broken at seq ${verdict.seq}`;
   return `${where}: ${shortLine(verdict.fault, 900)}`;
 }

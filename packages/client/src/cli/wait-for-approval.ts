@@ -7,21 +7,21 @@ import type { Session } from './session.ts';
 const FIRST_PAUSE_MS = 2000;
 const PAUSE_MS_MAX = 60_000;
 
-/** How long to wait, and where people approve. */
-export interface Patience {
-  /** How long to wait for an approval and for a service that is away; 0 for not at all. */
+/** How long to wait, and the portal for the approval. */
+export interface WaitOptions {
+  /** How long to wait for an approval or an unavailable service; 0 for not at all. */
   waitMs: number;
   portalUrl: string;
 }
 
 /**
- * Asks, and asks again with growing pauses while an approval is all that is missing, or the service cannot be reached. Each blocked
- * question is recorded in the ledger, so the pauses grow to a minute. Any other finding ends the waiting.
+ * Repeats the request while only an approval is missing or the service cannot be reached. Each blocked request is recorded in the
+ * ledger, so the pauses grow to a minute. Any other finding ends the wait.
  */
 export async function waitForApproval(
   session: Session,
   ask: () => Promise<Finding>,
-  { waitMs, portalUrl }: Patience,
+  { waitMs, portalUrl }: WaitOptions,
 ): Promise<Finding> {
   const { now, sleep } = session.terminal;
   const until = now() + waitMs;
@@ -36,7 +36,7 @@ export async function waitForApproval(
         ending: 'undecided',
         decision: undefined,
         text: undefined,
-        fault: `decision ${id} was answered twice: an answer is replayed`,
+        fault: `decision ${id} was received twice: the response was replayed`,
       };
     if (id !== undefined) seen.add(id);
     const left = until - now();
@@ -44,7 +44,7 @@ export async function waitForApproval(
     const line = waitingLine(finding, portalUrl, left);
     if (finding.ending !== said) session.say(line);
     said = finding.ending;
-    // After an outage the pauses are short again: the approval may have come meanwhile.
+    // After an outage the pauses are short again, because the approval may have been given meanwhile.
     if (finding.isTransient) pauseMs = FIRST_PAUSE_MS;
     await sleep(Math.min(pauseMs, left));
   }

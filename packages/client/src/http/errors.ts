@@ -1,31 +1,31 @@
 import type { Issue } from '../wire/contract.ts';
 
-/** Every error of this library. `name` is stable, also where a module was loaded twice and `instanceof` says no. */
+/** The base of all errors of this library. `name` is stable, also if a module is loaded twice and `instanceof` fails. */
 export class CountersignError extends Error {
   override name = 'CountersignError';
-  /** How often the request was sent before this was given up; 0 when it never was. */
+  /** How often the request was sent; 0 if never. */
   attempts = 0;
 }
 
-/** What was given to the client cannot work: an option, a key, a browser, a body that is no JSON. Nothing was sent. */
+/** An invalid option, key, runtime or body. Nothing was sent. */
 export class ConfigurationError extends CountersignError {
   override name = 'ConfigurationError';
 }
 
-/** No answer came: the address is wrong, the connection broke, the answer was cut off. `cause` says more. Whether it was stored is not known. */
+/** There was no response: wrong address, or a broken connection. `cause` has details. The request may have been stored. */
 export class ConnectionError extends CountersignError {
   override name = 'ConnectionError';
 }
 
-/** No answer came in time. Whether it was stored is not known. */
+/** There was no response in time. The request may have been stored. */
 export class TimeoutError extends CountersignError {
   override name = 'TimeoutError';
 }
 
-/** An answer came that is none of this service: a redirect, a page, JSON of another form. Something else stands at the address, or in between. */
+/** The response is not of this service: a redirect, a page, or other JSON. Check the address and any proxy. */
 export class UnexpectedAnswerError extends CountersignError {
   override name = 'UnexpectedAnswerError';
-  /** HTTP status of that answer. */
+  /** HTTP status of the response. */
   readonly status: number;
 
   constructor(message: string, status: number) {
@@ -34,24 +34,24 @@ export class UnexpectedAnswerError extends CountersignError {
   }
 }
 
-/** What an answer with an error status says. */
-export interface Refusal {
+/** A response with an error status. */
+export interface ErrorResponse {
   /** HTTP status. */
   status: number;
-  /** Stable code of the error table; undefined when the answer came from something in between, a proxy for example. */
+  /** Stable code of the error table; undefined if the response came from a proxy, for example. */
   code: string | undefined;
-  /** Names the request in the service's log; undefined when the answer does not bear one. */
+  /** Identifies the request in the service's log; undefined if the response has no ID. */
   requestId: string | undefined;
-  /** What is wrong and where; empty when there is nothing to point at. */
+  /** What is wrong and where; may be empty. */
   issues: Issue[];
-  /** Milliseconds that the service asks to wait (`Retry-After`); undefined when it does not. */
+  /** The wait in milliseconds that the service asks for (`Retry-After`). */
   retryAfterMs: number | undefined;
-  /** The scope that the key lacks, where that is why it was refused. */
+  /** The scope that the key lacks, if that is the reason. */
   missingScope?: string | undefined;
 }
 
-/** The service refused. There is a class for each status; one without a class of its own is this one. */
-export class ApiError extends CountersignError implements Refusal {
+/** The service rejected the request. Most statuses have a subclass. */
+export class ApiError extends CountersignError implements ErrorResponse {
   override name = 'ApiError';
   readonly status: number;
   readonly code: string | undefined;
@@ -59,36 +59,36 @@ export class ApiError extends CountersignError implements Refusal {
   readonly issues: Issue[];
   readonly retryAfterMs: number | undefined;
 
-  constructor(refusal: Refusal) {
-    super(sentenceOf(refusal));
-    this.status = refusal.status;
-    this.code = refusal.code;
-    this.requestId = refusal.requestId;
-    this.issues = refusal.issues;
-    this.retryAfterMs = refusal.retryAfterMs;
+  constructor(response: ErrorResponse) {
+    super(sentenceOf(response));
+    this.status = response.status;
+    this.code = response.code;
+    this.requestId = response.requestId;
+    this.issues = response.issues;
+    this.retryAfterMs = response.retryAfterMs;
   }
 }
 
-/** 400: what arrived was not HTTP that can be read. */
+/** 400: the request is not valid HTTP. */
 export class BadRequestError extends ApiError {
   override name = 'BadRequestError';
 }
 /** 401: the key is unknown, revoked or expired (`unauthorized`), or lacks a scope (`insufficient_scope`). */
 export class AuthenticationError extends ApiError {
   override name = 'AuthenticationError';
-  /** The scope that the key lacks; undefined when the key itself is not good. */
+  /** The scope that the key lacks; undefined if the key itself is not valid. */
   readonly missingScope: string | undefined;
 
-  constructor(refusal: Refusal) {
-    super(refusal);
-    this.missingScope = refusal.missingScope;
+  constructor(response: ErrorResponse) {
+    super(response);
+    this.missingScope = response.missingScope;
   }
 }
-/** 404: there is nothing at this path; the base address is probably not that of the service. */
+/** 404: there is nothing at this path; check the base address. */
 export class NotFoundError extends ApiError {
   override name = 'NotFoundError';
 }
-/** 405: the path takes another method. */
+/** 405: the path does not accept this method. */
 export class MethodNotAllowedError extends ApiError {
   override name = 'MethodNotAllowedError';
 }
@@ -100,15 +100,15 @@ export class RequestTimeoutError extends ApiError {
 export class PayloadTooLargeError extends ApiError {
   override name = 'PayloadTooLargeError';
 }
-/** 415: the body is not what the endpoint takes. */
+/** 415: the endpoint does not accept this media type. */
 export class UnsupportedMediaTypeError extends ApiError {
   override name = 'UnsupportedMediaTypeError';
 }
-/** 421: the server does not answer for this host; its log names it, and `COUNTERSIGN_ALLOWED_HOSTS` of the server admits it. */
+/** 421: the server does not accept this host; its log names it. Add it to `COUNTERSIGN_ALLOWED_HOSTS` of the server. */
 export class MisdirectedRequestError extends ApiError {
   override name = 'MisdirectedRequestError';
 }
-/** 422: the body breaks the contract, or the Idempotency-Key was used with another one. `issues` says what and where. */
+/** 422: the body is invalid, or the Idempotency-Key was used with another body. `issues` lists the errors. */
 export class ValidationError extends ApiError {
   override name = 'ValidationError';
 }
@@ -120,24 +120,24 @@ export class RateLimitedError extends ApiError {
 export class HeadersTooLargeError extends ApiError {
   override name = 'HeadersTooLargeError';
 }
-/** 500: a fault of the service. Nothing was stored. */
+/** 500: an internal error of the service. Nothing was stored. */
 export class InternalServerError extends ApiError {
   override name = 'InternalServerError';
 }
-/** 502: something in front of the service did not reach it. */
+/** 502: a proxy could not reach the service. */
 export class BadGatewayError extends ApiError {
   override name = 'BadGatewayError';
 }
-/** 503: the service is full, stopping, or its database is away. */
+/** 503: the service is overloaded, stopping, or has no database. */
 export class UnavailableError extends ApiError {
   override name = 'UnavailableError';
 }
-/** 504: something in front of the service did not hear from it in time. */
+/** 504: a proxy got no response from the service in time. */
 export class GatewayTimeoutError extends ApiError {
   override name = 'GatewayTimeoutError';
 }
 
-const CLASS_OF_STATUS: Record<number, new (refusal: Refusal) => ApiError> = {
+const CLASS_OF_STATUS: Record<number, new (response: ErrorResponse) => ApiError> = {
   400: BadRequestError,
   401: AuthenticationError,
   404: NotFoundError,
@@ -156,25 +156,25 @@ const CLASS_OF_STATUS: Record<number, new (refusal: Refusal) => ApiError> = {
 };
 
 /** @internal The error of a status. */
-export function apiError(refusal: Refusal): ApiError {
-  const Class = CLASS_OF_STATUS[refusal.status] ?? ApiError;
-  return new Class(refusal);
+export function apiError(response: ErrorResponse): ApiError {
+  const Class = CLASS_OF_STATUS[response.status] ?? ApiError;
+  return new Class(response);
 }
 
-/** Issues that a message shows; all of them are in `issues`. */
+/** The number of issues in a message; `issues` has all. */
 const ISSUES_SHOWN = 3;
 
-/** What the person who reads a 401 has to do. */
-function keyFault({ code, missingScope }: Refusal): string | undefined {
+/** What to do after a 401. */
+function keyFault({ code, missingScope }: ErrorResponse): string | undefined {
   if (code === 'unauthorized')
-    return 'unknown or revoked key: mint a new one under Administration, Ingestion keys, and check that it is of this service';
+    return 'unknown or revoked key: mint a new one under Administration, Ingestion keys, and check the address of the service';
   if (code !== 'insufficient_scope' || missingScope === undefined) return undefined;
-  return `missing scope ${missingScope}: the key is good but lacks it; change its scopes under Administration, Ingestion keys`;
+  return `missing scope ${missingScope}: add it to the key under Administration, Ingestion keys`;
 }
 
-function sentenceOf(refusal: Refusal): string {
-  const { status, code, requestId, issues } = refusal;
-  const fault = status === 401 ? keyFault(refusal) : undefined;
+function sentenceOf(response: ErrorResponse): string {
+  const { status, code, requestId, issues } = response;
+  const fault = status === 401 ? keyFault(response) : undefined;
   if (fault !== undefined) return `401 ${code}: ${fault}${requestId === undefined ? '' : ` (request ${requestId})`}`;
   const shown = issues.slice(0, ISSUES_SHOWN).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
   if (issues.length > ISSUES_SHOWN) shown.push(`and ${issues.length - ISSUES_SHOWN} more`);

@@ -1,17 +1,17 @@
-/** What is asked of a `fetch`: the platform's own, one with a proxy or certificates of its own (undici), or one that tests bring. */
+/** The part of `fetch` that is needed: of the platform, of undici with a proxy or certificates, or a fake in tests. */
 export type FetchLike = (url: string, request: FetchRequest) => Promise<FetchAnswer>;
 
-/** How this library calls it. */
+/** The request that this library passes to it. */
 export interface FetchRequest {
   method: 'POST';
   headers: Record<string, string>;
   body: string;
-  /** A redirect is not followed: the key would go to an address that nobody gave. */
+  /** Redirects are not followed, because the key would go to another address. */
   redirect: 'manual';
   signal: AbortSignal;
 }
 
-/** What of an answer is read. */
+/** The part of the response that is read. */
 export interface FetchAnswer {
   readonly status: number;
   readonly headers: {

@@ -3,13 +3,13 @@ import { apiError, ConnectionError, UnexpectedAnswerError } from './errors.ts';
 import type { FetchAnswer } from './fetch-like.ts';
 import { retryAfterMs } from './retry-pace.ts';
 
-/** An answer of 200, read whole. */
+/** A complete response with status 200. */
 export interface ReadAnswer {
   value: object;
   text: string;
 }
 
-/** Reads an answer: the JSON object of a 200, or the error that it is. */
+/** Reads a response: the JSON object of a 200, or its error. */
 export async function readAnswer(answer: FetchAnswer, url: string): Promise<ReadAnswer> {
   const { status, headers } = answer;
   const type = headers.get('content-type') ?? '';
@@ -18,24 +18,24 @@ export async function readAnswer(answer: FetchAnswer, url: string): Promise<Read
     const target = headers.get('location');
     const where = target === null ? '' : ` to ${target}`;
     throw new UnexpectedAnswerError(
-      `${url} redirects${where}; the key is not sent there: set baseUrl to the final address`,
+      `${url} redirects${where}; set baseUrl to the final address, because the key is not sent to the target of a redirect`,
       status,
     );
   }
-  if (status !== 200) throw refusalOf(answer, type, text);
-  if (!isJson(type)) throw notOfTheService(url, status, `its content type is ${type === '' ? 'missing' : JSON.stringify(type)}`);
+  if (status !== 200) throw errorResponseOf(answer, type, text);
+  if (!isJson(type)) throw unexpectedAnswer(url, status, `its content type is ${type === '' ? 'missing' : JSON.stringify(type)}`);
   const value = parsed(text);
-  // Cut off where a connection's end is the answer's end: it may well be stored, so it is as if no answer had come.
-  if (value === undefined) throw new ConnectionError(`the answer of ${url} was cut off`);
-  if (!isObject(value)) throw notOfTheService(url, status, 'it is no JSON object');
+  // The connection may end before the response does. The request may be stored, so this counts as no response.
+  if (value === undefined) throw new ConnectionError(`the response of ${url} was cut off`);
+  if (!isObject(value)) throw unexpectedAnswer(url, status, 'it is not a JSON object');
   return { value, text };
 }
 
-/** An answer of 200 that says something else than this service would. */
-export const notOfTheService = (url: string, status: number, why: string): UnexpectedAnswerError =>
-  new UnexpectedAnswerError(`what answers at ${url} is not Countersign: ${why}`, status);
+/** The error for a response with status 200 that is not of this service. */
+export const unexpectedAnswer = (url: string, status: number, why: string): UnexpectedAnswerError =>
+  new UnexpectedAnswerError(`the response of ${url} is not from Countersign: ${why}`, status);
 
-function refusalOf({ status, headers }: FetchAnswer, type: string, text: string) {
+function errorResponseOf({ status, headers }: FetchAnswer, type: string, text: string) {
   const body = isJson(type) ? parsed(text) : undefined;
   const { error, issues } = isObject(body) ? body : {};
   return apiError({

@@ -1,28 +1,28 @@
-/** How a call went, beside what was answered. */
+/** Details of a call besides its result. */
 export interface Receipt {
-  /** Names the request in the service's log. */
+  /** Identifies the request in the service's log. */
   requestId: string | undefined;
-  /** The key under which the request may be sent again within 24 hours without storing anything twice. */
+  /** The key for repeating the request within 24 hours without storing it twice. */
   idempotencyKey: string;
-  /** How often it was sent. */
+  /** The number of attempts. */
   attempts: number;
-  /** Whether the service had stored it already and answered again (`Idempotent-Replayed`). */
+  /** Whether the service had stored it before and repeated its response (`Idempotent-Replayed`). */
   replayed: boolean;
-  /** Headers of the answer, names in lower case; `countersign-ledger-seq` and `countersign-checkpoint` are worth keeping. */
+  /** Headers of the response, names in lower case. Keep `countersign-ledger-seq` and `countersign-checkpoint`. */
   headers: Record<string, string>;
-  /** The answer's body as it came, byte for byte: what to keep of a signed decision. */
+  /** The body of the response, byte for byte: keep it for signed decisions. */
   text: string;
 }
 
 const receipts = new WeakMap<object, Receipt>();
 
 /**
- * The receipt of an answer that this library gave; undefined for any other object. It stands beside the answer and not in it: an
- * answer has the members that the service signed and no others.
+ * The receipt of a result of this library; undefined for any other object. It is not a member of the result, because a result has
+ * exactly the members that the service signed.
  */
 export const receiptOf = (answer: object): Receipt | undefined => receipts.get(answer);
 
-/** @internal Keeps a receipt for as long as its answer lives. */
+/** @internal Keeps a receipt while its result is in use. */
 export function keepReceipt(answer: object, receipt: Receipt): void {
   receipts.set(answer, receipt);
 }

@@ -1,35 +1,35 @@
 import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
 
-/** How calls are tried again. */
+/** How calls are retried. */
 export interface RetryOptions {
-  /** How often a request is sent at most, the first time included. Default: as often as its deadline admits; 1 turns retries off. */
+  /** The maximum number of attempts. Default: unlimited within the deadline; 1 turns retries off. */
   attemptsMax?: number;
-  /** Longest pause before the second attempt, in milliseconds; it doubles with each one. Default 250. */
+  /** The longest pause before the second attempt, in milliseconds; it doubles with each attempt. Default 250. */
   pauseMs?: number;
-  /** No pause is longer, in milliseconds, unless the service asks for more. Default 8000. */
+  /** The longest pause in milliseconds, unless the service asks for more. Default 8000. */
   pauseMsMax?: number;
 }
 
 export const RETRY_DEFAULTS: Required<RetryOptions> = { attemptsMax: Number.POSITIVE_INFINITY, pauseMs: 250, pauseMsMax: 8000 };
 
-/** Attempts of one round of what is sent in the background: a round that fails says so, and the queue pauses before the next. */
+/** Attempts per round in the background. After a failed round the queue pauses. */
 export const ROUND_ATTEMPTS_MAX = 5;
 
-/** Answers after which the same request may succeed (docs/errors.md). With its Idempotency-Key it is safe to send again. */
+/** Statuses after which the same request may succeed (docs/errors.md). Its Idempotency-Key makes a retry safe. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-/** Whether the same request, sent again, may succeed. */
+/** Whether the same request may succeed later. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ApiError) return RETRIED_STATUSES.has(error.status);
   return error instanceof ConnectionError || error instanceof TimeoutError;
 }
 
 /**
- * Milliseconds to wait after an attempt, the first being 1. Full jitter: anything between nothing and the bound, so that many clients
- * that failed together do not come back together. What the service asks for is waited at least. A pause that would outlast the call
- * is shortened to half of what is left, while that is worth another attempt.
+ * The wait after an attempt, in milliseconds; the first attempt is 1. It uses full jitter: a random pause up to the bound, so that
+ * clients that failed together do not return together. `Retry-After` is always respected. A pause that would outlast the call is
+ * shortened to half of the remaining time.
  * @param leftMs milliseconds until the call's deadline
- * @returns undefined when there is no time for another attempt
+ * @returns undefined if there is no time for another attempt
  */
 export function pauseAfter(
   attempt: number,
@@ -45,7 +45,7 @@ export function pauseAfter(
   return half >= pauseMs ? asked + half : undefined;
 }
 
-/** Milliseconds that a `Retry-After` asks for: seconds, or a date (RFC 9110, section 10.2.3). Undefined when it is neither. */
+/** The milliseconds of a `Retry-After`: seconds or a date (RFC 9110, section 10.2.3). Undefined for anything else. */
 export function retryAfterMs(header: string | null, now: number): number | undefined {
   if (header === null) return undefined;
   if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header) * 1000;

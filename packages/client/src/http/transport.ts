@@ -4,31 +4,34 @@ import { VERSION } from '../version.ts';
 import { type Endpoint, isAnswerOf } from './endpoints.ts';
 import { ApiError, ConfigurationError, ConnectionError, CountersignError } from './errors.ts';
 import type { FetchAnswer, FetchLike } from './fetch-like.ts';
-import { notOfTheService, readAnswer } from './read-answer.ts';
+import { readAnswer, unexpectedAnswer } from './read-answer.ts';
 import { keepReceipt } from './receipt.ts';
 import { isRetryable, pause, pauseAfter, type RetryOptions } from './retry-pace.ts';
 import { withTimeout } from './with-timeout.ts';
 
-/** What one call may say for itself. */
+/** The options of one call. */
 export interface CallOptions {
-  /** Ends the call, also between attempts; it then rejects with the signal's reason. */
+  /** Cancels the call, also between attempts; it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds for one attempt. */
+  /** Time limit of one attempt, in milliseconds. */
   timeoutMs?: number | undefined;
-  /** Milliseconds for the whole call, all attempts and pauses included. */
+  /** Time limit of the whole call with all attempts and pauses, in milliseconds. */
   deadlineMs?: number | undefined;
-  /** The key of this request, 1 to 255 printable ASCII characters; a random one when left out. The same key with the same body stores nothing twice for 24 hours. */
+  /**
+   * The key of this request, 1 to 255 printable ASCII characters. Default: a random one. A repeated key with the same body stores
+   * nothing twice within 24 hours.
+   */
   idempotencyKey?: string | undefined;
 }
 
-/** What a call may be sent with besides what its caller says. */
+/** Options of a call that are set by this library. */
 export interface SendOptions extends CallOptions {
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Most attempts, where they are fewer than the client's own. */
+  /** The maximum number of attempts, if lower than the client's. */
   attemptsMax?: number | undefined;
 }
 
-/** What a transport is made of. */
+/** The settings of a transport. */
 export interface TransportSettings {
   /** Without a slash at its end. */
   baseUrl: string;
@@ -40,7 +43,7 @@ export interface TransportSettings {
   log: Log;
 }
 
-/** Sends requests: each with its key and Idempotency-Key, tried again within its deadline while that is safe and may help. */
+/** Sends requests with key and Idempotency-Key, and retries them within the deadline. */
 export class Transport {
   readonly #settings: TransportSettings;
 
@@ -49,8 +52,9 @@ export class Transport {
   }
 
   /**
-   * POSTs what `bodyOf` makes, a JSON text, and returns the answer.
-   * @throws ConfigurationError when no body can be made, an ApiError's class by status, ConnectionError, TimeoutError, UnexpectedAnswerError, or the signal's reason.
+   * POSTs the JSON text of `bodyOf` and returns the response.
+   * @throws ConfigurationError if there is no body; an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError; or the
+   * signal's reason.
    */
   async post<Answer extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Answer> {
     const body = bodyOf();
@@ -65,12 +69,12 @@ export class Transport {
         return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, left })) as Answer;
       } catch (error) {
         if (error instanceof CountersignError) error.attempts = attempt;
-        if (log.has('debug')) log.write('debug', `POST ${endpoint.path}: ${logged(error)}`);
+        if (log.has('debug')) log.write('debug', `POST ${endpoint.path}: ${logText(error)}`);
         if (!isRetryable(error) || attempt >= attemptsMax) throw error;
         const pauseMs = pauseAfter(attempt, error, endsAt - performance.now(), retries);
         if (pauseMs === undefined) throw error;
         if (log.has('warn'))
-          log.write('warn', `attempt ${attempt} failed, the next follows in ${Math.round(pauseMs)} ms: ${logged(error)}`);
+          log.write('warn', `attempt ${attempt} failed, next attempt in ${Math.round(pauseMs)} ms: ${logText(error)}`);
         await pause(pauseMs, options.signal);
       }
     }
@@ -86,9 +90,12 @@ export class Transport {
     const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? this.#settings.timeoutMs, left));
     return withTimeout(timeoutMs, options.signal, `${url} did not answer within ${Math.round(timeoutMs)} ms`, async (signal) => {
       const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
-      const answer = await reached(url, () => fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }));
-      const { value, text } = await reached(url, () => readAnswer(answer, url));
-      if (!isAnswerOf(endpoint, value)) throw notOfTheService(url, answer.status, `it says nothing of ${endpoint.says}`);
+      const answer = await withConnectionErrors(url, () =>
+        fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }),
+      );
+      const { value, text } = await withConnectionErrors(url, () => readAnswer(answer, url));
+      if (!isAnswerOf(endpoint, value))
+        throw unexpectedAnswer(url, answer.status, `it has no valid member ${endpoint.resultMember}`);
       keepReceipt(value, { ...receiptHeaders(answer), idempotencyKey, attempts: attempt, text });
       if (this.#settings.log.has('debug'))
         this.#settings.log.write(
@@ -109,32 +116,32 @@ export class Transport {
     };
   }
 
-  /** Where a key comes from may be as far away as the service: it has the same time, and may be tried again as it may. */
+  /** The key may come from a remote store, so it has the same time limit and is retried too. */
   async #key(): Promise<string> {
     try {
       return readKey(await this.#settings.apiKey());
     } catch (error) {
       if (error instanceof CountersignError) throw error;
-      throw new ConnectionError(`apiKey() gave no key: ${error instanceof Error ? error.message : String(error)}`, {
+      throw new ConnectionError(`apiKey() failed: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,
       });
     }
   }
 }
 
-/** Whatever a fetch fails with is a ConnectionError, with what it said as its cause. */
-async function reached<T>(url: string, work: () => Promise<T>): Promise<T> {
+/** Turns every failure of fetch into a ConnectionError with its cause. */
+async function withConnectionErrors<T>(url: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof CountersignError) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = cause instanceof Error ? cause.message || (cause as Error & { code?: string }).code || cause.name : String(cause);
-    throw new ConnectionError(`${url} cannot be reached: ${why}`, { cause: error });
+    throw new ConnectionError(`${url} cannot be withConnectionErrors: ${why}`, { cause: error });
   }
 }
 
-/** A key that the service can know. The key itself is never in a message. */
+/** Checks the form of a key. No message contains the key. */
 export function readKey(key: unknown): string {
   const read = typeof key === 'string' ? parseIngestionKey(key) : undefined;
   if (read === undefined)
@@ -142,17 +149,15 @@ export function readKey(key: unknown): string {
       'apiKey must be an ingestion key: aa_live_<12 hex digits>.<43 characters>, without spaces or line ends',
     );
   if (read.kind === 'read')
-    throw new ConfigurationError(
-      'apiKey must be an ingestion key (aa_live_); a read token (aa_read_) records nothing and decides nothing',
-    );
+    throw new ConfigurationError('apiKey must be an ingestion key (aa_live_); a read token (aa_read_) cannot record or decide');
   return key as string;
 }
 
-/** An error in a line of the log. The texts of issues are left out: they may quote what was sent. */
-const logged = (error: unknown): string => {
+/** An error for the log. The texts of issues are left out, because they may quote the request. */
+const logText = (error: unknown): string => {
   if (error instanceof ApiError)
-    return `${error.status} ${error.code ?? 'of something else'} (request ${error.requestId ?? 'without an id'})`;
-  return error instanceof CountersignError ? `${error.name}: ${error.message}` : 'ended by its signal';
+    return `${error.status} ${error.code ?? 'from a proxy'} (request ${error.requestId ?? 'without an id'})`;
+  return error instanceof CountersignError ? `${error.name}: ${error.message}` : 'cancelled by its signal';
 };
 
 function receiptHeaders({ headers: answered }: FetchAnswer) {

@@ -1,8 +1,8 @@
 import { TimeoutError } from './errors.ts';
 
 /**
- * Runs work with a signal that is aborted when the time is over or the caller's own signal is. Rejects with a TimeoutError then, or
- * with the caller's reason, whatever the work itself makes of its signal: an injected fetch may ignore it.
+ * Runs work with a signal that is aborted when the time is over or the caller's signal is aborted. Then rejects with a TimeoutError
+ * or the caller's reason, even if an injected fetch ignores the signal.
  */
 export async function withTimeout<T>(
   timeoutMs: number,

@@ -12,9 +12,9 @@ import { isObject, type Members, memberOf, notThisFormat, objectOf } from './par
 /**
  * Reads a test run of DeepEval (https://deepeval.com/docs/evaluation-flags-and-configs#saving-test-runs-locally): `test_run_*.json` of a
  * results folder, `.deepeval/.latest_run_full.json`, or `.deepeval/.latest_test_run.json`, which wraps it. A case without a verdict
- * (its metrics failed to run, or all of them are flaky) is one that did not pass. The file does not say when it was run, nor whether
- * all cases were.
- * @throws ImportError when it is no such file, or holds no cases.
+ * (its metrics failed to run, or all of them are flaky) counts as not passed. The file contains neither the time of the run nor
+ * whether all cases ran.
+ * @throws ImportError if it is another file, or has no cases.
  */
 export function importDeepEval(bytes: Uint8Array): ImportedEvaluation {
   const file = objectOf('deepeval', bytes);
@@ -31,7 +31,7 @@ export function importDeepEval(bytes: Uint8Array): ImportedEvaluation {
     name: labelOf(run.identifier, run.datasetAlias, run.testFile) ?? 'deepeval',
     status: passed > 0 ? 'passing' : 'failing',
     pass_rate: passRateOf({ passed, total }),
-    notes: `DeepEval: ${sentenceOf(passed, total, { failed, 'without a verdict': undecided })}.${metricsOf(run)} The file does not say when it was run.`,
+    notes: `DeepEval: ${sentenceOf(passed, total, { failed, 'without a verdict': undecided })}.${metricsOf(run)} The file contains no time of the run.`,
     cases: { total, passed, failed, errored: undecided, skipped: 0 },
     completeness: 'unknown',
     ...(suite === undefined ? {} : { suite: { name: suite, ...(version === undefined ? {} : { version }) } }),
@@ -44,8 +44,8 @@ function casesOf(run: Members, member: string): unknown[] {
 }
 
 /**
- * The worse of two readings, the totals and the cases: the larger number of cases, and of it the smaller number of passed ones. A case
- * passed when DeepEval says so and each of its metrics that decides has passed.
+ * The worse of the totals and the cases: the larger number of cases, and the smaller number of passed ones. A case passed if DeepEval
+ * says so and all of its deciding metrics passed.
  */
 function worseOf({ testPassed, testFailed }: Members, cases: readonly unknown[]) {
   if (cases.length === 0 && (isPositive(testPassed) || isPositive(testFailed)))
@@ -60,7 +60,7 @@ function worseOf({ testPassed, testFailed }: Members, cases: readonly unknown[])
 
 const isPositive = (value: unknown): boolean => isCount(value) && value > 0;
 
-/** Whether no metric that decides has failed or is without a verdict. Flaky metrics decide nothing. */
+/** Whether all deciding metrics have passed. Flaky metrics do not decide. */
 const areDecided = (metrics: unknown): boolean =>
   !Array.isArray(metrics) ||
   metrics.every((each) => {
@@ -68,7 +68,7 @@ const areDecided = (metrics: unknown): boolean =>
     return memberOf(each, 'flaky') === true || success === true;
   });
 
-/** Which metrics judged, with how many passes: what a reader of the record asks first. */
+/** The metrics and their counts, for the notes. */
 function metricsOf({ metricsScores }: Members): string {
   if (!Array.isArray(metricsScores)) return '';
   const lines = metricsScores.flatMap((each) => {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** Namespace of the ids that harness names become: a UUID of version 4, made once for this purpose. */
+/** Namespace of the IDs made from harness names: a UUID of version 4, generated once. */
 const NAMESPACE = '6f2f0a3c-3f0e-4b5e-9f0d-6a1f2a7d9c58';
 
 /**
- * The id of a harness by its name: a UUID of version 5 (RFC 9562, section 5.5), so that recording an evaluation and asking the gate
- * name a harness alike without a register of harnesses. A UUID stays what it is.
+ * The ID of a harness by its name: a UUID of version 5 (RFC 9562, section 5.5), so that recording and the gate use the same ID
+ * without a register of harnesses. A UUID is returned unchanged.
  */
 export function harnessIdOf(name: string): string {
   if (UUID.test(name)) return name.toLowerCase();

@@ -1,33 +1,33 @@
-/** What a results file of an evaluation tool says, in the form that POST /api/v1/evaluations takes. */
+/** The content of a results file, in the form that POST /api/v1/evaluations accepts. */
 export interface ImportedEvaluation {
-  /** The tool whose file it is; the harness is named after it unless the caller names another. */
+  /** The tool that wrote the file. It is the default name of the harness. */
   tool: Tool;
-  /** Name of the evaluation as the tool has it: 1 to 512 code points, no control characters. */
+  /** Name of the evaluation in the tool: 1 to 512 code points, no control characters. */
   name: string;
-  /** Free-text category, where the file says one. */
+  /** Free-text category, if the file has one. */
   category?: string;
-  /** `passing` for a run that came to its end with at least one case passed, `running` for one under way, else `failing`. */
+  /** `passing` for a finished run with at least one passed case, `running` for an unfinished one, else `failing`. */
   status: 'passing' | 'failing' | 'running';
-  /** Share of passed cases in percent, rounded down to four decimals; absent when the run did not come to its end. */
+  /** Share of passed cases in percent, rounded down to four decimals; absent for an unfinished run. */
   pass_rate?: number;
-  /** A few sentences for people: the counts, what did not count as passed, and what the file does not say. */
+  /** Notes for people: the counts, which cases did not pass, and what the file does not contain. */
   notes: string;
-  /** The cases, where the file counts them. */
+  /** The counts of cases, if the file has them. */
   cases?: CaseCounts;
-  /** Set when skipped cases were left out of the pass rate. */
+  /** Set if skipped cases were left out of the pass rate. */
   skipped_excluded?: true;
-  /** When it was run, RFC 3339 with a time zone; absent when the file does not say so beyond doubt. */
+  /** When it ran, RFC 3339 with a time zone; absent if the file is not clear about it. */
   evaluated_at?: string;
-  /** How much of the suite was run, as far as the file proves it. */
+  /** How much of the suite ran, as far as the file proves it. */
   completeness: Completeness;
-  /** The suite, where the file names one. */
+  /** The suite, if the file names one. */
   suite?: { name: string; version?: string };
 }
 
 /** The tools whose results can be read. */
 export type Tool = 'promptfoo' | 'inspect_ai' | 'deepeval' | 'junit';
 
-/** How much of a suite was run. */
+/** How much of a suite ran. */
 export type Completeness = 'complete' | 'partial' | 'unknown';
 
 /**
@@ -45,16 +45,16 @@ export interface CaseCounts {
 /** Counts of cases that each passed or did not. */
 export type BinaryCounts = Required<CaseCounts>;
 
-/** What the caller decides about a file. */
+/** The caller's choices for an import. */
 export interface ImportChoice {
-  /** Take a partial run too, and record it as partial. */
+  /** Accept a partial run and record it as partial. */
   allowPartial?: boolean | undefined;
 }
 
-/** Why a file cannot be taken as the result of an evaluation. */
+/** Why a file cannot be imported. */
 export type ImportFault = 'empty' | 'not_this_format' | 'no_cases' | 'contradictory' | 'ambiguous' | 'partial';
 
-/** A results file that says nothing that could be recorded; the message names what is wrong and what to do. */
+/** A results file that cannot be recorded; the message says why and what to do. */
 export class ImportError extends Error {
   override name = 'ImportError';
   readonly fault: ImportFault;
@@ -65,7 +65,7 @@ export class ImportError extends Error {
   }
 }
 
-/** Refuses a run that the file proves to be partial, unless the caller takes it. `why` completes "this run is partial: ". */
+/** Rejects a run that the file proves to be partial, unless the caller accepts it. `why` completes "this run is partial: ". */
 export function requireWhole(completeness: Completeness, why: string, { allowPartial }: ImportChoice): void {
   if (completeness !== 'partial' || allowPartial === true) return;
   throw new ImportError(
@@ -74,20 +74,20 @@ export function requireWhole(completeness: Completeness, why: string, { allowPar
   );
 }
 
-/** Passed cases of those that count, in percent. Rounded down, so that no rounding lifts a result over a threshold. */
+/** Passed cases in percent. Rounded down, so that rounding never lifts a result over a threshold. */
 export const passRateOf = ({ passed, total }: { passed: number; total: number }): number =>
   Math.floor((passed * 1_000_000) / total) / 10_000;
 
-/** Refuses counts that are none, that contradict each other, or that count nothing: an empty result never passes. */
+/** Rejects invalid, contradictory or zero counts: an empty result never passes. */
 export function checkCounts(tool: Tool, total: unknown, passed: unknown): void {
   if (!isCount(total) || !isCount(passed))
-    throw new ImportError('not_this_format', `the counts of this ${tool} file are no whole numbers`);
-  if (total === 0) throw new ImportError('no_cases', `this ${tool} file holds no cases: a run without cases is not recorded`);
+    throw new ImportError('not_this_format', `the counts of this ${tool} file are not whole numbers`);
+  if (total === 0) throw new ImportError('no_cases', `this ${tool} file has no cases: a run without cases is not recorded`);
   if (passed > total)
     throw new ImportError('contradictory', `this ${tool} file counts ${passed} cases as passed, of ${total} in all`);
 }
 
-/** Whether a value is a whole number from 0 on. */
+/** Whether a value is a whole number of at least 0. */
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** `3 of 4 cases passed (1 failed)`; what is zero is left out. */
@@ -99,7 +99,7 @@ export function sentenceOf(passed: number, total: number, others: Readonly<Recor
 
 const LABEL_LENGTH_MAX = 512;
 
-/** The first text that can be a label, made fit for one: no control characters, at most 512 code points. */
+/** The first text that can be a label, without control characters and cut to 512 code points. */
 export function labelOf(...candidates: unknown[]): string | undefined {
   for (const candidate of candidates) {
     if (typeof candidate !== 'string') continue;
@@ -112,6 +112,6 @@ export function labelOf(...candidates: unknown[]): string | undefined {
   return undefined;
 }
 
-/** The suite of a name; nothing where there is none. */
+/** The suite with a name; nothing without a name. */
 export const suiteOf = (name: string | undefined): Pick<ImportedEvaluation, 'suite'> =>
   name === undefined ? {} : { suite: { name } };

@@ -25,15 +25,15 @@ interface Candidate extends ChosenMetric {
   metric: string;
 }
 
-/** Metrics that say how far scores are spread: none of them is a pass rate. */
+/** Metrics of spread, which cannot be a pass rate. */
 const SPREADS: ReadonlySet<string> = new Set(['stderr', 'bootstrap_stderr', 'std', 'var']);
 
-/** Most metrics that a message lists. */
+/** The number of metrics listed in a message. */
 const LISTED_MAX = 12;
 
 /**
- * The metric of `results.scores` that counts as the pass rate. Nothing is guessed: where there is more than one scorer or metric, one
- * must be named, and a metric other than `accuracy` must be named too.
+ * The metric of `results.scores` that is the pass rate. If there is more than one scorer or metric, or the only metric is not
+ * `accuracy`, the caller must name it.
  */
 export function chosenMetric(results: Members, { metric: asked }: MetricChoice): ChosenMetric {
   const all = candidatesOf(results);
@@ -50,9 +50,9 @@ export function chosenMetric(results: Members, { metric: asked }: MetricChoice):
       `more than one metric${asked === undefined ? '' : ` ${JSON.stringify(asked)}`}: ${listed}; name one, such as --metric ${found.name}`,
     );
   if (asked === undefined && found.metric !== 'accuracy')
-    throw ambiguous(`${found.name} may be no share of passed samples; if it is, say --metric ${found.name}`);
+    throw ambiguous(`${found.name} may not be a share of passed samples; if it is, give --metric ${found.name}`);
   if (!(found.value >= 0 && found.value <= 1))
-    throw ambiguous(`${found.name} is ${found.value}, which is no share from 0 to 1; name another metric with --metric`);
+    throw ambiguous(`${found.name} is ${found.value}, which is not a share from 0 to 1; name another metric with --metric`);
   return found;
 }
 
@@ -71,7 +71,7 @@ function candidatesOf({ scores }: Members): Candidate[] {
       return [
         {
           ...{ scorer, metric, name: `${scorer}${reducer === undefined ? '' : `@${reducer}`}/${metric}` },
-          // A metric that could not be computed (NaN) is kept, so that it is not passed over for another one.
+          // A metric without a value (NaN) is kept, so that no other one is chosen instead.
           value: typeof value === 'number' ? value : Number.NaN,
           scoredShare: scoredShare(score),
         },

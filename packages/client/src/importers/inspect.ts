@@ -12,14 +12,14 @@ import { momentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
 
-/** Largest header of a log, in bytes: it holds configuration and scores, never samples. */
+/** The largest header of a log, in bytes. It contains configuration and scores, but no samples. */
 const HEADER_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Reads a log of Inspect AI (https://inspect.aisi.org.uk/eval-logs.html): the JSON form, or the `.eval` archive, of which the header is
- * read and no sample. The pass rate is the metric `accuracy` where it is the only one, or the one that `metric` names. Samples that
- * ended in an error or were not scored count as not passed, although Inspect leaves them out of its metrics.
- * @throws ImportError when it is no such log, holds no samples, is partial, or it is not clear which metric counts.
+ * read and no sample. The pass rate is `accuracy` if it is the only metric, or the metric that `metric` names. Samples that ended in
+ * an error or were not scored count as not passed, although Inspect leaves them out of its metrics.
+ * @throws ImportError if it is another file, has no samples, is partial, or the metric is not clear.
  */
 export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportChoice = {}): ImportedEvaluation {
   const log = objectOf('inspect_ai', isArchive(bytes) ? headerOf(bytes) : bytes);
@@ -35,7 +35,7 @@ export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportCh
     ...suiteOfTask(spec),
   };
   if (status !== 'success') return { ...of, ...unfinished(status as string) };
-  if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" and holds no results');
+  if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" but has no results');
   return { ...of, ...finished(log, spec, results, choice) };
 }
 
@@ -46,19 +46,16 @@ const isArchive = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] 
 function headerOf(archive: Uint8Array): Uint8Array {
   const header = readZipEntry(archive, 'header.json', HEADER_BYTES_MAX);
   if (header !== undefined) return header;
-  throw notThisFormat(
-    'inspect_ai',
-    'the archive holds no header.json; the run has not come to its end, or it is another archive',
-  );
+  throw notThisFormat('inspect_ai', 'the archive has no header.json: the run is not finished, or it is another archive');
 }
 
 type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'cases' | 'completeness'>;
 
-/** A run that did not come to its end is recorded as that, without a pass rate: part of a result is no result. */
+/** An unfinished run is recorded as such, without a pass rate. */
 function unfinished(status: string): Outcome {
   return {
     status: status === 'started' ? 'running' : 'failing',
-    notes: `Inspect AI: the run has not come to its end (status ${status}).`,
+    notes: `Inspect AI: the run is not finished (status ${status}).`,
     completeness: 'partial',
   };
 }
@@ -70,7 +67,7 @@ function finished(log: Members, spec: Members, results: Members, choice: MetricC
   requireWhole(completeness, why, choice);
   const metric = chosenMetric(results, choice);
   const counted = Math.min(completed / total, metric.scoredShare);
-  // toFixed takes the dust off binary fractions (0.29 * 100 is 28.999999999999996) before it is rounded down.
+  // toFixed removes binary fractions (0.29 * 100 is 28.999999999999996) before rounding down.
   const passRate = Math.floor(Number((metric.value * counted * 1_000_000).toFixed(3))) / 10_000;
   const invalidated = log.invalidated === true;
   const said = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
@@ -87,7 +84,7 @@ function finished(log: Members, spec: Members, results: Members, choice: MetricC
   };
 }
 
-/** Where a task says its category: in the metadata of the run, or in the attributes of the task. */
+/** The category of a task: from the metadata of the run, or the attributes of the task. */
 function categoryOf(log: Members, spec: Members): { category?: string } {
   const category = labelOf(
     memberOf(log.metadata, 'category'),

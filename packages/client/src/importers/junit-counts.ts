@@ -3,18 +3,18 @@ import type { Element } from './parse-xml.ts';
 
 /** Counts of a suite and of all suites within it. */
 export interface JUnitCounts extends BinaryCounts {
-  /** Cases that totals count and that are not listed. They are counted as errored. */
+  /** Cases that the totals count but the report does not list. They count as errored. */
   missing: number;
-  /** Cases listed without a failure that the totals do not count as passed. They are counted as errored. */
+  /** Cases listed without a failure that the totals do not count as passed. They count as errored. */
   doubtful: number;
-  /** Suites whose totals contradict their cases, in words. */
+  /** Suites whose totals contradict their cases. */
   contradictions: readonly string[];
 }
 
 /**
- * The worse of two readings of each suite: the cases it lists, and its totals. At most as many cases passed as the totals say; cases
- * beyond the totals, and counted cases that are not listed, did not pass.
- * @throws ImportError when totals are no numbers, so that no bound is known.
+ * The worse of the listed cases and the totals of each suite. The number of passed cases is at most that of the totals. Cases beyond
+ * the totals, and counted cases that are not listed, did not pass.
+ * @throws ImportError if totals are not numbers, so that there is no bound.
  */
 export function countsOf(report: Element): JUnitCounts {
   const nodeTest = nodeTestTotals(report);
@@ -35,7 +35,7 @@ function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
   return bounded(sum, nameOf(suite), tests, tests - failures - errors - skipped);
 }
 
-/** Counts lowered to what totals say: `tests` cases, of which at most `passedMax` passed. */
+/** Limits counts to the totals: `tests` cases, of which at most `passedMax` passed. */
 function bounded(listed: JUnitCounts, where: string, tests: number, passedMax: number): JUnitCounts {
   const total = Math.max(listed.total, tests);
   const passed = Math.max(0, Math.min(listed.passed, passedMax));
@@ -63,7 +63,7 @@ const added = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
   contradictions: [...left.contradictions, ...right.contradictions],
 });
 
-/** GoogleTest says `notrun` of cases that were disabled. */
+/** GoogleTest writes `notrun` for disabled cases. */
 function caseCounts({ attributes, elements }: Element): JUnitCounts {
   const has = (...names: string[]) => elements.some(({ name }) => names.includes(name));
   if (has('error')) return { ...NONE, total: 1, errored: 1 };
@@ -84,7 +84,7 @@ function totalsOf(suite: Element): Totals {
     if (!/^\d{1,9}$/.test(text))
       throw new ImportError(
         'contradictory',
-        `${nameOf(suite)} has ${name}="${labelOf(text.slice(0, 40)) ?? ''}", which is no count: how many cases passed is unknown`,
+        `${nameOf(suite)} has ${name}="${labelOf(text.slice(0, 40)) ?? ''}", which is not a count: the number of passed cases is unknown`,
       );
     totals[name] = Number(text);
   }
@@ -94,7 +94,7 @@ function totalsOf(suite: Element): Totals {
 const nameOf = ({ name, attributes }: Element): string =>
   `${name === 'testsuites' ? 'the report' : 'suite'} ${JSON.stringify((labelOf(attributes.name) ?? '').slice(0, 60))}`;
 
-/** The totals that the reporter of node:test writes as comments behind the last suite; undefined in reports of other writers. */
+/** The totals that the reporter of node:test writes as comments after the last suite; undefined in other reports. */
 function nodeTestTotals(report: Element): { tests: number; pass: number } | undefined {
   const totals = new Map(
     report.comments.flatMap((comment) => {

@@ -1,15 +1,15 @@
 import { earliestOf, momentOf } from './moments.ts';
 import type { Element } from './parse-xml.ts';
 
-/** When a report's suites began, as far as their time stamps say so beyond doubt. */
+/** When the suites of a report started, if their timestamps are clear. */
 export interface JUnitMoment {
   /** The earliest, in UTC. */
   at?: string;
-  /** Set when there are time stamps without a time zone whose writer is not known to write UTC. */
+  /** Set if there are timestamps without a time zone whose writer is not known to write UTC. */
   withoutZone: boolean;
 }
 
-/** The earliest moment that the time stamps of a report name. */
+/** The earliest time among the timestamps of a report. */
 export function jUnitMoment(report: Element): JUnitMoment {
   const [moments, stamped]: [string[], Element[]] = [[], []];
   const pending = [report];
@@ -26,8 +26,8 @@ export function jUnitMoment(report: Element): JUnitMoment {
 }
 
 /**
- * The attributes of a suite in the order in which jest-junit writes them. It takes its time stamp from toISOString and cuts off the
- * fraction with the Z. No other writer is known that writes these in this order.
+ * The attributes of a suite in the order in which jest-junit writes them. It takes its timestamp from toISOString and cuts off the
+ * fraction with the Z. No other known writer uses this order.
  */
 const JEST_JUNIT = 'name errors failures skipped timestamp time tests';
 

@@ -4,17 +4,17 @@ import { type JUnitMoment, jUnitMoment } from './junit-moment.ts';
 import { notThisFormat, textOf } from './parse-results.ts';
 import { type Element, rootOf } from './parse-xml.ts';
 
-/** What of a report may be left out of the count. */
+/** What may be left out of the count. */
 export interface JUnitChoice {
-  /** Leave skipped cases out instead of counting them as not passed. */
+  /** Leave skipped cases out instead of counting them as failed. */
   ignoreSkipped?: boolean | undefined;
 }
 
 /**
  * Reads a JUnit XML report (https://github.com/testmoapp/junitxml; written by pytest, Jest, vitest, node:test, Maven Surefire and many
- * others): `testsuites` or one `testsuite`, suites within suites included. A case passed when it has no failure, no error and was not
- * skipped, and the totals of its suite say so too. Whether all cases of a suite were run is in no such report.
- * @throws ImportError when it is no such report, is hostile or cut off, holds no cases, or has totals that are no numbers.
+ * others): `testsuites` or one `testsuite`, also nested. A case passed if it has no failure and no error, was not skipped, and the
+ * totals of its suite agree. A report never shows whether all cases ran.
+ * @throws ImportError if it is another file, is hostile or cut off, has no cases, or has totals that are not numbers.
  */
 export function importJUnit(bytes: Uint8Array, { ignoreSkipped = false }: JUnitChoice = {}): ImportedEvaluation {
   const root = reportOf(textOf(bytes));
@@ -55,7 +55,7 @@ function nameOf(root: Element): string | undefined {
   return labelOf(root.attributes.name, suites.length === 1 ? suites[0]!.attributes.name : undefined);
 }
 
-/** Most contradictions that notes name. */
+/** The number of contradictions listed in the notes. */
 const CONTRADICTIONS_MAX = 5;
 
 function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, ignoreSkipped: boolean): string {
@@ -71,11 +71,11 @@ function notesOf(counts: JUnitCounts, denominator: number, moment: JUnitMoment, 
   const more = contradictions.length > CONTRADICTIONS_MAX ? `; and ${contradictions.length - CONTRADICTIONS_MAX} more` : '';
   return [
     `JUnit: ${sentenceOf(passed, denominator, others)}.`,
-    ...(named === '' ? [] : [`Totals contradict the cases, and the worse reading counts: ${named}${more}.`]),
+    ...(named === '' ? [] : [`Totals contradict the cases; the worse value counts: ${named}${more}.`]),
     ...(moment.withoutZone
-      ? ['Time stamps without a time zone are left out: --evaluated-at says when it was run.']
+      ? ['Timestamps without a time zone are ignored: give --evaluated-at.']
       : moment.at === undefined
-        ? ['The report does not say when it was run.']
+        ? ['The report contains no time of the run.']
         : []),
   ].join(' ');
 }

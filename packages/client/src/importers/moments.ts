@@ -1,12 +1,12 @@
-/** A moment with its time zone, as RFC 3339 writes it. */
+/** An RFC 3339 time with its zone. */
 const WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
 
 /** The same without a time zone. */
 const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
 
 /**
- * The moment that a time stamp of a results file names, in UTC to the millisecond; undefined when it is none, or has no time zone and
- * its writer is not known to write UTC. Fractions are cut off, which makes it earlier and never later.
+ * The time of a timestamp, in UTC to the millisecond; undefined if it is invalid, or has no time zone and its writer is not known to
+ * write UTC. Fractions are cut off, so it is never later than the original.
  */
 export function momentOf(stamp: unknown, { writesUtc = false } = {}): string | undefined {
   if (typeof stamp !== 'string') return undefined;

@@ -1,9 +1,9 @@
 import { ImportError, type Tool } from './imported-evaluation.ts';
 
-/** A JSON object whose members are not known yet. */
+/** A JSON object with unknown members. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The text of a results file: UTF-8, a byte order mark left out. Refuses a file that is empty or no text. */
+/** The text of a results file: UTF-8 without a byte order mark. Rejects an empty or binary file. */
 export function textOf(bytes: Uint8Array): string {
   let text: string;
   try {
@@ -16,12 +16,12 @@ export function textOf(bytes: Uint8Array): string {
 }
 
 /**
- * The JSON object of a results file. Python's tools write NaN and Infinity, which JSON has not: they are read as null, which is
- * what they mean there (a score that could not be had).
+ * The JSON object of a results file. Python tools write NaN and Infinity, which are not JSON. They are read as null, which is their
+ * meaning there: a score that could not be computed.
  */
 export function objectOf(tool: Tool, bytes: Uint8Array): Members {
   const value = parsed(tool, textOf(bytes));
-  if (!isObject(value)) throw notThisFormat(tool, 'it is JSON, but no object');
+  if (!isObject(value)) throw notThisFormat(tool, 'it is not a JSON object');
   return value;
 }
 
@@ -37,12 +37,12 @@ function parsed(tool: Tool, text: string): unknown {
   }
 }
 
-/** Strings are matched as well, so that what stands inside them is left alone. */
+/** Also matches strings, so that their content is left alone. */
 const STRING_OR_NO_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\b(?:NaN|Infinity)\b/gs;
 
-/** Says that a file is not one of the tool's, and what was looked for. */
+/** The error for a file of another format. */
 export const notThisFormat = (tool: Tool, why: string): ImportError =>
-  new ImportError('not_this_format', `this is no ${FILES[tool]}: ${why}`);
+  new ImportError('not_this_format', `this is not a ${FILES[tool]}: ${why}`);
 
 const FILES: Record<Tool, string> = {
   promptfoo: 'results file of promptfoo (`promptfoo eval --output results.json`)',

@@ -1,6 +1,6 @@
 import { parseXml, XmlComment, XmlElement, XmlNode } from '@rgrove/parse-xml';
 
-/** An element of a document, as far as reports need it. */
+/** The part of an XML element that reports need. */
 export interface Element {
   name: string;
   attributes: Readonly<Record<string, string>>;
@@ -11,9 +11,9 @@ export interface Element {
 }
 
 /**
- * The root of well-formed XML 1.0. Every byte is taken as hostile: a document type declaration is refused, and every entity but the
- * five of XML itself is unknown, so that nothing is expanded and nothing is fetched.
- * @throws Error that says what is wrong and where.
+ * The root of well-formed XML 1.0. Every document is untrusted: a document type declaration is rejected and only the five entities
+ * of XML itself are known, so that nothing is expanded or fetched.
+ * @throws Error with the fault and its position.
  */
 export function rootOf(text: string): Element {
   const { children } = parsed(text);
@@ -26,7 +26,7 @@ function parsed(text: string) {
   try {
     return parseXml(text, { preserveDocumentType: true, preserveComments: true });
   } catch (error) {
-    // The parser descends by calls: a file of nothing but opening tags ends here.
+    // The parser is recursive: deeply nested tags overflow the stack.
     if (error instanceof RangeError) throw new Error('its elements are nested too deeply', { cause: error });
     throw new Error((error as Error).message.split('\n', 1)[0], { cause: error });
   }

@@ -1,16 +1,15 @@
 import { type Completeness, isCount } from './imported-evaluation.ts';
 import { isObject, type Members, memberOf } from './parse-results.ts';
 
-/** How much of a configuration was run, and what shows it. */
+/** How much of a configuration ran, and the evidence. */
 interface Finding {
   completeness: Completeness;
   why: string;
 }
 
 /**
- * Whether an evaluation ran all tests of its configuration: it did not where the options name a filter, or where all tests stand in the
- * configuration and there are fewer results than prompts, providers, variables and repeats multiply to. `count` is how many results
- * there are. Tests that stand in other files cannot be counted.
+ * Whether an evaluation ran all tests of its configuration. It is partial if the options name a filter, or if there are fewer results
+ * (`count`) than prompts, providers, variables and repeats multiply to. Tests in other files cannot be counted.
  */
 export function promptfooCompleteness(file: Members, count: number): Finding {
   const config = isObject(file.config) ? file.config : {};
@@ -29,7 +28,7 @@ export function promptfooCompleteness(file: Members, count: number): Finding {
     : { completeness: 'partial', why: `it was run with ${filter}` };
 }
 
-/** The first filter that the options of the run name. */
+/** The first filter in the options of the run. */
 function filterOf(file: Members, config: Members): string | undefined {
   for (const options of [file.runtimeOptions, config.commandLineOptions, config.evaluateOptions]) {
     if (!isObject(options)) continue;
@@ -48,7 +47,7 @@ function repeatOf(file: Members, config: Members): number {
   return (found as number | undefined) ?? 1;
 }
 
-/** How many rows the tests expand to; undefined where they do not all stand in the configuration, or where it cannot be told. */
+/** The number of rows that the tests expand to; undefined if they are not all in the configuration. */
 function rowsOf({ tests, scenarios, defaultTest = {} }: Members): number | undefined {
   if (!Array.isArray(tests) || tests.length === 0 || scenarios != null || !isObject(defaultTest)) return undefined;
   const rows = tests.map((test) => rowsOfTest(test, defaultTest));
@@ -63,29 +62,29 @@ function rowsOfTest(test: unknown, defaults: Members): number | undefined {
   if (Object.values(all).some((value) => typeof value === 'string' && value.startsWith('file://'))) return undefined;
   const areKept = [test, defaults].some(({ options }) => memberOf(options, 'disableVarExpansion') === true);
   if (areKept) return 1;
-  // A list of texts gives a row for each of them; any other list is one value.
+  // A list of texts makes a row for each of them; any other list is one value.
   return Object.values(all).reduce<number>(
     (product, value) => product * (Array.isArray(value) && typeof value[0] === 'string' ? value.length : 1),
     1,
   );
 }
 
-/** Whether a test names what it is run with, or is a generator or a reference: its rows cannot be told from here. */
+/** Whether a test is a generator or a reference, or names what it runs with: its rows are unknown. */
 const isUncertain = (test: Members): boolean =>
   ['prompts', 'providers', 'path', '$ref'].some((name) => test[name] != null) ||
   [memberOf(test.options, 'repeat'), memberOf(test.options, 'prompts')].some((value) => value != null);
 
-/** How many prompts or providers there are at least: one that stands in a file may be several. */
+/** The minimum number of prompts or providers: a file may contain several. */
 function leastOf(list: unknown): number {
   if (!Array.isArray(list)) return 1;
   const limited = list.some((each) => isObject(each) && Object.values({ ...each }).some((value) => hasPrompts(value)));
   return limited ? 1 : Math.max(1, new Set(list.map((each) => JSON.stringify(each))).size);
 }
 
-/** Whether a provider says which prompts it is given, so that not each of them meets each prompt. */
+/** Whether a provider names its prompts, so that it does not run with every prompt. */
 const hasPrompts = (value: unknown): boolean => Array.isArray(value) || memberOf(value, 'prompts') != null;
 
-/** Whether every prompt is a text, and none a file that may hold several. */
+/** Whether every prompt is a text and none is a file. */
 const isInline = (prompts: unknown): boolean =>
   Array.isArray(prompts) &&
   prompts.every((each) => typeof each === 'string' && /\s/.test(each) && !/^\w+:|[*]|\.\w{1,5}(:\w+)?$/.test(each));

@@ -16,8 +16,8 @@ import { promptfooCompleteness } from './promptfoo-completeness.ts';
 
 /**
  * Reads the JSON output of promptfoo (https://www.promptfoo.dev/docs/configuration/outputs, `OutputFile` with a summary of version 2
- * or 3). Each combination of test, prompt and provider is a case. A case in error is one that did not pass.
- * @throws ImportError when it is no such file, holds no cases, lists none of those it counts, or is partial.
+ * or 3). Each combination of test, prompt and provider is a case. A case in error counts as not passed.
+ * @throws ImportError if it is another file, has no cases, lists none of the counted cases, or is partial.
  */
 export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): ImportedEvaluation {
   const file = objectOf('promptfoo', bytes);
@@ -49,20 +49,20 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
   };
 }
 
-/** What a file says of its cases: its statistics, or its list of results. */
+/** The counts of a file, from its statistics or its list of results. */
 interface Reading {
   passed: number;
   failed: number;
   errored: number;
 }
 
-/** Older versions did not count errors apart: there they are failures. */
+/** Older versions count errors as failures. */
 function statistics({ successes, failures, errors = 0 }: Members): Reading {
   if (isCount(successes) && isCount(failures) && isCount(errors)) return { passed: successes, failed: failures, errored: errors };
   throw notThisFormat('promptfoo', 'results.stats has no counts of successes and failures');
 }
 
-/** The worse of the two readings: the larger total, and of it the smaller number of passed cases. `doubtful` ones count as errored. */
+/** The worse of the two counts: the larger total and the smaller number of passed cases. `doubtful` cases count as errored. */
 function worseOf(said: Reading, cases: unknown): Reading & { total: number; doubtful: number } {
   const total = said.passed + said.failed + said.errored;
   if (!Array.isArray(cases)) return { ...said, total, doubtful: 0 };

@@ -15,8 +15,8 @@ const DEFLATED = 8;
 const ZSTANDARD = 93;
 
 /**
- * One entry of a ZIP archive, decompressed; undefined when there is none of that name. Only what Inspect's archives need: no
- * encryption, no archive of several parts. A hostile archive costs at most `bytesMax`.
+ * One entry of a ZIP archive, decompressed; undefined if it does not exist. Supports what Inspect's archives need: no encryption, no
+ * split archives. A hostile archive uses at most `bytesMax` of memory.
  */
 export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number): Uint8Array | undefined {
   const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength);
@@ -55,7 +55,7 @@ function findEntry(archive: Uint8Array, view: DataView, name: string): Entry | u
   return undefined;
 }
 
-/** Where the list of entries begins: named by the record at the end, behind which a comment may stand. */
+/** The start of the list of entries, from the record at the end, which a comment may follow. */
 function centralDirectory(view: DataView): number {
   const first = Math.max(0, view.byteLength - END_LENGTH - COMMENT_LENGTH_MAX);
   for (let at = view.byteLength - END_LENGTH; at >= first; at -= 1) {
@@ -68,7 +68,7 @@ function decompressed(data: Uint8Array, method: number, bytesMax: number): Uint8
   if (method === STORED) return data;
   if (method === DEFLATED) return zlib.inflateRawSync(data, { maxOutputLength: bytesMax });
   if (method !== ZSTANDARD)
-    throw new ImportError('not_this_format', `the archive is compressed by a method that is not known (${method})`);
+    throw new ImportError('not_this_format', `the archive is compressed by an unknown method (${method})`);
   return zstdDecompressed(data, bytesMax);
 }
 

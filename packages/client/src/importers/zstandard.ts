@@ -2,9 +2,9 @@ import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 
 /**
- * Decompressed Zstandard data (RFC 8878), of at most `bytesMax` bytes. Node has a decompressor from 22.15 on; on older versions, which
- * the command runs on too, one in JavaScript does it.
- * @throws Error when the data is damaged, cut off or too large.
+ * Decompressed Zstandard data (RFC 8878) of at most `bytesMax` bytes. Written in JavaScript, because Node has a decompressor only from
+ * 22.15 on.
+ * @throws Error if the data is damaged, cut off or too large.
  */
 export function zstdDecompressed(
   data: Uint8Array,
@@ -12,12 +12,12 @@ export function zstdDecompressed(
   native: typeof zlib.zstdDecompressSync | null = zlib.zstdDecompressSync ?? null,
 ): Uint8Array {
   if (native !== null) return native(data, { maxOutputLength: bytesMax });
-  if (windowOf(data) > bytesMax) throw new Error('the data takes more memory than it may');
+  if (windowOf(data) > bytesMax) throw new Error('the data needs more memory than allowed');
   const chunks: Uint8Array[] = [];
   let [length, isWhole] = [0, false];
   const stream = new Decompress((chunk, isLast) => {
     length += chunk.length;
-    if (length > bytesMax) throw new Error('the data is larger than it may be');
+    if (length > bytesMax) throw new Error('the data is larger than allowed');
     chunks.push(chunk.slice());
     isWhole = isLast === true;
   });
@@ -26,10 +26,10 @@ export function zstdDecompressed(
   return Buffer.concat(chunks);
 }
 
-/** The memory that a frame asks for, by its header (RFC 8878, section 3.1.1.1). */
+/** The memory that a frame needs, from its header (RFC 8878, section 3.1.1.1). */
 function windowOf(frame: Uint8Array): number {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
-  if (view.getUint32(0, true) !== 0xfd2fb528) throw new Error('this is no Zstandard frame');
+  if (view.getUint32(0, true) !== 0xfd2fb528) throw new Error('this is not a Zstandard frame');
   const descriptor = view.getUint8(4);
   const isSingleSegment = (descriptor & 0x20) !== 0;
   if (!isSingleSegment) {

@@ -3,7 +3,7 @@ import type { CallOptions, Transport } from '../http/transport.ts';
 import type { DetailedEvaluation, DetailedEvaluationAccepted, Evaluation, EvaluationAccepted } from '../wire/contract.ts';
 import { jsonBody } from '../wire/json-body.ts';
 
-/** How agents were evaluated. Scope of the key: `evaluations`. */
+/** Evaluations of agents. Scope of the key: `evaluations`. */
 export class Evaluations {
   readonly #transport: Transport;
 
@@ -13,18 +13,18 @@ export class Evaluations {
   }
 
   /**
-   * Records the outcome of an evaluation run. Each one is a record of its own; the latest one of an agent counts, whatever its status.
-   * @throws the ApiError's class of the status, ConnectionError, TimeoutError, UnexpectedAnswerError.
+   * Records the outcome of an evaluation run. The latest one of an agent counts, whatever its status.
+   * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
   record(evaluation: Evaluation, options?: CallOptions): Promise<EvaluationAccepted> {
     return this.#transport.post(ENDPOINTS.evaluations, () => jsonBody(evaluation), options);
   }
 
   /**
-   * Records the outcome of an evaluation run with its cases, its time, its suite and what was evaluated. It counts as one of `record`
-   * does; its age is from the earlier of `evaluated_at` and the moment of recording. The answer says which pass rate counts.
-   * A server that does not have this endpoint yet answers 404: NotFoundError, and nothing is recorded.
-   * @throws the ApiError's class of the status, ConnectionError, TimeoutError, UnexpectedAnswerError.
+   * Records the outcome of an evaluation run with its cases, time, suite and artifact. It counts like one of `record`. Its age is
+   * counted from `evaluated_at` or the time of recording, whichever is earlier. The result contains the pass rate that counts.
+   * An older server without this endpoint causes a NotFoundError, and nothing is recorded.
+   * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
   recordDetailed(evaluation: DetailedEvaluation, options?: CallOptions): Promise<DetailedEvaluationAccepted> {
     return this.#transport.post(ENDPOINTS.detailedEvaluations, () => jsonBody(evaluation), options);

@@ -6,21 +6,21 @@ import { type DecisionTrust, type Verdict, verifyDecision } from '../verificatio
 import type { PromotionCheck, PromotionDecision } from '../wire/contract.ts';
 import { jsonBody } from '../wire/json-body.ts';
 
-/** What a promotion check may say for itself. */
+/** The options of a promotion check. */
 export interface CheckOptions extends CallOptions {
   /**
-   * Asks for the decision's attestation as well. It comes as the header `countersign-attestation` of the answer's receipt, and
-   * `verifyDecision` checks it with the service's public keys: no shared secret is needed.
+   * Also requests the attestation of the decision. It is in the header `countersign-attestation` of the receipt. `verifyDecision`
+   * checks it with the service's public keys, without a shared secret.
    */
   attestation?: boolean | undefined;
   /**
-   * A new random value, 16 to 64 characters of base64url, which the signed decision repeats as `nonce`: compare the two, and an older
-   * decision cannot pass for the answer.
+   * A new random value, 16 to 64 characters of base64url, which the signed decision repeats as `nonce`. Compare the two, so that an
+   * older decision cannot be replayed.
    */
   nonce?: string | undefined;
 }
 
-/** May this agent be promoted? Scope of the key: `governance`. */
+/** Promotion checks. Scope of the key: `governance`. */
 export class Governance {
   readonly #transport: Transport;
 
@@ -30,9 +30,9 @@ export class Governance {
   }
 
   /**
-   * Asks whether an agent may be promoted. A blocked decision is an answer and no error: test `allowed`. An error means that nothing
-   * was decided, and must never let a promotion pass.
-   * @throws the ApiError's class of the status, ConnectionError, TimeoutError, UnexpectedAnswerError.
+   * Checks whether an agent may be promoted. A blocked decision is a result, not an error: test `allowed`. After an error there is no
+   * decision, so the promotion must not go on.
+   * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
   checkPromotion(
     check: PromotionCheck,
@@ -45,12 +45,12 @@ export class Governance {
     return this.#transport.post(ENDPOINTS.promotionCheck, () => jsonBody(check), { ...options, headers });
   }
 
-  /** Whether a decision is as the service signed it: see `verifyDecision`, which needs no client. Sends nothing. */
+  /** Verifies a signed decision: see `verifyDecision`, which needs no client. Sends nothing. */
   verifyDecision(decision: object | string, trust: DecisionTrust): Verdict {
     return verifyDecision(decision, trust);
   }
 
-  /** Whether a decision's attestation is one of the service: see `verifyAttestation`, which needs no client. Sends nothing. */
+  /** Verifies an attestation: see `verifyAttestation`, which needs no client. Sends nothing. */
   verifyAttestation(attestation: object | string, publicKeys: PublicKeys, decision?: object | string): AttestationVerdict {
     return verifyAttestation(attestation, publicKeys, decision);
   }

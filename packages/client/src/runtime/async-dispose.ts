@@ -1,4 +1,4 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** `Symbol.asyncDispose`, also on runtimes that do not have it yet: compilers then use the registered symbol of this name. */
+/** `Symbol.asyncDispose`, also on older runtimes: compilers then use the registered symbol of this name. */
 export const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? (Symbol.for('Symbol.asyncDispose') as never);

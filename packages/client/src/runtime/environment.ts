@@ -6,7 +6,7 @@ interface Runtime {
 }
 
 /**
- * A variable of the environment on Node, Bun and Deno; undefined on other runtimes, when it is empty, and when it may not be read
+ * An environment variable on Node, Bun and Deno; undefined on other runtimes, if it is empty, and without permission to read it
  * (Deno without --allow-env).
  */
 export function environmentVariable(name: string, runtime: Runtime = globalThis as Runtime): string | undefined {

@@ -1,4 +1,4 @@
-/** The part of a process that says when it has nothing left to do; Node, Bun and Deno have it. */
+/** The part of `process` that reports an imminent exit. Node, Bun and Deno have it. */
 interface EndingProcess {
   on(event: 'beforeExit', listener: () => void): unknown;
   off(event: 'beforeExit', listener: () => void): unknown;
@@ -11,8 +11,8 @@ const runTasks = (): void => {
 };
 
 /**
- * Runs a task when the process would end by itself, which waits for what the task starts. Not on `process.exit()` and not on a
- * signal. One listener for all clients, and none while nothing is to be done. Returns how to take the task back.
+ * Runs a task when the process is about to exit by itself; the process waits for work that the task starts. Not after
+ * `process.exit()` or a signal. All clients share one listener. Returns a function that cancels the task.
  */
 export function beforeExit(task: () => void): () => void {
   const { process } = globalThis as { process?: Partial<EndingProcess> };

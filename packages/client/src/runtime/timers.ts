@@ -1,4 +1,4 @@
-/** A timer that does not keep the process alive, on runtimes where timers do. Returns how to end it. */
+/** Starts a timer that does not keep the process alive. Returns a function that stops it. */
 export function backgroundTimer(work: () => void, ms: number): () => void {
   const timer: unknown = setTimeout(work, ms);
   const runtime = globalThis as { Deno?: { unrefTimer?: (id: unknown) => void } };
@@ -7,7 +7,7 @@ export function backgroundTimer(work: () => void, ms: number): () => void {
   return () => clearTimeout(timer as number);
 }
 
-/** Waits for a promise that never rejects, but not longer than given. */
+/** Waits for a promise that never rejects, up to a time limit. */
 export async function withinTime(work: Promise<void>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {
@@ -17,6 +17,6 @@ export async function withinTime(work: Promise<void>, ms: number): Promise<void>
   clearTimeout(timer);
 }
 
-/** Runs work soon, after what the host does now: in Node before it waits for anything else. */
+/** Runs work after the current code of the host, in Node before any I/O. */
 export const soon: (work: () => void) => void =
   typeof setImmediate === 'function' ? (work) => void setImmediate(work) : (work) => void setTimeout(work, 0);

@@ -1,35 +1,35 @@
-/** What has become of the events so far. */
+/** Counts of events by outcome. */
 export interface TelemetryStats {
-  /** Wait, or are on their way. */
+  /** Queued or being sent. */
   queued: number;
   /** Stored by the service. */
   sent: number;
-  /** Refused by the service for what they are, and set aside. */
+  /** Rejected by the service and set aside. */
   rejected: number;
-  /** Lost: no room, no JSON, emitted after the end, given up. */
+  /** Lost: no room, not JSON, emitted after `close()`, or not sent in time. */
   dropped: number;
 }
 
-/** Counts events from the moment they are emitted to what becomes of them. */
+/** Counts events from emission to outcome. */
 export class DeliveryCounts {
-  /** Taken into the queue. */
+  /** Accepted into the queue. */
   accepted = 0;
-  /** Taken out of the queue, into requests. */
+  /** Moved from the queue into requests. */
   taken = 0;
   sent = 0;
   rejected = 0;
-  /** Accepted, and given up later. */
+  /** Accepted, but dropped later. */
   givenUp = 0;
   /** Never accepted. */
-  turnedAway = 0;
+  notAccepted = 0;
 
-  /** Events that are done with, of those that were accepted. */
+  /** Accepted events whose outcome is known. */
   get settled(): number {
     return this.sent + this.rejected + this.givenUp;
   }
 
   get stats(): TelemetryStats {
-    const { accepted, settled, sent, rejected, givenUp, turnedAway } = this;
-    return { queued: accepted - settled, sent, rejected, dropped: givenUp + turnedAway };
+    const { accepted, settled, sent, rejected, givenUp, notAccepted } = this;
+    return { queued: accepted - settled, sent, rejected, dropped: givenUp + notAccepted };
   }
 }

@@ -13,7 +13,7 @@ import { EventQueue } from './event-queue.ts';
 import type { TelemetrySettings } from './telemetry-options.ts';
 import type { TelemetryReports } from './telemetry-reports.ts';
 
-/** Carries queued events to the service: a few requests under way, full ones at once, the rest when it is time or somebody asks. */
+/** Sends queued events: full batches at once, smaller ones after the interval or on flush, with limited concurrency. */
 export class Delivery {
   readonly counts = new DeliveryCounts();
   readonly #transport: Transport;
@@ -21,17 +21,17 @@ export class Delivery {
   readonly #reports: TelemetryReports;
   readonly #queue: EventQueue;
   readonly #backoff = new Backoff();
-  /** Batches that go before what is queued: to be sent again, or a part of one. */
+  /** Batches to send before the queue: retries and parts of a batch. */
   #made: Batch[] = [];
   #lanes = 0;
-  /** Up to this many accepted events, they are sent in requests that are not full. */
+  /** Up to this many accepted events, batches are sent even if they are not full. */
   #dueUpTo = 0;
   #isStarting = false;
   #stopTimer: (() => void) | undefined;
   #leaveExit: (() => void) | undefined;
   #waiters: { target: number; resolve: () => void }[] = [];
-  /** One controller for each request: a signal with a listener for each would warn of a leak. */
-  readonly #underWay = new Set<AbortController>();
+  /** One controller per request, because many listeners on one signal cause a warning. */
+  readonly #activeRequests = new Set<AbortController>();
 
   constructor(transport: Transport, settings: TelemetrySettings, reports: TelemetryReports) {
     this.#transport = transport;
@@ -40,13 +40,13 @@ export class Delivery {
     this.#queue = new EventQueue(settings.queue);
   }
 
-  /** Whether an event of this length has room. Asked before its text is made, with nothing. */
+  /** Whether an event of this length fits. Called with 0 before its text is built. */
   hasRoom(units = 0): boolean {
     const { counts } = this;
     return this.#queue.hasRoom(units, counts.taken - counts.settled);
   }
 
-  /** Takes an event's text in; false when there is no room. What every emitted event costs its host is this. */
+  /** Queues an event's text; false if there is no room. This runs in the host's call, so it must be fast. */
   offer(text: string): boolean {
     if (!this.hasRoom(text.length)) return false;
     this.#queue.push(text);
@@ -59,7 +59,7 @@ export class Delivery {
     return true;
   }
 
-  /** Sends what is queued now. Resolves when all of it is settled, or the service takes nothing now. Never rejects. */
+  /** Sends what is queued. Resolves when all of it is settled, or the service is unavailable. Never rejects. */
   flush(): Promise<void> {
     const { counts } = this;
     if (counts.settled >= counts.accepted) return Promise.resolve();
@@ -70,11 +70,11 @@ export class Delivery {
     return done;
   }
 
-  /** Sends what is queued, for as long as is given, and gives up what is left. Never rejects. */
+  /** Sends what is queued within a time limit, and drops the rest. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const { accepted } = this.counts;
     const timer = setTimeout(() => {
-      for (const controller of this.#underWay) controller.abort();
+      for (const controller of this.#activeRequests) controller.abort();
     }, deadlineMs);
     await this.flush();
     clearTimeout(timer);
@@ -87,7 +87,7 @@ export class Delivery {
     this.#rest();
   }
 
-  /** Starts as many requests as may be under way: a service that took nothing is asked with one. */
+  /** Starts as many requests as allowed. After a failed round only one is sent. */
   #run(): void {
     this.#isStarting = false;
     while (this.#lanes < (this.#backoff.isWell ? this.#settings.requestsMax : 1) && this.#hasDue()) {
@@ -103,7 +103,7 @@ export class Delivery {
     return this.#queue.size > 0 && this.counts.taken < this.#dueUpTo;
   }
 
-  /** Sends one batch after the other until nothing is due, or the service takes nothing. */
+  /** Sends batches until none is due or the service is unavailable. */
   async #lane(): Promise<void> {
     while (this.#hasDue()) await this.#deliver(this.#next());
     this.#lanes -= 1;
@@ -121,7 +121,7 @@ export class Delivery {
 
   async #deliver(batch: Batch): Promise<void> {
     const controller = new AbortController();
-    this.#underWay.add(controller);
+    this.#activeRequests.add(controller);
     const options = { idempotencyKey: batch.key, signal: controller.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
     try {
       await this.#transport.post<TelemetryAccepted>(ENDPOINTS.telemetry, () => batchBody(batch), options);
@@ -130,7 +130,7 @@ export class Delivery {
     } catch (error) {
       this.#failed(batch, error);
     }
-    this.#underWay.delete(controller);
+    this.#activeRequests.delete(controller);
     this.#tellWaiters();
   }
 
@@ -160,7 +160,7 @@ export class Delivery {
     for (const { resolve } of reached) resolve();
   }
 
-  /** Nothing is under way: whoever waits is told, and what is left waits for its time, or for the end of the process. */
+  /** Called when no request is active: resolves the waiters and schedules the rest. */
   #rest(): void {
     this.#tellWaiters(true);
     if (this.counts.settled < this.counts.accepted) this.#wake();
@@ -171,7 +171,7 @@ export class Delivery {
     }
   }
 
-  /** Sees to it that what is queued is sent some time. */
+  /** Schedules the next send of queued events. */
   #wake(): void {
     this.#leaveExit ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
     this.#stopTimer ??= backgroundTimer(

@@ -1,24 +1,24 @@
-/** Bounds of what waits to be sent. */
+/** Limits of the queue. */
 export interface QueueBounds {
   eventsMax: number;
-  /** Of JSON text, in UTF-16 units: what it costs in memory, give or take. */
+  /** Length of the JSON text in UTF-16 units, an estimate of its memory. */
   unitsMax: number;
 }
 
-/** Bounds of one request. */
+/** Limits of one request. */
 export interface BatchBounds {
   eventsMax: number;
   bytesMax: number;
 }
 
 /**
- * Events that wait, as the JSON texts they were when they were emitted: what the host does with its objects afterwards changes nothing,
- * what is no JSON is found at once, and a text costs less memory than the objects it was made of.
+ * Queued events as JSON texts, made when they were emitted. Later changes of the objects have no effect, invalid values are found at
+ * once, and a text needs less memory than its objects.
  */
 export class EventQueue {
   readonly #bounds: QueueBounds;
   #texts: string[] = [];
-  /** Texts before it are taken. */
+  /** Index of the first text that is not taken yet. */
   #first = 0;
   #units = 0;
 
@@ -26,34 +26,34 @@ export class EventQueue {
     this.#bounds = bounds;
   }
 
-  /** Events that wait. */
+  /** The number of queued events. */
   get size(): number {
     return this.#texts.length - this.#first;
   }
 
-  /** Units of JSON that wait. */
+  /** The length of the queued JSON. */
   get units(): number {
     return this.#units;
   }
 
-  /** Whether there is room for a text, counting the events that are out of the queue but not settled yet. */
+  /** Whether a text fits, counting the events that are being sent. */
   hasRoom(units: number, unsettled: number): boolean {
     const { eventsMax, unitsMax } = this.#bounds;
     return this.size + unsettled < eventsMax && this.#units + units <= unitsMax;
   }
 
-  /** Takes a text in. */
+  /** Adds a text. */
   push(text: string): void {
     this.#texts.push(text);
     this.#units += text.length;
   }
 
-  /** Whether there is enough for a request that holds as much as one may. */
+  /** Whether there is enough for a full request. */
   holdsBatch({ eventsMax, bytesMax }: BatchBounds): boolean {
     return this.size >= eventsMax || this.#units >= bytesMax;
   }
 
-  /** The oldest events, as many as one request may hold, one at least. */
+  /** Takes the oldest events, at least one and at most a full request. */
   take({ eventsMax, bytesMax }: BatchBounds): string[] {
     const end = Math.min(this.#texts.length, this.#first + eventsMax);
     let units = 0;
@@ -70,7 +70,7 @@ export class EventQueue {
     return taken;
   }
 
-  /** Forgets all, and says how many that were. */
+  /** Removes all events and returns their number. */
   clear(): number {
     const { size } = this;
     this.#texts = [];
@@ -79,7 +79,7 @@ export class EventQueue {
     return size;
   }
 
-  /** Moving the rest on every take would cost the square of the queue; never moving it, memory. */
+  /** Compacts only now and then: on every take it would need quadratic time, and never would leak memory. */
   #compact(): void {
     if (this.#first < this.#texts.length && this.#first < 4096) return;
     this.#texts = this.#texts.slice(this.#first);

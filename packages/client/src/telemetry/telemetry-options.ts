@@ -4,25 +4,25 @@ import { positive } from '../positive-option.ts';
 import type { BatchBounds, QueueBounds } from './event-queue.ts';
 import type { TelemetryCallbacks } from './telemetry-reports.ts';
 
-/** How emitted events are batched and kept. */
+/** How telemetry events are batched and queued. */
 export interface TelemetryOptions extends TelemetryCallbacks {
-  /** Most events of one request, 1 to 200. Default 200; 1 turns batching off. */
+  /** The maximum number of events per request, 1 to 200. Default 200; 1 turns batching off. */
   batchEventsMax?: number | undefined;
-  /** Most bytes of one request; an event that is larger travels alone. Default 1,000,000. */
+  /** The maximum size of a request in bytes; a larger event is sent alone. Default 1,000,000. */
   batchBytesMax?: number | undefined;
-  /** Milliseconds after which events are sent that make no full batch. Default 1000. */
+  /** Milliseconds after which an incomplete batch is sent. Default 1000. */
   flushIntervalMs?: number | undefined;
-  /** Most events that wait; more are dropped and counted. Default 50,000. */
+  /** The maximum number of queued events; further ones are dropped and counted. Default 50,000. */
   queueEventsMax?: number | undefined;
-  /** Most characters of JSON that wait. Default 32,000,000. */
+  /** The maximum number of queued characters of JSON. Default 32,000,000. */
   queueCharactersMax?: number | undefined;
-  /** Most requests under way at once. One alone while the service takes nothing. Default 16. */
+  /** The maximum number of concurrent requests. Only one while the service is unavailable. Default 16. */
   requestsMax?: number | undefined;
-  /** Milliseconds for sending what is left when the client is closed, or the process ends by itself. Default 10,000. */
+  /** Milliseconds for sending the rest when the client is closed or the process exits by itself. Default 10,000. */
   exitDeadlineMs?: number | undefined;
 }
 
-/** The options, checked, with their defaults. */
+/** The checked options with their defaults. */
 export interface TelemetrySettings {
   batch: BatchBounds;
   queue: QueueBounds;
@@ -45,10 +45,10 @@ const NAMES: OptionNames<TelemetryOptions> = {
   onDropped: true,
 };
 
-/** Most events that the service takes in one request. */
+/** The maximum number of events that the service accepts in one request. */
 const SERVICE_EVENTS_MAX = 200;
 
-/** Reads the options. Throws a ConfigurationError that names what is wrong. */
+/** Reads the options. Throws a ConfigurationError that names the wrong one. */
 export function readTelemetryOptions(options: TelemetryOptions = {}): TelemetrySettings {
   refuseUnknown('telemetry.', options, NAMES);
   const eventsMax = positive('telemetry.batchEventsMax', options.batchEventsMax, SERVICE_EVENTS_MAX);

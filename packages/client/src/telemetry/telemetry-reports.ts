@@ -6,46 +6,49 @@ import type { Issue } from '../wire/contract.ts';
 export type DropReason =
   /** The queue was full when they were emitted. */
   | 'queue_full'
-  /** They are no JSON objects: a circle, a BigInt, a text. */
+  /** They are not JSON objects: a circular reference, a BigInt, a text. */
   | 'not_json'
   /** They were emitted after `close()`. */
   | 'closed'
-  /** They were still unsent when the client was closed or the process ended. */
+  /** They were not sent before the client was closed or the process ended. */
   | 'unsent'
-  /** The service refused their request again and again, for reasons of its own (500). */
+  /** The service failed on their request repeatedly (500). */
   | 'refused';
 
-/** Events that are lost. */
+/** Lost events. */
 export interface Dropped {
   count: number;
   reason: DropReason;
 }
 
-/** An event that the service will never take, and why. It is set aside; the rest of its batch is stored. */
+/** An event that the service rejected. It is set aside; the rest of its batch is stored. */
 export interface Rejected {
-  /** The event as it was emitted. */
+  /** The event as emitted. */
   event: unknown;
-  /** What is wrong with it; paths are those of the event itself. */
+  /** The errors; paths are relative to the event. */
   issues: Issue[];
-  /** Names the request in the service's log. */
+  /** Identifies the request in the service's log. */
   requestId: string | undefined;
 }
 
-/** Events that wait because they cannot be sent now; they are tried again. */
+/** Events that cannot be sent now; they are retried. */
 export interface Unsent {
   error: CountersignError;
-  /** How many wait. */
+  /** How many are queued. */
   queued: number;
 }
 
-/** What the host hears of telemetry. Whatever a callback throws is ignored. Without one and without a `logger`, the first of its kind is a `console.warn`. */
+/**
+ * Callbacks for telemetry. Errors that they throw are ignored. Without a callback and a `logger`, the first case of each kind is a
+ * `console.warn`.
+ */
 export interface TelemetryCallbacks {
   onDropped?: ((dropped: Dropped) => void) | undefined;
   onRejected?: ((rejected: Rejected) => void) | undefined;
   onUnsent?: ((unsent: Unsent) => void) | undefined;
 }
 
-/** Tells the host, and never lets it be hurt by it. */
+/** Calls the host's callbacks and ignores their errors. */
 export class TelemetryReports {
   readonly #callbacks: TelemetryCallbacks;
   readonly #log: Log;
@@ -57,7 +60,7 @@ export class TelemetryReports {
     this.#log = log;
   }
 
-  /** Events were lost. Those of one turn are said at once: a host that emits in a loop does not hear each of them. */
+  /** Events were lost. Those of one tick are reported together, so that a loop of emits causes one report. */
   dropped(count: number, reason: DropReason): void {
     if (count === 0) return;
     if (this.#drops.size === 0) queueMicrotask(() => this.#sayDrops());
@@ -67,7 +70,7 @@ export class TelemetryReports {
   rejected(rejected: Rejected): void {
     const [issue] = rejected.issues;
     if (this.#log.has('error'))
-      this.#log.write('error', `a telemetry event was refused at ${issue?.path ?? ''}: ${issue?.code ?? ''}`);
+      this.#log.write('error', `a telemetry event was rejected at ${issue?.path ?? ''}: ${issue?.code ?? ''}`);
     this.#tell(
       'onRejected',
       'error',
@@ -103,9 +106,9 @@ export class TelemetryReports {
       // An async callback that rejects would end the host's process.
       if (callback !== undefined) void Promise.resolve(callback(what)).catch(() => undefined);
       else if (!this.#warned.has(name) && !this.#log.has(level))
-        console.warn(`countersign: ${sentence()} (said once; set telemetry.${name} to hear of all)`);
+        console.warn(`countersign: ${sentence()} (logged once; set telemetry.${name} to receive all)`);
     } catch {
-      // The host's own code failed: nothing that emitting an event may fail with.
+      // The host's callback failed. That must not break emitting.
     }
     this.#warned.add(name);
   }

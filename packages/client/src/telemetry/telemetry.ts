@@ -8,7 +8,7 @@ import type { TelemetryStats } from './delivery-counts.ts';
 import type { TelemetrySettings } from './telemetry-options.ts';
 import { type DropReason, TelemetryReports } from './telemetry-reports.ts';
 
-/** Lightweight summaries of runs, batched. Traces say more. Scope of the key: `telemetry`. */
+/** Lightweight summaries of runs, sent in batches. Traces contain more. Scope of the key: `telemetry`. */
 export class Telemetry {
   readonly #transport: Transport;
   readonly #delivery: Delivery;
@@ -25,14 +25,14 @@ export class Telemetry {
   }
 
   /**
-   * Queues an event, as it is now; it is sent in the background with others. Never throws and never waits: what becomes of it is heard
-   * by the callbacks of the option `telemetry`.
-   * @returns whether it was queued; when it was not, it is dropped and counted. A host that makes events faster than they can be sent
-   * may then `await flush()`.
+   * Queues an event in its current state; it is sent in the background. Never throws and never waits. Failures are reported to the
+   * callbacks of the option `telemetry`.
+   * @returns whether it was queued; if not, it is dropped and counted. If your process emits faster than events can be sent,
+   * `await flush()`.
    */
   emit(event: TelemetryEvent): boolean {
     if (this.#closing !== undefined) return this.#turnAway('closed');
-    // Asked first: a host that emits in a loop while the queue is full does not pay for texts that are thrown away.
+    // Checked first, so that no text is built while the queue is full.
     if (!this.#delivery.hasRoom()) return this.#turnAway('queue_full');
     const text = jsonObject(event);
     if (text === undefined) return this.#turnAway('not_json');
@@ -40,8 +40,8 @@ export class Telemetry {
   }
 
   /**
-   * Sends one event, or a batch of 1 to 200 that is stored whole or not at all, and waits for the answer.
-   * @throws the ApiError's class of the status, ConnectionError, TimeoutError, UnexpectedAnswerError.
+   * Sends one event, or a batch of 1 to 200 that is stored atomically, and waits for the response.
+   * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
   send(events: TelemetryEvent | readonly TelemetryEvent[], options?: CallOptions): Promise<TelemetryAccepted> {
     const body = Array.isArray(events) ? { events } : events;
@@ -49,35 +49,35 @@ export class Telemetry {
   }
 
   /**
-   * Sends what is queued without waiting for a full batch or the interval. Resolves when all that was emitted before is settled, or the
-   * service takes nothing now: it then stays queued. Never rejects.
+   * Sends what is queued at once. Resolves when all earlier events are settled, or the service is unavailable; they then stay queued.
+   * Never rejects.
    */
   flush(): Promise<void> {
     return this.#delivery.flush();
   }
 
   /**
-   * Takes no more events, sends what is queued, and drops what cannot be sent within the time. Never rejects. A second call waits for the first.
-   * @param options.deadlineMs milliseconds; the option `telemetry.exitDeadlineMs` when left out.
+   * Accepts no more events, sends what is queued, and drops what cannot be sent in time. Never rejects. A second call waits for the first.
+   * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#delivery.end(deadlineMs);
     return this.#closing;
   }
 
-  /** What has become of the events so far. */
+  /** Counts of events by outcome. */
   get stats(): TelemetryStats {
     return this.#delivery.counts.stats;
   }
 
   #turnAway(reason: DropReason): false {
-    this.#delivery.counts.turnedAway += 1;
+    this.#delivery.counts.notAccepted += 1;
     this.#reports.dropped(1, reason);
     return false;
   }
 }
 
-/** The JSON text of an object; undefined for whatever is none. Nothing that an object's getters throw gets out. */
+/** The JSON text of an object; undefined for anything else. Catches errors of getters. */
 function jsonObject(value: unknown): string | undefined {
   try {
     const text: string | undefined = JSON.stringify(value);

@@ -3,21 +3,21 @@ import type { TraceAccepted } from '../wire/contract.ts';
 import type { RunDocuments } from './run-documents.ts';
 import type { TraceRun } from './trace-run.ts';
 
-/** Runs that are watched for a forgotten end. Beyond, the oldest is forgotten: a host that never ends its runs must not fill its memory. */
+/** The number of open runs that are tracked. Beyond it the oldest is dropped, so that runs that never end do not fill the memory. */
 const OPEN_MAX = 1000;
 
-/** The runs of a client that have not ended. */
+/** The open runs of a client. */
 export class OpenRuns {
   readonly #queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>;
   readonly #open = new Set<TraceRun>();
   #leaveExit: (() => void) | undefined;
 
-  /** @param queue takes the documents of a run that has ended, and never rejects. */
+  /** @param queue receives the documents of an ended run, and never rejects. */
   constructor(queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>) {
     this.#queue = queue;
   }
 
-  /** Watches a run until it ends. */
+  /** Tracks a run until it ends. */
   add(run: TraceRun): void {
     this.#open.add(run);
     this.#leaveExit ??= beforeExit(() => this.endForgotten());
@@ -25,7 +25,7 @@ export class OpenRuns {
     if (this.#open.size > OPEN_MAX && oldest !== undefined) this.#open.delete(oldest);
   }
 
-  /** Queues a run that ends. Never rejects. */
+  /** Queues an ended run. Never rejects. */
   send(run: TraceRun, documentsOf: () => RunDocuments): Promise<TraceAccepted | undefined> {
     this.#open.delete(run);
     if (this.#open.size === 0) {
@@ -35,7 +35,7 @@ export class OpenRuns {
     return this.#queue(documentsOf());
   }
 
-  /** Ends the runs that nobody ended, as far as they came. */
+  /** Ends all open runs as failed. */
   endForgotten(): void {
     for (const run of [...this.#open]) void run.fail('the run was not ended').end();
   }

@@ -3,28 +3,28 @@ import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
 import type { SendOptions } from '../http/transport.ts';
 import { beforeExit } from '../runtime/process-exit.ts';
 import { backgroundTimer } from '../runtime/timers.ts';
-import { isPermanent, isRefusedByFault, REFUSALS_MAX } from '../telemetry/after-failure.ts';
+import { isPermanent, isUnexplainedFailure, REFUSALS_MAX } from '../telemetry/after-failure.ts';
 import { Backoff } from '../telemetry/backoff.ts';
 import { DeliveryCounts } from '../telemetry/delivery-counts.ts';
 import type { TraceAccepted } from '../wire/contract.ts';
 import { answerWithin, bytesOf, type RunDocuments } from './run-documents.ts';
 import type { TraceReports } from './trace-reports.ts';
 
-/** A run that waits, or is on its way. */
+/** A run that is queued or being sent. */
 interface QueuedRun {
   documents: RunDocuments;
   bytes: number;
-  /** The same for every round: its outcome may not be known. */
+  /** The same in every attempt, because the outcome of one may be unknown. */
   idempotencyKey: string;
   refusals: number;
   settle(answer: TraceAccepted | undefined): void;
 }
 
-/** How runs are queued. */
+/** Settings of the queue. */
 export interface RunQueueSettings {
   bytesMax: number;
   requestsMax: number;
-  /** Longest time that the end of a run is waited for. The run stays queued. */
+  /** The longest wait for the end of a run. The run then stays queued. */
   deadlineMs: number;
   exitDeadlineMs: number;
 }
@@ -32,14 +32,14 @@ export interface RunQueueSettings {
 /** Sends the documents of a run. */
 export type PostRun = (documents: RunDocuments, options: SendOptions) => Promise<TraceAccepted>;
 
-/** Carries ended runs to the service. While it is away they wait, up to a bound in bytes, and are tried again after growing pauses. */
+/** Sends ended runs. While the service is unavailable they are queued up to a limit in bytes, and retried after growing pauses. */
 export class RunQueue {
   readonly counts = new DeliveryCounts();
   readonly #post: PostRun;
   readonly #settings: RunQueueSettings;
   readonly #reports: TraceReports;
   readonly #backoff = new Backoff();
-  readonly #underWay = new Set<AbortController>();
+  readonly #activeRequests = new Set<AbortController>();
   #waiting: QueuedRun[] = [];
   #bytes = 0;
   #waiters: { target: number; resolve: () => void }[] = [];
@@ -52,12 +52,12 @@ export class RunQueue {
     this.#reports = reports;
   }
 
-  /** Whether so much more has room. What comes alone always has: it is in memory already. */
+  /** Whether this much more fits. A single run always fits, because it is in memory already. */
   hasRoom(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#settings.bytesMax;
   }
 
-  /** Counts memory that is held beside the queue, by a trace on its way. Returns how to give it back. */
+  /** Counts the memory of a trace that is being sent outside the queue. Returns a function that releases it. */
   hold(bytes: number): () => void {
     this.#bytes += bytes;
     return () => {
@@ -65,10 +65,10 @@ export class RunQueue {
     };
   }
 
-  /** Takes a run in. Resolves with the answer, or undefined when it is lost or not sent within the deadline. Never rejects. */
+  /** Queues a run. Resolves with the response, or undefined if it is lost or not sent within the deadline. Never rejects. */
   offer(documents: RunDocuments): Promise<TraceAccepted | undefined> {
     const bytes = bytesOf(documents);
-    if (!this.hasRoom(bytes)) return this.turnAway(documents, 'queue_full');
+    if (!this.hasRoom(bytes)) return this.dropNew(documents, 'queue_full');
     this.counts.accepted += 1;
     const release = this.hold(bytes);
     const sent = new Promise<TraceAccepted | undefined>((resolve) => {
@@ -83,14 +83,14 @@ export class RunQueue {
     return answerWithin(sent, this.#settings.deadlineMs);
   }
 
-  /** Loses a run that is not taken in, and says so. */
-  turnAway(documents: RunDocuments, reason: 'queue_full' | 'closed'): Promise<undefined> {
-    this.counts.turnedAway += 1;
+  /** Drops a run that is not accepted, and reports it. */
+  dropNew(documents: RunDocuments, reason: 'queue_full' | 'closed'): Promise<undefined> {
+    this.counts.notAccepted += 1;
     this.#reports.dropped(documents, reason);
     return Promise.resolve(undefined);
   }
 
-  /** Sends what is queued now. Resolves when all of it is settled, or the service takes nothing now. Never rejects. */
+  /** Sends what is queued. Resolves when all of it is settled, or the service is unavailable. Never rejects. */
   flush(): Promise<void> {
     const { accepted, settled } = this.counts;
     if (settled >= accepted) return Promise.resolve();
@@ -100,10 +100,10 @@ export class RunQueue {
     return done;
   }
 
-  /** Sends what is queued, for as long as is given, and gives up what is left. Never rejects. */
+  /** Sends what is queued within a time limit, and drops the rest. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const timer = setTimeout(() => {
-      for (const controller of this.#underWay) controller.abort();
+      for (const controller of this.#activeRequests) controller.abort();
     }, deadlineMs);
     await this.flush();
     clearTimeout(timer);
@@ -115,14 +115,14 @@ export class RunQueue {
 
   #run(): void {
     const lanesMax = this.#backoff.isWell ? this.#settings.requestsMax : 1;
-    while (this.#underWay.size < lanesMax && this.#waiting.length > 0 && this.#backoff.msLeft === 0)
+    while (this.#activeRequests.size < lanesMax && this.#waiting.length > 0 && this.#backoff.msLeft === 0)
       void this.#deliver(this.#waiting.shift()!);
-    if (this.#underWay.size === 0) this.#rest();
+    if (this.#activeRequests.size === 0) this.#rest();
   }
 
   async #deliver(run: QueuedRun): Promise<void> {
     const controller = new AbortController();
-    this.#underWay.add(controller);
+    this.#activeRequests.add(controller);
     const { idempotencyKey } = run;
     try {
       const options = { idempotencyKey, signal: controller.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
@@ -133,7 +133,7 @@ export class RunQueue {
     } catch (error) {
       this.#failed(run, error);
     }
-    this.#underWay.delete(controller);
+    this.#activeRequests.delete(controller);
     this.#tellWaiters();
     this.#run();
   }
@@ -146,7 +146,7 @@ export class RunQueue {
       return;
     }
     this.#backoff.failed(error instanceof ApiError ? error.retryAfterMs : undefined);
-    if (isRefusedByFault(error)) run.refusals += 1;
+    if (isUnexplainedFailure(error)) run.refusals += 1;
     if (run.refusals >= REFUSALS_MAX) {
       this.#drop(run, 'refused');
       return;
@@ -168,7 +168,7 @@ export class RunQueue {
     for (const { resolve } of reached) resolve();
   }
 
-  /** Nothing is under way: what is left waits for the end of the pause, or of the process. */
+  /** Called when no request is active: the rest waits for the end of the pause, or of the process. */
   #rest(): void {
     this.#tellWaiters(true);
     this.#stopTimer?.();

@@ -1,24 +1,24 @@
 import type { Message, Span } from '../wire/contract.ts';
 import { errorText } from './error-text.ts';
-import { inPlace } from './span-context.ts';
+import { runInContext } from './span-context.ts';
 import { Stopwatch } from './stopwatch.ts';
 import { tokenUsage } from './token-usage.ts';
 import type { TraceRun } from './trace-run.ts';
 
-/** What a span is told when it begins; ids and times are its own. */
+/** The fields of a new span; its ID and times are set by this library. */
 export type SpanStart = Omit<Span, 'span_id' | 'parent_span_id' | 'started_at' | 'ended_at' | 'latency_ms'>;
-/** What a span may be told later. */
+/** Fields that can be added later. */
 export type SpanDetails = Partial<SpanStart>;
 
-/** A message as a model interface has it: also with members that this contract does not know. */
+/** A message of a model API, which may have members that this contract does not define. */
 export interface MessageLike {
   role: string;
   content?: unknown;
 }
 
-/** One step of a run while it happens. Nothing here throws, whatever it is told: the step matters more than its record. */
+/** One step of a run. Its methods never throw, because a record must not break the step. */
 export class RunSpan {
-  /** Identifies the step; another process that goes on with the run gives it as `parent_span_id`. */
+  /** Identifies the step. Another process that continues the run passes it as `parent_span_id`. */
   readonly id: string;
   readonly #run: TraceRun;
   readonly #parentId: string | undefined;
@@ -34,30 +34,30 @@ export class RunSpan {
     this.#details = { ...start };
   }
 
-  /** Adds to what the span says; a member said before is replaced. */
+  /** Adds fields; a field that is set again is replaced. */
   set(details: SpanDetails): this {
     this.#details = { ...this.#details, ...details };
     return this;
   }
 
-  /** Takes what a model call used, as OpenAI, Anthropic or Vercel AI answer it, or in this contract's own names. */
+  /** Adds the token usage of a model call from OpenAI, Anthropic or Vercel AI, or with the names of this contract. */
   usage(usage: unknown): this {
     return this.set(tokenUsage(usage));
   }
 
-  /** Adds messages of the conversation, in order, as the model interface has them. */
+  /** Adds messages of the conversation, in order, as the model API has them. */
   messages(messages: readonly MessageLike[]): this {
     if (!Array.isArray(messages)) return this;
     const added = messages.map((message) => (message?.role === 'function' ? { ...message, role: 'tool' } : message));
     return this.set({ messages: [...(this.#details.messages ?? []), ...(added as Message[])] });
   }
 
-  /** Says that the step failed, and why: whatever was thrown. */
+  /** Marks the step as failed with the thrown value. */
   fail(thrown: unknown): this {
     return this.set({ status: 'failure', error: errorText(thrown) });
   }
 
-  /** Begins a step within this one. Whoever begins it ends it. */
+  /** Starts a step within this one. The caller ends it. */
   startSpan(start: SpanStart): RunSpan {
     return this.#run.begin(start, this.id);
   }
@@ -67,7 +67,7 @@ export class RunSpan {
     return this.startSpan(start).around(work);
   }
 
-  /** Ends the step; its record is what it says now. Ending it again changes nothing. */
+  /** Ends the step and keeps its record. A second call has no effect. */
   end(details: SpanDetails = {}): void {
     if (this.#hasEnded) return;
     this.set(details);
@@ -75,14 +75,14 @@ export class RunSpan {
     this.#run.keep(this, this.#document(this.#watch.stop()));
   }
 
-  /** @internal Runs work inside this span, and ends the span when the work has ended, whatever way. */
+  /** @internal Runs work inside this span, and ends the span when the work returns or throws. */
   around<T>(work: (span: RunSpan) => T): T {
     const failed = (thrown: unknown): never => {
       this.fail(thrown).end();
       throw thrown;
     };
     try {
-      const result = inPlace({ run: this.#run, span: this }, () => work(this));
+      const result = runInContext({ run: this.#run, span: this }, () => work(this));
       if (!isThenable(result)) {
         this.end();
         return result;
@@ -97,7 +97,7 @@ export class RunSpan {
     }
   }
 
-  /** @internal What is known of a span that nobody ended before its run did. */
+  /** @internal The record of a span that was not ended before its run. */
   unfinished(): Record<string, unknown> {
     this.#hasEnded = true;
     return this.set({ status: 'unfinished' }).#document(this.#watch.start);
@@ -109,6 +109,6 @@ export class RunSpan {
   }
 }
 
-/** Whether something is a promise, of whatever library. */
+/** Whether a value is a promise of any library. */
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';

@@ -1,27 +1,27 @@
 import type { RunSpan } from './run-span.ts';
 import type { TraceRun } from './trace-run.ts';
 
-/** Where new spans belong. */
-export interface Place {
+/** The run and the span that new spans belong to. */
+export interface SpanContext {
   run: TraceRun;
-  /** The span that is open around the code that runs; undefined directly in the run. */
+  /** The innermost open span; undefined directly in the run. */
   span: RunSpan | undefined;
 }
 
-/** What of AsyncLocalStorage is used. */
+/** The part of AsyncLocalStorage that is used. */
 interface Storage {
-  run<T>(place: Place, work: () => T): T;
-  getStore(): Place | undefined;
+  run<T>(context: SpanContext, work: () => T): T;
+  getStore(): SpanContext | undefined;
 }
 
-/** Follows a place through everything that is called and awaited, where the runtime can. */
+/** Keeps the context across calls and awaits, if the runtime supports it. */
 const storage: Storage = asyncStorage() ?? synchronousStorage();
 
-/** The place of the code that runs now. */
-export const currentPlace = (): Place | undefined => storage.getStore();
+/** The context of the running code. */
+export const currentContext = (): SpanContext | undefined => storage.getStore();
 
-/** Runs work in a place. */
-export const inPlace = <T>(place: Place, work: () => T): T => storage.run(place, work);
+/** Runs work in a context. */
+export const runInContext = <T>(context: SpanContext, work: () => T): T => storage.run(context, work);
 
 function asyncStorage(): Storage | undefined {
   type Class = new () => Storage;
@@ -34,16 +34,16 @@ function asyncStorage(): Storage | undefined {
 }
 
 /**
- * Where the runtime has no AsyncLocalStorage: the place is known until the work first waits. Guessing it afterwards would put spans
- * of runs that go side by side into each other; nest by the span that the work is given.
+ * For runtimes without AsyncLocalStorage. The context is known until the work first awaits. After that it is unknown, because
+ * concurrent runs would mix their spans; start spans from the span that the work gets.
  */
 export function synchronousStorage(): Storage {
-  let current: Place | undefined;
+  let current: SpanContext | undefined;
   return {
     getStore: () => current,
-    run: (place, work) => {
+    run: (context, work) => {
       const before = current;
-      current = place;
+      current = context;
       try {
         return work();
       } finally {

@@ -1,14 +1,14 @@
 import { errorText } from './error-text.ts';
 
-/** Members that may hold anything, and so may be too much. */
+/** Members of any content, which may be too long. */
 const FREE_MEMBERS: ReadonlySet<string> = new Set(['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'metadata']);
 
-/** Member of `metadata` that says what was left out, and why. */
+/** The member of `metadata` that lists what was left out, and why. */
 const LEFT_OUT = 'countersign_left_out';
 
 /**
- * The JSON text of a span or of a trace's own members, as they are now. What is no JSON (a circle, a BigInt) is left out, and of its
- * free members what makes it longer than it may be, the longest first, and `metadata` says so: the rest of the run is worth keeping.
+ * The JSON text of a span or of a trace's own members. Values that are not JSON (a circular reference, a BigInt) are left out. If the
+ * text is too long, the longest free members are left out too. `metadata` lists them.
  */
 export function boundedDocument(document: Readonly<Record<string, unknown>>, unitsMax: number): string {
   const whole = textOf(document);
@@ -21,7 +21,7 @@ export function boundedDocument(document: Readonly<Record<string, unknown>>, uni
   };
   const sizes = Object.entries(document).flatMap(([name, value]) => {
     const { text, fault } = textOf(value);
-    if (text === undefined && value !== undefined) leaveOut(name, fault ?? 'it is no JSON');
+    if (text === undefined && value !== undefined) leaveOut(name, fault ?? 'it is not JSON');
     return text !== undefined && FREE_MEMBERS.has(name) ? [{ name, size: text.length }] : [];
   });
   for (const { name, size } of sizes.sort((one, other) => other.size - one.size)) {

@@ -1,4 +1,4 @@
-/** What a model call used, as this contract names it. */
+/** The token usage of a model call, with the names of this contract. */
 export interface TokenUsage {
   prompt_tokens?: number;
   completion_tokens?: number;
@@ -7,9 +7,9 @@ export interface TokenUsage {
 }
 
 /**
- * Reads a `usage` object as model interfaces give it: OpenAI (`prompt_tokens`; `input_tokens` of its Responses), Anthropic
- * (`input_tokens`, beside which those of its cache are counted), Vercel AI (`inputTokens`, `promptTokens`), or this contract's own
- * names. What is not there, or is no count, is left out.
+ * Reads a `usage` object of a model API: OpenAI (`prompt_tokens`; `input_tokens` of its Responses), Anthropic (`input_tokens`, plus
+ * those of its cache), Vercel AI (`inputTokens`, `promptTokens`), or this contract's own names. Missing or invalid counts are left
+ * out.
  */
 export function tokenUsage(usage: unknown): TokenUsage {
   if (typeof usage !== 'object' || usage === null) return {};

@@ -4,29 +4,32 @@ import type { Dropped, DropReason, Unsent } from '../telemetry/telemetry-reports
 import type { Issue, Trace } from '../wire/contract.ts';
 import { type RunDocuments, traceOf } from './run-documents.ts';
 
-/** A run that is lost. */
+/** A lost run. */
 export interface DroppedRun extends Dropped {
-  /** The run, to be kept elsewhere, or sent later with `traces.send`. */
+  /** The run, to store elsewhere or to send later with `traces.send`. */
   trace: Trace;
 }
 
-/** A run that the service will never take, and why. */
+/** A run that the service rejected. */
 export interface RejectedRun {
   trace: Trace;
-  /** What is wrong with it. */
+  /** The errors. */
   issues: Issue[];
-  /** Names the request in the service's log. */
+  /** Identifies the request in the service's log. */
   requestId: string | undefined;
 }
 
-/** What the host hears of runs. Whatever a callback throws is ignored. Without one and without a `logger`, the first of its kind is a `console.warn`. */
+/**
+ * Callbacks for runs. Errors that they throw are ignored. Without a callback and a `logger`, the first case of each kind is a
+ * `console.warn`.
+ */
 export interface TraceCallbacks {
   onDropped?: ((dropped: DroppedRun) => void) | undefined;
   onRejected?: ((rejected: RejectedRun) => void) | undefined;
   onUnsent?: ((unsent: Unsent) => void) | undefined;
 }
 
-/** Tells the host what became of runs, and never lets it be hurt by it. */
+/** Calls the host's callbacks and ignores their errors. */
 export class TraceReports {
   readonly #callbacks: TraceCallbacks;
   readonly #log: Log;
@@ -48,7 +51,7 @@ export class TraceReports {
     const { onRejected } = this.#callbacks;
     const { issues, requestId } = error;
     const [place = ''] = issues.map(({ path, code }) => ` at ${path}: ${code}`);
-    this.#tell('onRejected', 'error', `a run was refused: ${error.status} ${error.code ?? ''}${place}`, () =>
+    this.#tell('onRejected', 'error', `a run was rejected: ${error.status} ${error.code ?? ''}${place}`, () =>
       onRejected?.({ trace: traceOf(documents), issues, requestId }),
     );
   }
@@ -65,9 +68,9 @@ export class TraceReports {
     try {
       if (this.#callbacks[name] !== undefined) void Promise.resolve(call()).catch(() => undefined);
       else if (!this.#warned.has(name) && !this.#log.has(level))
-        console.warn(`countersign: ${line} (said once; set traces.${name} to hear of all)`);
+        console.warn(`countersign: ${line} (logged once; set traces.${name} to receive all)`);
     } catch {
-      // The host's own callback failed: nothing that ending a run may fail with.
+      // The host's callback failed. That must not break ending a run.
     }
     this.#warned.add(name);
   }

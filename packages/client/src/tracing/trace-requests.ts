@@ -1,20 +1,20 @@
-/** Most spans that the service takes in one request. */
+/** The maximum number of spans that the service accepts in one request. */
 const SPANS_MAX = 500;
-/** Characters of spans in one request. Text of any script then keeps the service's limit of 20 MiB. */
+/** Characters of spans in one request. Text of any script then stays below the service's limit of 20 MiB. */
 const CHARACTERS_MAX = 6_000_000;
 
-/** One request's share of a trace. */
+/** The part of a trace in one request. */
 export interface TraceRequest {
   body: string;
-  /** Place of its first span in the trace. */
+  /** Index of its first span in the trace. */
   firstSpan: number;
 }
 
 /**
- * The requests that carry a trace: one, or several when it has more spans than one request takes. The service merges them by `trace_id`.
- * @param head JSON text of the trace's own members, which travel with the first request
- * @param again JSON text of what the others say of the trace: its id and agent
- * @param spans JSON texts; undefined leaves the spans that the service has
+ * Splits a trace into requests of limited size. The service merges them by `trace_id`.
+ * @param head JSON text of the trace's own members, for the first request
+ * @param again JSON text of the members that the other requests repeat: ID and agent
+ * @param spans JSON texts; undefined keeps the spans that the service has
  */
 export function traceRequests(head: string, again: string, spans: readonly string[] | undefined): TraceRequest[] {
   if (spans === undefined) return [{ body: head, firstSpan: 0 }];

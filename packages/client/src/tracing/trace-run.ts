@@ -2,22 +2,22 @@ import type { Trace, TraceAccepted } from '../wire/contract.ts';
 import { errorText } from './error-text.ts';
 import type { OpenRuns } from './open-runs.ts';
 import { isThenable, RunSpan, type SpanStart } from './run-span.ts';
-import { currentPlace, inPlace } from './span-context.ts';
+import { currentContext, runInContext } from './span-context.ts';
 import { boundedDocument } from './span-document.ts';
 import { Stopwatch } from './stopwatch.ts';
 import type { TracingLimits } from './tracing-options.ts';
 
-/** What a run is told when it begins. */
+/** The fields of a new run. */
 export interface RunStart extends Omit<Trace, 'trace_id' | 'spans' | 'started_at' | 'ended_at' | 'latency_ms'> {
-  /** Identifier of the run; a random one when left out. Runs of one id, also of several processes, are merged by the service. */
+  /** Identifier of the run; random by default. The service merges runs with the same ID, also of several processes. */
   trace_id?: string | undefined;
-  /** The span, of another process, that this part of the run belongs to. */
+  /** The span of another process that this part of the run belongs to. */
   parent_span_id?: string | undefined;
 }
-/** What a run may be told later. */
+/** Fields that can be added later. */
 export type RunDetails = Omit<RunStart, 'trace_id' | 'parent_span_id'>;
 
-/** A run that is built as it happens, and sent by one call of `end`. Nothing here throws, but what the work of a span throws. */
+/** A run that is built step by step and sent by `end`. Its methods never throw, except for errors of the work in a span. */
 export class TraceRun {
   /** Identifier of the run. */
   readonly traceId: string;
@@ -25,7 +25,7 @@ export class TraceRun {
   readonly #limits: TracingLimits;
   readonly #parentId: string | undefined;
   readonly #watch = new Stopwatch();
-  /** In the order in which the spans began; a span that has not ended stands here itself. */
+  /** In the order in which the spans started. An open span is its object, an ended one its text. */
   readonly #spans = new Map<string, RunSpan | string>();
   #units = 0;
   #leftOut = 0;
@@ -41,47 +41,47 @@ export class TraceRun {
     this.#details = details;
   }
 
-  /** Adds to what the run says; a member said before is replaced. */
+  /** Adds fields; a field that is set again is replaced. */
   set(details: RunDetails): this {
     this.#details = { ...this.#details, ...details };
     return this;
   }
 
-  /** Says that the run failed, and why: whatever was thrown. */
+  /** Marks the run as failed with the thrown value. */
   fail(thrown: unknown): this {
     return this.set({ outcome: 'failure', error: errorText(thrown) });
   }
 
-  /** Begins a step: within the step that is open around the caller, or directly in the run. Whoever begins it ends it. */
+  /** Starts a step: within the caller's open step, or directly in the run. The caller ends it. */
   startSpan(start: SpanStart): RunSpan {
-    const place = currentPlace();
-    return this.begin(start, (place?.run === this ? place.span?.id : undefined) ?? this.#parentId);
+    const context = currentContext();
+    return this.begin(start, (context?.run === this ? context.span?.id : undefined) ?? this.#parentId);
   }
 
   /**
-   * Runs work as a step and gives back what it gives. The step is timed, ends when the work has ended (a promise: when it is settled), and says what was
-   * thrown, which is thrown on. Steps that the work begins are within this one: by the span it is given, or wherever AsyncLocalStorage follows.
+   * Runs work as a step and returns its result. The step ends when the work returns, throws, or its promise settles. An error is
+   * recorded and thrown again. Steps that the work starts are nested, by the span it gets or by AsyncLocalStorage.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     return this.startSpan(start).around(work);
   }
 
-  /** Runs work so that `traces.span` and `traces.current` find this run, wherever AsyncLocalStorage follows. */
+  /** Runs work so that `traces.span` and `traces.current` find this run, if there is AsyncLocalStorage. */
   within<T>(work: () => T): T {
-    return inPlace({ run: this, span: undefined }, work);
+    return runInContext({ run: this, span: undefined }, work);
   }
 
   /**
-   * Ends the run and queues it; it is sent at once where the service can be reached. What is still open is sent as unfinished. Never
-   * rejects, so it need not be awaited: what becomes of it is heard by the callbacks of the option `traces`. Ending it again changes nothing.
-   * @returns the service's answer; undefined when the run was lost, or not sent within the client's `deadlineMs`: it then stays queued.
+   * Ends the run and queues it for sending. Open steps are sent as unfinished. Never rejects, so it need not be awaited; failures are
+   * reported to the callbacks of the option `traces`. A second call has no effect.
+   * @returns the response; undefined if the run was lost, or not sent within the client's `deadlineMs` and so still queued.
    */
   end(details: RunDetails = {}): Promise<TraceAccepted | undefined> {
     this.#ended ??= this.#owner.send(this, () => this.set(details).#documents());
     return this.#ended;
   }
 
-  /** @internal Ends a run whose work has ended, with what it threw if it did, and passes that on. */
+  /** @internal Ends a run with the result or the error of its work, and passes that on. */
   around<T>(work: (run: TraceRun) => T): T {
     const failed = (thrown: unknown): never => {
       void this.fail(thrown).end();
@@ -103,7 +103,7 @@ export class TraceRun {
     }
   }
 
-  /** @internal Begins a step; beyond the limit of steps, or after the end, one that leaves no record. */
+  /** @internal Starts a step. Beyond the limit of steps, or after the end, it leaves no record. */
   begin(start: SpanStart, parentId: string | undefined): RunSpan {
     const span = new RunSpan(this, randomId(), parentId, start);
     if (this.#spans.size >= this.#limits.spansMax) this.#leftOut += 1;
@@ -111,7 +111,7 @@ export class TraceRun {
     return span;
   }
 
-  /** @internal Keeps what a step says at its end, as text: its objects may change afterwards. */
+  /** @internal Keeps the record of an ended step as text, because its objects may change afterwards. */
   keep(span: RunSpan, document: Record<string, unknown>): void {
     if (this.#ended !== undefined || !this.#spans.has(span.id)) return;
     const { spanCharactersMax, runCharactersMax } = this.#limits;
@@ -133,6 +133,6 @@ export class TraceRun {
   }
 }
 
-/** 64 random bits, as trace formats have them for spans. */
+/** 64 random bits, the usual size of span IDs. */
 const randomId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');

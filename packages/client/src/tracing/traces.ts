@@ -10,28 +10,28 @@ import { jsonBody } from '../wire/json-body.ts';
 import { OpenRuns } from './open-runs.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunSpan, SpanStart } from './run-span.ts';
-import { currentPlace } from './span-context.ts';
+import { currentContext } from './span-context.ts';
 import { TraceReports } from './trace-reports.ts';
 import { type TraceRequest, traceRequests } from './trace-requests.ts';
 import { type RunStart, TraceRun } from './trace-run.ts';
 import { readTracingLimits, type TracingLimits, type TracingOptions } from './tracing-options.ts';
 
-/** What the client's other options say to its traces. */
+/** Settings from the client's other options. */
 export interface TracesSettings {
-  /** Of one call: the longest time that the end of a run is waited for. */
+  /** The deadline of one call, and the longest wait for the end of a run. */
   deadlineMs: number;
   exitDeadlineMs: number;
   log: Log;
 }
 
-/** What agents did, step by step. Scope of the key: `telemetry`. */
+/** Runs of agents, step by step. Scope of the key: `telemetry`. */
 export class Traces {
   readonly #transport: Transport;
   readonly #limits: TracingLimits;
   readonly #runs: OpenRuns;
   readonly #queue: RunQueue;
   readonly #closeDeadlineMs: number;
-  /** Traces of `send` on their way. */
+  /** Traces of `send` that are being sent. */
   readonly #sends = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
@@ -47,15 +47,15 @@ export class Traces {
       new TraceReports(options, log),
     );
     this.#runs = new OpenRuns((documents) =>
-      this.#closing === undefined ? this.#queue.offer(documents) : this.#queue.turnAway(documents, 'closed'),
+      this.#closing === undefined ? this.#queue.offer(documents) : this.#queue.dropNew(documents, 'closed'),
     );
   }
 
   /**
-   * Sends a trace. Sending the same `trace_id` again merges: spans by `span_id`, the later one wins. One that is too large for a request
-   * (500 spans, or some megabytes) travels in several, which the service merges as well. It is tried until the call's deadline, counts
-   * for the bound `traces.queueBytesMax`, and `close()` of the client waits for it.
-   * @throws the ApiError's class of the status, ConnectionError, TimeoutError, UnexpectedAnswerError.
+   * Sends a trace. Sending the same `trace_id` again merges: spans by `span_id`, the later one wins. A trace that is too large for one
+   * request (500 spans, or some megabytes) is split, and the service merges it. It is retried until the call's deadline and counts
+   * towards `traces.queueBytesMax`. `close()` of the client waits for it.
+   * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
   async send(trace: Trace, options?: CallOptions): Promise<TraceAccepted> {
     if (!Array.isArray(trace?.spans)) return this.#sendNow(traceRequests(jsonBody(trace), '', undefined), options);
@@ -63,7 +63,7 @@ export class Traces {
     return this.#sendNow(traceRequests(jsonBody(head), identityOf(trace), spans.map(jsonBody)), options);
   }
 
-  /** Begins a run, which is built as it happens; `end` of the run sends it. */
+  /** Starts a run that is built step by step; its `end` sends it. */
   start(start: RunStart = {}): TraceRun {
     const run = new TraceRun(this.#runs, this.#limits, start);
     this.#runs.add(run);
@@ -71,44 +71,43 @@ export class Traces {
   }
 
   /**
-   * Runs work as a run and gives back what it gives. The run ends when the work has ended, says what was thrown, which is thrown on,
-   * and is sent in the background: while the service is away it waits, and `flush()` and `close()` of the client wait for it.
+   * Runs work as a run and returns its result. The run ends with the work; an error is recorded and thrown again. It is sent in the
+   * background and queued while the service is unavailable. `flush()` and `close()` of the client wait for it.
    */
   run<T>(start: RunStart, work: (run: TraceRun) => T): T {
     return this.start(start).around(work);
   }
 
-  /** The span that is open around the caller; undefined outside of spans, and where the runtime has no AsyncLocalStorage. */
+  /** The caller's open span; undefined outside of spans, and on runtimes without AsyncLocalStorage. */
   current(): RunSpan | undefined {
-    return currentPlace()?.span;
+    return currentContext()?.span;
   }
 
   /**
-   * Runs work as a step of the run that the caller is in, within the span that is open there; outside of runs the work alone. For
-   * code that calls models and does not know who calls it.
+   * Runs work as a step of the caller's run, within its open span. Outside of runs it only runs the work. For code that calls models
+   * and does not know its caller.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
-    // Outside of runs the span belongs to a run that nobody sends.
-    return (currentPlace()?.run ?? new TraceRun(this.#runs, this.#limits, {})).span(start, work);
+    // Outside of runs the span belongs to a run that is never sent.
+    return (currentContext()?.run ?? new TraceRun(this.#runs, this.#limits, {})).span(start, work);
   }
 
-  /** What has become of the runs so far. */
+  /** Counts of runs by outcome. */
   get stats(): TelemetryStats {
     return this.#queue.counts.stats;
   }
 
   /**
-   * Sends the runs that have ended. Resolves when they are settled, or the service takes nothing now: they then stay queued. Waits for
-   * what `send` has under way too. Never rejects.
+   * Sends the ended runs. Resolves when they are settled, or the service is unavailable; they then stay queued. Also waits for active
+   * calls of `send`. Never rejects.
    */
   async flush(): Promise<void> {
     await Promise.all([this.#queue.flush(), Promise.allSettled(this.#sends)]);
   }
 
   /**
-   * Ends the runs that nobody ended, sends what is queued, and drops what cannot be sent within the time. Never rejects. A second call
-   * waits for the first.
-   * @param options.deadlineMs milliseconds; the option `telemetry.exitDeadlineMs` when left out.
+   * Ends all open runs, sends what is queued, and drops what cannot be sent in time. Never rejects. A second call waits for the first.
+   * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
     this.#runs.endForgotten();
@@ -122,7 +121,7 @@ export class Traces {
     return this.#closing;
   }
 
-  /** Sends a trace for a caller who waits, within the bound in memory. */
+  /** Sends a trace whose caller waits, within the memory limit. */
   async #sendNow(requests: readonly TraceRequest[], options: CallOptions | undefined): Promise<TraceAccepted> {
     const bytes = requests.reduce((sum, { body }) => sum + body.length * 2, 0);
     if (!this.#queue.hasRoom(bytes))
@@ -136,7 +135,7 @@ export class Traces {
     return sending;
   }
 
-  /** Sends one request after the other; the answer counts all spans, its totals are those of the merged trace. */
+  /** Sends the requests in order. The result counts all spans; its totals are those of the merged trace. */
   async #sendAll(requests: readonly TraceRequest[], options: SendOptions = {}): Promise<TraceAccepted> {
     let ingested = 0;
     let accepted: TraceAccepted | undefined;
@@ -157,10 +156,10 @@ export class Traces {
   }
 }
 
-/** What every request of a trace says, so that it belongs to it. */
+/** The members that every request of a trace repeats. */
 const identityOf = ({ trace_id, agent_id, agent_name }: Trace): string => JSON.stringify({ trace_id, agent_id, agent_name });
 
-/** The issues of a later request, at the places that the spans have in the whole trace. */
+/** The issues of a later request, with the indexes of the whole trace. */
 function withPlaces(error: ValidationError, firstSpan: number): Error {
   const issues = error.issues.map((issue) => ({
     ...issue,

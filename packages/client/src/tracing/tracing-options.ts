@@ -4,19 +4,19 @@ import type { TraceCallbacks } from './trace-reports.ts';
 
 /** How runs are built and sent. */
 export interface TracingOptions extends TraceCallbacks {
-  /** Most steps of a run that are kept; how many more there were stands in its metadata. Default 5000. */
+  /** The maximum number of steps of a run; the metadata counts further ones. Default 5000. */
   spansMax?: number | undefined;
-  /** Most characters of JSON of one step; what makes it longer is left out, and its metadata says so. Default 1,000,000. */
+  /** The maximum number of characters of JSON per step; longer fields are left out and listed in its metadata. Default 1,000,000. */
   spanCharactersMax?: number | undefined;
   /** The same for all steps of a run together. Default 32,000,000. */
   runCharactersMax?: number | undefined;
-  /** Most bytes of memory that runs take which wait or are on their way; more are dropped. Default 100,000,000. */
+  /** The maximum memory of queued runs in bytes; further ones are dropped. Default 100,000,000. */
   queueBytesMax?: number | undefined;
-  /** Most runs on their way at once. One alone while the service takes nothing. Default 16. */
+  /** The maximum number of concurrent requests. Only one while the service is unavailable. Default 16. */
   requestsMax?: number | undefined;
 }
 
-/** What bounds a run in memory. */
+/** Memory limits of a run. */
 export interface TracingLimits {
   spansMax: number;
   spanCharactersMax: number;

@@ -6,8 +6,8 @@ import { sha256 as sha256Of, sha512 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
- * The cryptography of the verifications in plain JavaScript: WebCrypto waits for each hash, and `node:crypto` is not everywhere, but
- * the domain's code is one synchronous code for all runtimes.
+ * The cryptography of verification in plain JavaScript. WebCrypto is asynchronous and `node:crypto` is not available everywhere, but
+ * the code of the domain is synchronous on all runtimes.
  */
 export const digests: Digests = {
   sha256Hex: (text) => bytesToHex(sha256Of(utf8ToBytes(text))),
@@ -17,10 +17,10 @@ export const digests: Digests = {
 /** SHA-256 over bytes. */
 export const sha256 = (bytes: Uint8Array): Uint8Array => sha256Of(bytes);
 
-/** What walking a log takes. */
+/** The hash functions for verifying a log. */
 export const hashing: Hashing = { digests, sha256 };
 
-/** Checks an Ed25519 signature (RFC 8032, without the cofactor, as OpenSSL does); false for whatever is no key and no signature. */
+/** Checks an Ed25519 signature (RFC 8032, without the cofactor, like OpenSSL); false for malformed keys and signatures. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     hashes.sha512 = sha512;
@@ -30,7 +30,7 @@ export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signat
   }
 }
 
-/** S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier refuse. */
+/** Checks S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier reject. */
 function holdsWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const [r, s] = [signature.subarray(0, 32), scalarOf(signature.subarray(32))];
   const k = scalarOf(sha512(concatBytes(r, publicKey, message))) % Point.CURVE().n;
@@ -38,5 +38,5 @@ function holdsWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signat
   return Point.BASE.multiply(s, false).equals(right);
 }
 
-/** The number that bytes write, the lowest first. */
+/** Reads a little-endian number. */
 const scalarOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(Uint8Array.from(bytes).reverse())}`);

@@ -7,20 +7,20 @@ import { ConfigurationError } from '../http/errors.ts';
 import type { PromotionDecision } from '../wire/contract.ts';
 import { digests, sha256, verifyEd25519 } from './cryptography.ts';
 
-/** The public keys of a service, as `/.well-known/jwks.json` answers them. Keep them: fetched anew each time, they prove little. */
+/** The public keys of a service, in the form of `/.well-known/jwks.json`. Store them: keys fetched for each check prove little. */
 export interface PublicKeys {
   keys: readonly object[];
 }
 
-/** Whether an attestation is to be believed; with the decision that it attests and the key that signed it. */
+/** The result of verifying an attestation; with its decision and the key that signed it. */
 export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId: string } | { ok: false; fault: string };
 
 /**
- * Whether a decision's attestation (`/api/ledger/decisions/ID/attestation`: an in-toto statement in a DSSE envelope) is signed by one of
- * the service's public keys, and about the decision it carries. For third parties: who can check it cannot forge it.
+ * Checks whether a decision's attestation (`/api/ledger/decisions/ID/attestation`: an in-toto statement in a DSSE envelope) is signed
+ * by one of the service's public keys and matches its decision. Third parties can check it but not forge it.
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`, which needs the decision.
- * @param decision the decision that the header came with, or its JSON text. Given with an envelope, it must be the one that it attests.
- * @throws ConfigurationError when no Ed25519 key is among the keys.
+ * @param decision the decision of the header, or its JSON text. With an envelope, it must be the attested decision.
+ * @throws ConfigurationError if the keys contain no Ed25519 key.
  */
 export function verifyAttestation(
   attestation: object | string,
@@ -31,13 +31,16 @@ export function verifyAttestation(
   if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
   try {
     const given = typeof decision === 'string' ? JSON.parse(decision) : decision;
-    if (given !== undefined && (typeof given !== 'object' || given === null)) return { ok: false, fault: 'it is no decision' };
+    if (given !== undefined && (typeof given !== 'object' || given === null)) return { ok: false, fault: 'it is not a decision' };
     if (isHeader(attestation) && given === undefined)
-      return { ok: false, fault: 'this is the header Countersign-Attestation, which holds no decision: give the decision too' };
+      return {
+        ok: false,
+        fault: 'this is the header Countersign-Attestation, which does not contain the decision: give the decision too',
+      };
     const read = isHeader(attestation) ? { envelope: envelopeOfHeader(given, attestation) } : envelopeIn(attestation);
     if ('fault' in read) return { ok: false, fault: read.fault };
     const { envelope } = read;
-    if (envelope === undefined) return { ok: false, fault: 'it has not the form of the header Countersign-Attestation' };
+    if (envelope === undefined) return { ok: false, fault: 'it does not have the form of the header Countersign-Attestation' };
     const opened = openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
     if ('fault' in opened) return { ok: false, fault: opened.fault };
     if (given !== undefined && decisionDigest(given, digests) !== opened.decision.response_sha256)
@@ -51,14 +54,14 @@ export function verifyAttestation(
   }
 }
 
-/** Text of the header (`"KEYID";sig=:…:`), which no JSON text of an envelope begins like. */
+/** Whether a text is the header (`"KEYID";sig=:…:`). No JSON text of an envelope starts like it. */
 const isHeader = (attestation: object | string): attestation is string =>
   typeof attestation === 'string' && /^\s*"/.test(attestation);
 
 const envelopeIn = (given: object | string): { envelope: unknown } | { fault: string } =>
   typeof given === 'string' ? readEnvelope(given) : { envelope: given };
 
-/** A key of the set; its id is computed, not taken. None for keys of other kinds, which a later version may add. */
+/** A key of the set, with its computed ID. Other key types are ignored, because later versions may add some. */
 function readJwk(jwk: object): AttestationKey[] {
   const { kty, crv, x } = jwk as Record<string, unknown>;
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];

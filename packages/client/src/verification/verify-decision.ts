@@ -6,52 +6,54 @@ import { ConfigurationError } from '../http/errors.ts';
 import { digests } from './cryptography.ts';
 import { type PublicKeys, verifyAttestation } from './verify-attestation.ts';
 
-/** Whether something is to be believed; when it is not, why. */
+/** The result of a verification, with the reason of a failure. */
 export type Verdict = { ok: true } | { ok: false; fault: string };
 
 /** A workspace's decision key: 64 hex digits, as `countersign-server decision-key show` prints it, or its 32 bytes. */
 export type DecisionKey = string | Uint8Array;
 
-/** By what a decision is checked: a key that is shared, or public keys and the attestation that came with it. */
+/** How a decision is verified: by a shared key, or by public keys and the attestation. */
 export type DecisionTrust = SharedTrust | PublicTrust;
 
-/** Checking by the workspace's decision key. */
+/** Verification by the workspace's decision key. */
 export interface SharedTrust {
-  /** The key, or the two that are live while one follows the other. Whoever has it can check decisions, and forge them: keep it like a password. */
+  /** The key, or both keys during a rotation. Its holder can also forge decisions: keep it like a password. */
   decisionKey: DecisionKey | readonly DecisionKey[];
 }
 
-/** Checking by the service's public keys, which forge nothing. */
+/** Verification by the service's public keys, which cannot forge. */
 export interface PublicTrust {
   publicKeys: PublicKeys;
-  /** The header `countersign-attestation`, which a check with `attestation: true` has in its receipt; or the envelope. */
+  /** The header `countersign-attestation` from the receipt of a check with `attestation: true`; or the envelope. */
   attestation: string | object;
 }
 
 /**
- * Whether a promotion decision is as the service signed it: hash over its content, and HMAC or Ed25519 signature over that. Says
- * nothing about what was decided: test `allowed`, and that it is the decision you asked for.
- * @param decision the decision, or its JSON text as it came; a text is also held against what parsing loses.
- * @throws ConfigurationError when a key has not its form.
+ * Verifies a signed promotion decision: its hash, and the HMAC or Ed25519 signature of the hash. It does not test the verdict: check
+ * `allowed`, and that the decision is the one that you requested.
+ * @param decision the decision, or its original JSON text; a text is also checked for content that parsing loses.
+ * @throws ConfigurationError if a key is malformed.
  */
 export function verifyDecision(decision: object | string, trust: DecisionTrust): Verdict {
   const read = typeof decision === 'string' ? readText(decision) : { value: decision };
   if ('fault' in read) return { ok: false, fault: read.fault };
   const { value } = read;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { ok: false, fault: 'it is no decision' };
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { ok: false, fault: 'it is not a decision' };
   const fault =
-    'publicKeys' in trust ? attestedFault(value as Attested, trust) : sharedFault(value as Record<string, unknown>, trust);
+    'publicKeys' in trust
+      ? attestationFault(value as AttestedDecision, trust)
+      : sharedFault(value as Record<string, unknown>, trust);
   return fault === undefined ? { ok: true } : { ok: false, fault };
 }
 
-/** What an attestation names of its decision. */
-type Attested = Parameters<typeof envelopeOfHeader>[0];
+/** The members of a decision that an attestation covers. */
+type AttestedDecision = Parameters<typeof envelopeOfHeader>[0];
 
-function attestedFault(decision: Attested, { attestation, publicKeys }: PublicTrust): string | undefined {
+function attestationFault(decision: AttestedDecision, { attestation, publicKeys }: PublicTrust): string | undefined {
   const envelope =
     typeof attestation === 'string' ? canonical(() => envelopeOfHeader(decision, attestation)) : { value: attestation };
   if ('fault' in envelope) return envelope.fault;
-  if (envelope.value === undefined) return 'the attestation has not the form of the header countersign-attestation';
+  if (envelope.value === undefined) return 'the attestation does not have the form of the header countersign-attestation';
   const verdict = verifyAttestation(envelope.value, publicKeys);
   if (!verdict.ok) return verdict.fault;
   const hash = canonical(() => decisionDigest(decision, digests));
@@ -85,7 +87,7 @@ function readText(text: string): { value: unknown } | { fault: string } {
   return 'fault' in read ? read : { value: read.row };
 }
 
-/** What work on a decision's canonical form makes; or the fault that it has none. */
+/** Runs work on a decision's canonical form; a fault if it has none. */
 function canonical<T>(work: () => T): { value: T } | { fault: string } {
   try {
     return { value: work() };

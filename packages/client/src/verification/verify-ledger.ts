@@ -6,54 +6,57 @@ import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { ConfigurationError } from '../http/errors.ts';
 import { hashing, sha256, verifyEd25519 } from './cryptography.ts';
 
-/** An export: its NDJSON in pieces of any size, as a file's stream, a response's body or a text has them. */
+/** An export as NDJSON in chunks of any size: a file stream, the body of a response, or a text. */
 export type LedgerSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
 
-/** What an export is held against besides itself. */
+/** What an export is compared with. */
 export interface LedgerTrust {
-  /** Which log it is an export of. Default `audit`. */
+  /** The log of the export. Default `audit`. */
   log?: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | undefined;
-  /** For an export of decisions, evidence, keys or traces: the export of the audit ledger, which says where the times of the log may step back. */
+  /** For other logs than `audit`: the export of the audit ledger, which lists the accepted corrections of the clock. */
   audit?: LedgerSource | undefined;
-  /** The workspace whose log it must be. */
+  /** The expected workspace. */
   tenantId?: string | undefined;
-  /** Checkpoints (signed notes) that somebody kept. Rows alone do not show that the newest are missing, or that all were written anew. */
+  /**
+   * Checkpoints (signed notes) that you kept. An export alone cannot show that its newest rows are missing or that all rows were
+   * replaced.
+   */
   checkpoints?: readonly string[] | undefined;
-  /** The instance's public keys that were kept: verifier keys, one a line, or the text of a JWKS. Needed for checkpoints. */
+  /** The instance's public keys that you kept: verifier keys, one a line, or the text of a JWKS. Needed for checkpoints. */
   publicKeys?: string | undefined;
-  /** `Countersign-Checkpoint` headers that somebody kept, from a CI log for example. */
+  /** `Countersign-Checkpoint` headers that you kept, from a CI log for example. */
   heads?: readonly string[] | undefined;
 }
 
-/** What was found. */
+/** The result of verifying an export. */
 export type LedgerVerdict =
   | {
       ok: true;
-      /** Whose ledger it is; undefined for one that a kept head says is empty, and for an export of decisions, which does not say. */
+      /** The workspace of the ledger; undefined for an empty one, and for an export of decisions, which does not name it. */
       tenantId: string | undefined;
-      /** Rows, all of them whole. */
+      /** The number of rows. */
       entries: number;
       /** Hash of the last row; null without rows. */
       head: string | null;
-      /** How many checkpoints and heads were given; the rows are as all of them say. */
+      /** The number of checkpoints and heads that the rows match. */
       headsMet: number;
-      /** Whether the order of the times was checked: false for decisions, evidence, keys and traces without `audit`. */
+      /** Whether the order of the times was checked: false for other logs than `audit` without `audit`. */
       timesChecked: boolean;
     }
   | {
       ok: false;
-      /** Rows that are whole, from the first on. */
+      /** The number of intact rows, from the first on. */
       entries: number;
-      /** Number of the first bad row; undefined when all rows are whole and contradict what was kept. */
+      /** Number of the first bad row; undefined if all rows are intact but contradict a kept checkpoint or head. */
       seq: number | undefined;
       fault: string;
-      /** True when the lines are an export of another log than `log`, which says nothing of this one. */
+      /** True if the lines are an export of another log than `log`. */
       misfit: boolean;
     };
 
 /**
- * Walks an export of the ledger, a line at a time, by the code that the server verifies with. Memory does not grow with the export.
- * @throws ConfigurationError when what was kept is no checkpoint or head of such a log; whatever the source throws.
+ * Verifies an export line by line, by the same code as the server. Memory does not grow with the export.
+ * @throws ConfigurationError if a kept checkpoint or head is malformed or of another log; errors of the source.
  */
 export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {}): Promise<LedgerVerdict> {
   const log = trust.log ?? 'audit';
@@ -83,8 +86,8 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   return { ok: true, tenantId, entries, head, headsMet: heads.length, timesChecked: log === 'audit' || audit !== undefined };
 }
 
-/** An export that was cut off at its start looks the same, so nothing is shown by it alone. */
-const NO_ROWS = 'the export has no rows, which shows nothing: give a checkpoint or head that says that the log is empty';
+/** An export that was cut off at its start also has no rows, so it proves nothing. */
+const NO_ROWS = 'the export has no rows, which proves nothing: give a checkpoint or head that says that the log is empty';
 
 async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
@@ -92,15 +95,16 @@ async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
     yield typeof piece === 'string' ? encoder.encode(piece) : piece;
 }
 
-type Kept = (TreeHead & { source: string }) | { source: string; size: number; root: Uint8Array } | { fault: string };
+type KeptHead = (TreeHead & { source: string }) | { source: string; size: number; root: Uint8Array } | { fault: string };
 
 function* keptHeads(
   { checkpoints = [], publicKeys, heads = [] }: LedgerTrust,
   log: NonNullable<LedgerTrust['log']>,
-): Generator<Kept> {
+): Generator<KeptHead> {
   for (const [index, text] of heads.entries()) {
     const head = parseWitnessedHeads(text)?.get(log);
-    if (head === undefined) throw new ConfigurationError(`heads[${index}] is no Countersign-Checkpoint header that names ${log}`);
+    if (head === undefined)
+      throw new ConfigurationError(`heads[${index}] is not a Countersign-Checkpoint header with the log ${log}`);
     yield { source: `the kept head of size ${head.size}`, ...head };
   }
   if (checkpoints.length === 0) return;
@@ -118,7 +122,7 @@ function readKeys(text: string | undefined): NoteKey[] {
   if (keys === undefined)
     throw new ConfigurationError('checkpoints need publicKeys: verifier keys one a line, or the text of a JWKS');
   const fault = text?.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
-  if (fault !== undefined) throw new ConfigurationError(`publicKeys contradict themselves: ${fault}`);
+  if (fault !== undefined) throw new ConfigurationError(`publicKeys are inconsistent: ${fault}`);
   return keys;
 }
 

@@ -5,19 +5,19 @@
 export interface Message {
   /** Who speaks. */
   role: 'system' | 'user' | 'assistant' | 'tool' | 'developer';
-  /** What is said: text, or a list of parts as the model interface gives them. */
+  /** Text, or a list of parts in the format of the model API. */
   content?: string | unknown[] | null | undefined;
   /** Name of the speaker or of the tool. */
   name?: string | null | undefined;
-  /** Which tool call this message answers. */
+  /** The tool call whose result this message is. */
   tool_call_id?: string | null | undefined;
-  /** Tool calls that the model asks for, as the model interface gives them. */
+  /** Tool calls that the model requests, in the format of the model API. */
   tool_calls?: unknown[] | null | undefined;
 }
 
 /** One step of a run: a model call, a tool call, a retrieval, a guardrail, an agent step. */
 export interface Span {
-  /** Identifier of the step, once in a request; a later one with the same id replaces it whole. */
+  /** Identifier of the step, unique in a request. A later span with the same ID replaces it completely. */
   span_id: string;
   /** The step this one belongs to; it may arrive later. */
   parent_span_id?: string | null | undefined;
@@ -35,27 +35,27 @@ export interface Span {
   prompt_tokens?: number | null | undefined;
   /** Tokens the model produced for the step. */
   completion_tokens?: number | null | undefined;
-  /** Tokens in all of the step; prompt + completion when left out. */
+  /** Total tokens of the step; by default prompt + completion. */
   total_tokens?: number | null | undefined;
   /** Cost of the step in US dollars. */
   cost_usd?: number | null | undefined;
-  /** What went in. */
+  /** The input. */
   input?: unknown;
-  /** What came out. */
+  /** The output. */
   output?: unknown;
   /** The conversation, in order. */
   messages?: Message[] | null | undefined;
   /** Arguments of the tool call. */
   tool_arguments?: unknown;
-  /** What the tool answered. */
+  /** The result of the tool call. */
   tool_result?: unknown;
-  /** The error, when there was one. */
+  /** The error, if any. */
   error?: string | null | undefined;
   /** Duration in milliseconds. */
   latency_ms?: number | null | undefined;
   /** When the step began. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   started_at?: string | null | undefined;
-  /** When the step ended; kept as it is even if before the start. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the step ended; stored unchanged, even if it is before the start. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   ended_at?: string | null | undefined;
   /** Free-form. */
   metadata?: Record<string, unknown> | null | undefined;
@@ -63,9 +63,9 @@ export interface Span {
 
 /** The detailed record of one agent run. */
 export interface Trace {
-  /** Client-generated, stable identifier of the run. Sending it again merges. */
+  /** Client-generated, stable identifier of the run. A trace with the same ID is merged. */
   trace_id: string;
-  /** How the run ended; the default is for its first arrival. Default: "success". */
+  /** How the run ended; the default applies to the first submission. Default: "success". */
   outcome?: 'success' | 'failure' | 'escalated' | 'blocked' | null | undefined;
   /** A registered agent. */
   agent_id?: string | null | undefined;
@@ -91,11 +91,11 @@ export interface Trace {
   prompt_tokens?: number | null | undefined;
   /** Tokens the model produced for the run (summed over the spans when not supplied). */
   completion_tokens?: number | null | undefined;
-  /** Tokens in all of the run (summed over the spans when not supplied); prompt + completion when left out. */
+  /** Total tokens of the run (summed over the spans when not supplied); by default prompt + completion. */
   total_tokens?: number | null | undefined;
   /** Cost of the run (summed over the spans when not supplied) in US dollars. */
   cost_usd?: number | null | undefined;
-  /** The steps, in order. Absent leaves what is there. */
+  /** The steps, in order. If absent, stored steps stay unchanged. */
   spans?: Span[] | null | undefined;
 }
 
@@ -109,9 +109,9 @@ export interface TraceAccepted {
   trace_id: string;
   /** This request's spans. */
   spans_ingested: number;
-  /** Total tokens of the merged trace; null when nobody said. */
+  /** Total tokens of the merged trace; null if not reported. */
   tokens: number | null;
-  /** Cost of the merged trace in US dollars, the number nearest to the exact sum; null when nobody said. */
+  /** Cost of the merged trace in US dollars, the number nearest to the exact sum; null if not reported. */
   cost_usd: number | null;
 }
 
@@ -141,17 +141,17 @@ export interface TelemetryEvent {
   prompt_tokens?: number | null | undefined;
   /** Tokens the model produced for the run. */
   completion_tokens?: number | null | undefined;
-  /** Tokens in all of the run; prompt + completion when left out. */
+  /** Total tokens of the run; by default prompt + completion. */
   total_tokens?: number | null | undefined;
   /** Cost of the run in US dollars. */
   cost_usd?: number | null | undefined;
-  /** What went in. */
+  /** The input. */
   input?: unknown;
-  /** What came out. */
+  /** The output. */
   output?: unknown;
   /** The conversation, in order. */
   messages?: Message[] | null | undefined;
-  /** The error, when there was one. */
+  /** The error, if any. */
   error?: string | null | undefined;
   /** The session that the run belongs to. */
   session_id?: string | null | undefined;
@@ -207,9 +207,9 @@ export interface EvaluationAccepted {
 export interface CaseCounts {
   /** All cases: the sum of passed, failed, errored and skipped. */
   total: number;
-  /** Cases that passed. Send it where each case passes or fails; leave out passed and failed where scores lie between. */
+  /** Cases that passed. Leave out passed and failed if scores are not binary. */
   passed?: number | null | undefined;
-  /** Cases that failed. Counts as 0 when left out beside passed. */
+  /** Cases that failed. Default with passed: 0. */
   failed?: number | null | undefined;
   /** Cases that ended with an error and have no score. Default: 0. */
   errored?: number | null | undefined;
@@ -227,7 +227,7 @@ export interface EvaluationSuite {
   digest?: string | null | undefined;
 }
 
-/** The outcome of one evaluation run, with its cases, its time, its suite and what was evaluated. */
+/** The outcome of one evaluation run, with its cases, time, suite and artifact. */
 export interface DetailedEvaluation {
   /** Name of the evaluation. */
   name: string;
@@ -245,27 +245,27 @@ export interface DetailedEvaluation {
   notes?: string | null | undefined;
   /** The severity from which a finding counted. */
   severity_threshold?: number | null | undefined;
-  /** Share of passed cases, in percent. May be left out where cases say it; where both are sent they agree to 0.1, and the lower one counts. */
+  /** Share of passed cases, in percent. Optional with cases. If both are sent they must agree to 0.1, and the lower one counts. */
   pass_rate?: number | null | undefined;
-  /** When the evaluation was run, by the clock of its sender. Its age counts from the earlier of this moment and that of recording. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the evaluation ran, by the clock of its sender. Its age counts from this time or that of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   evaluated_at?: string | null | undefined;
-  /** How many cases there were, and what became of them. */
+  /** The counts of cases by outcome. */
   cases?: CaseCounts | null | undefined;
-  /** true: skipped cases are not in the denominator of the pass rate. false: they are, as cases that did not pass. Default: false. */
+  /** true: skipped cases are not in the denominator of the pass rate. false: they count as not passed. Default: false. */
   skipped_excluded?: boolean | null | undefined;
-  /** true: not all cases of the suite were run. The same as completeness `partial`. */
+  /** true: only a part of the suite ran. The same as completeness `partial`. */
   partial?: boolean | null | undefined;
-  /** How much of the suite was run; `unknown` where the tool does not say. */
+  /** How much of the suite ran; `unknown` if the tool does not report it. */
   completeness?: 'complete' | 'partial' | 'unknown' | null | undefined;
   /** Names of failed cases that an average must not hide. */
   blocking_failures?: string[] | null | undefined;
   /** Highest severity found, on the scale of severity_threshold. */
   max_severity?: number | null | undefined;
-  /** The set of cases that was run. */
+  /** The set of cases that ran. */
   suite?: EvaluationSuite | null | undefined;
   /** SHA-256 of the evaluation tool's results file, 64 lower-case hex digits. */
   results_sha256?: string | null | undefined;
-  /** Where the run can be looked at, http or https; at most 2,048 characters, without a user name or password. */
+  /** Page of the run, http or https; at most 2,048 characters, without a user name or password. */
   run_url?: string | null | undefined;
   /** trace_id of the runs that were evaluated, as sent to the traces endpoint. */
   trace_ids?: string[] | null | undefined;
@@ -279,13 +279,13 @@ export interface DetailedEvaluationAccepted {
   ok: boolean;
   /** Identifier of the evaluation. */
   id: string;
-  /** The pass rate that promotion checks use, in percent; null when there is none: they then fail. */
+  /** The pass rate that promotion checks use, in percent; null if there is none, and they then fail. */
   pass_rate: number | null;
 }
 
 /** One entry for the tenant's hash-chained ledger. */
 export interface AuditEntry {
-  /** Who performed the action, as the sender says; `recorded_by` says who really wrote. */
+  /** Who performed the action, according to the sender; `recorded_by` is the verified writer. */
   actor: string;
   /** Dotted form, <domain>.<verb>. */
   action: string;
@@ -301,7 +301,7 @@ export interface AuditEntry {
   agent_id?: string | null | undefined;
   /** Keep at least until this day (UTC). */
   retention_until?: string | null | undefined;
-  /** Free-form. Hashed, so every number must survive JSON unchanged. */
+  /** Free-form. It is hashed, so every number must be exact in JSON. */
   metadata?: Record<string, unknown> | null | undefined;
 }
 
@@ -323,11 +323,11 @@ export type PromotionCheck = {
   agent_id?: string | null | undefined;
   /** The agent; this or agent_id must be given. */
   agent_name?: string | null | undefined;
-  /** Look at the last evaluation of this harness alone. */
+  /** Use only evaluations of this harness. */
   harness_id?: string | null | undefined;
-  /** The pass rate required, in percent. Default: 80. */
+  /** The required pass rate, in percent. Default: 80. */
   min_pass_rate?: number | null | undefined;
-  /** How old the evaluation may be, in hours. Default: 72. */
+  /** The maximum age of the evaluation, in hours. Default: 72. */
   max_age_hours?: number | null | undefined;
 } & ({ agent_id: string } | { agent_name: string });
 
@@ -337,7 +337,7 @@ export interface ConditionCheck {
   condition: 'recent_passing_evaluation' | 'pass_rate' | 'high_risk_approval' | 'recertification';
   /** Whether it holds. */
   passed: boolean;
-  /** Why it fails; null when it holds. */
+  /** Why it fails; null if it holds. */
   reason:
     | 'no_recent_evaluation'
     | 'evaluation_not_passing'
@@ -369,7 +369,7 @@ export interface DecidedEvaluation {
   recorded_at: string;
   /** Who submitted it: key:<prefix>. */
   recorded_by: string;
-  /** When it was run, as its sender says; absent where nothing is said. The age counts from it if it is earlier. */
+  /** When it ran, according to its sender; absent if unknown. The age counts from it if it is earlier. */
   evaluated_at?: string | undefined;
   /** Name of the agent that was evaluated: the signature binds the decision to it. */
   agent_name: string;
@@ -407,21 +407,21 @@ export interface PromotionDecision {
   required_threshold: number;
   /** The pass rate of the latest evaluation; null when none is reported. */
   actual_threshold: number | null;
-  /** Age of the evaluation in hours, rounded up to 4 decimals: from the earlier of its evaluated_at and the moment of recording. */
+  /** Age of the evaluation in hours, rounded up to 4 decimals: from its evaluated_at or the time of recording, whichever is earlier. */
   evaluation_age: number | null;
-  /** The evaluation used, as it was at that moment; {} without one. */
+  /** The evaluation used, as it was at that time; {} without one. */
   evaluation: DecidedEvaluation | NoEvaluation;
   /** All four conditions. */
   checks: ConditionCheck[];
   /** Identifier of the decision, kept as signed. */
   decision_id: string;
-  /** Which signing key. */
+  /** ID of the signing key. */
   key_id: string;
-  /** When it was decided. */
+  /** When the decision was made. */
   timestamp: string;
-  /** The workspace that decided, that of the asking key. */
+  /** The workspace of the key that sent the request. */
   tenant_id: string;
-  /** The key that asked: key:<prefix>. */
+  /** The key that sent the request: key:<prefix>. */
   asked_by: string;
   /** SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence"). */
   evidence_sha256: string;
@@ -433,7 +433,7 @@ export interface PromotionDecision {
   response_sha256: string;
   /** HMAC-SHA256 with the tenant's decision key, hex. */
   signature: string;
-  /** How it is signed. */
+  /** The signature algorithm. */
   signature_alg: 'HMAC-SHA256';
 }
 

@@ -5,7 +5,7 @@ import { calendarDate, flag, freeObject, label, nullable, optional, text, unboun
 export const AuditEntry = Type.Object(
   {
     actor: label({
-      description: 'Who performed the action, as the sender says; `recorded_by` says who really wrote.',
+      description: 'Who performed the action, according to the sender; `recorded_by` is the verified writer.',
       examples: ['ci:deploy-prod'],
     }),
     action: label({ description: 'Dotted form, <domain>.<verb>.', examples: ['agent.promoted'] }),
@@ -15,7 +15,7 @@ export const AuditEntry = Type.Object(
     trace_id: optional(label({ description: 'The run it is about.' })),
     agent_id: optional(uuid({ description: 'The registered agent it is about.' })),
     retention_until: optional(calendarDate({ description: 'Keep at least until this day (UTC).', examples: ['2033-12-31'] })),
-    metadata: optional(freeObject({ description: 'Free-form. Hashed, so every number must survive JSON unchanged.' })),
+    metadata: optional(freeObject({ description: 'Free-form. It is hashed, so every number must be exact in JSON.' })),
   },
   { $id: 'AuditEntry', additionalProperties: false, description: "One entry for the tenant's hash-chained ledger." },
 );
@@ -23,7 +23,7 @@ export type AuditEntry = Static<typeof AuditEntry>;
 
 const hash = (description: string) => Type.Unsafe<string>({ ...unboundedText({ description }), pattern: '^[0-9a-f]{64}$' });
 
-/** Answer of POST /api/public/audit (specification 4.4): the caller can log `row_hash` as proof of inclusion. */
+/** Response of POST /api/public/audit (specification 4.4). The caller can log `row_hash` as proof of inclusion. */
 export const AuditEntryAppended = Type.Object(
   {
     ok: flag({ description: 'Committed.' }),

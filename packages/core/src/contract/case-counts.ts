@@ -1,18 +1,17 @@
 import { type Static, Type } from 'typebox';
 import { count, optional } from './scalars.ts';
 
-/** How many cases an evaluation had, and what became of them. */
+/** The counts of cases by outcome. */
 export const CaseCounts = Type.Object(
   {
     total: count({ description: 'All cases: the sum of passed, failed, errored and skipped.', examples: [40] }),
     passed: optional(
       count({
-        description:
-          'Cases that passed. Send it where each case passes or fails; leave out passed and failed where scores lie between.',
+        description: 'Cases that passed. Leave out passed and failed if scores are not binary.',
         examples: [37],
       }),
     ),
-    failed: optional(count({ description: 'Cases that failed. Counts as 0 when left out beside passed.', examples: [2] })),
+    failed: optional(count({ description: 'Cases that failed. Default with passed: 0.', examples: [2] })),
     errored: optional(count({ description: 'Cases that ended with an error and have no score.', default: 0, examples: [1] })),
     skipped: optional(count({ description: 'Cases that were not run.', default: 0, examples: [0] })),
   },
@@ -24,23 +23,23 @@ export const CaseCounts = Type.Object(
 );
 export type CaseCounts = Static<typeof CaseCounts>;
 
-/** Largest difference between a reported pass rate and the one that the cases give, in percentage points: reports are rounded. */
+/** The tolerated difference between a reported pass rate and that of the cases, in percentage points: reports are rounded. */
 export const PASS_RATE_TOLERANCE = 0.1;
 
 /**
- * The number of cases that a pass rate is a share of: all of them, or without the skipped ones where the sender excludes these.
- * Errored cases are always in it: they did not pass.
+ * The denominator of the pass rate: all cases, or all but the skipped ones if the sender excludes these. Errored cases are always
+ * included, because they did not pass.
  */
 export const denominatorOf = ({ total, skipped }: CaseCounts, skippedExcluded: boolean): number =>
   skippedExcluded ? total - (skipped ?? 0) : total;
 
-/** The most cases that can have passed: those that passed, or all with a score where scores are not binary. */
+/** The most cases that can have passed: the passed ones, or all with a score if scores are not binary. */
 export const passedAtMost = ({ total, passed, errored, skipped }: CaseCounts): number =>
   passed ?? total - (errored ?? 0) - (skipped ?? 0);
 
 /**
  * The share of a whole in percent, as the largest double whose decimal form is not above the exact share. So a threshold is met
- * exactly when the exact share meets it: 1 of 1,000 is 0.1, and 2 of 3 is below 66.66666666666667.
+ * exactly if the exact share meets it: 1 of 1,000 is 0.1, and 2 of 3 is below 66.66666666666667.
  */
 export function percentOf(part: number, whole: number): number {
   if (part <= 0) return 0;

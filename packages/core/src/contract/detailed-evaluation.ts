@@ -18,14 +18,14 @@ import {
   webAddress,
 } from './scalars.ts';
 
-/** How much of an evaluation was run. */
+/** How much of a suite ran. */
 export const COMPLETENESS = ['complete', 'partial', 'unknown'] as const;
 export type Completeness = (typeof COMPLETENESS)[number];
 
-/** Most names in `blocking_failures` and in `trace_ids`. */
+/** The maximum number of names in `blocking_failures` and of IDs in `trace_ids`. */
 export const NAMES_MAX = 100;
 
-/** How far `evaluated_at` may lie in the future by the database's clock, in minutes. */
+/** How far `evaluated_at` may be in the future of the database's clock, in minutes. */
 export const FUTURE_MINUTES_MAX = 5;
 
 /** The set of cases that an evaluation ran. */
@@ -41,34 +41,33 @@ export type EvaluationSuite = Static<typeof EvaluationSuite>;
 
 const { pass_rate: _, ...reported } = Evaluation.properties;
 
-/** Body of POST /api/v1/evaluations: section 2.5 of the specification and what a reader needs to judge the result. */
+/** Body of POST /api/v1/evaluations: an evaluation (specification 2.5) with details. */
 export const DetailedEvaluation = Type.Object(
   {
     ...reported,
     pass_rate: optional(
       percentage({
         description:
-          'Share of passed cases, in percent. May be left out where cases say it; where both are sent they agree to 0.1, and the lower one counts.',
+          'Share of passed cases, in percent. Optional with cases. If both are sent they must agree to 0.1, and the lower one counts.',
         examples: [92.5],
       }),
     ),
     evaluated_at: optional(
       sentDateTime({
         description:
-          'When the evaluation was run, by the clock of its sender. Its age counts from the earlier of this moment and that of recording.',
+          'When the evaluation ran, by the clock of its sender. Its age counts from this time or that of recording, whichever is earlier.',
       }),
     ),
-    cases: optional(objectOf<CaseCounts>(CaseCounts, { description: 'How many cases there were, and what became of them.' })),
+    cases: optional(objectOf<CaseCounts>(CaseCounts, { description: 'The counts of cases by outcome.' })),
     skipped_excluded: optional(
       flag({
-        description:
-          'true: skipped cases are not in the denominator of the pass rate. false: they are, as cases that did not pass.',
+        description: 'true: skipped cases are not in the denominator of the pass rate. false: they count as not passed.',
         default: false,
       }),
     ),
-    partial: optional(flag({ description: 'true: not all cases of the suite were run. The same as completeness `partial`.' })),
+    partial: optional(flag({ description: 'true: only a part of the suite ran. The same as completeness `partial`.' })),
     completeness: optional(
-      oneOf(COMPLETENESS, { description: 'How much of the suite was run; `unknown` where the tool does not say.' }),
+      oneOf(COMPLETENESS, { description: 'How much of the suite ran; `unknown` if the tool does not report it.' }),
     ),
     blocking_failures: optional(
       labels(NAMES_MAX, {
@@ -77,13 +76,13 @@ export const DetailedEvaluation = Type.Object(
       }),
     ),
     max_severity: optional(amount({ description: 'Highest severity found, on the scale of severity_threshold.', examples: [2] })),
-    suite: optional(objectOf<EvaluationSuite>(EvaluationSuite, { description: 'The set of cases that was run.' })),
+    suite: optional(objectOf<EvaluationSuite>(EvaluationSuite, { description: 'The set of cases that ran.' })),
     results_sha256: optional(
       sha256Hex({ description: "SHA-256 of the evaluation tool's results file, 64 lower-case hex digits." }),
     ),
     run_url: optional(
       webAddress({
-        description: 'Where the run can be looked at, http or https; at most 2,048 characters, without a user name or password.',
+        description: 'Page of the run, http or https; at most 2,048 characters, without a user name or password.',
         examples: ['https://ci.example.com/runs/7'],
       }),
     ),
@@ -98,19 +97,19 @@ export const DetailedEvaluation = Type.Object(
   {
     $id: 'DetailedEvaluation',
     additionalProperties: false,
-    description: 'The outcome of one evaluation run, with its cases, its time, its suite and what was evaluated.',
+    description: 'The outcome of one evaluation run, with its cases, time, suite and artifact.',
   },
 );
 export type DetailedEvaluation = Static<typeof DetailedEvaluation>;
 
-/** Answer of POST /api/v1/evaluations. */
+/** Response of POST /api/v1/evaluations. */
 export const DetailedEvaluationAccepted = Type.Object(
   {
     ok: flag({ description: 'Committed.' }),
     id: uuid({ description: 'Identifier of the evaluation.' }),
     pass_rate: nullable(
       percentage({
-        description: 'The pass rate that promotion checks use, in percent; null when there is none: they then fail.',
+        description: 'The pass rate that promotion checks use, in percent; null if there is none, and they then fail.',
       }),
     ),
   },

@@ -5,7 +5,7 @@ import { INTEGER_MAX } from './scalars.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What a detailed evaluation must not say, beyond its schema: counts, rates and completeness that contradict each other. */
+/** Contradictions between counts, rates and completeness, which the schema cannot express. */
 export function contradictions(body: Body): Issue[] {
   const cases = caseCountsOf(body.cases);
   const counted = cases === undefined ? [] : countIssues(cases);
@@ -14,8 +14,8 @@ export function contradictions(body: Body): Issue[] {
 }
 
 /**
- * The pass rate that is decided on: the one that the cases give, or the reported one where that is lower. null where no case counts
- * or nothing is reported. The body is a valid one.
+ * The pass rate that promotion checks use: that of the cases, or the reported one if it is lower. null if no case counts or nothing
+ * is reported. The body must be valid.
  */
 export function effectivePassRate({ cases, pass_rate: reported, skipped_excluded: excluded }: DetailedEvaluation): number | null {
   if (cases == null) return reported ?? null;
@@ -24,7 +24,7 @@ export function effectivePassRate({ cases, pass_rate: reported, skipped_excluded
   return Math.min(reported ?? 100, percentOf(passedAtMost(cases), denominator));
 }
 
-/** How much was run, as far as the sender says; null when it says nothing. The body is a valid one. */
+/** How much ran according to the sender; null if it says nothing. The body must be valid. */
 export const completenessOf = ({ partial, completeness }: DetailedEvaluation): Completeness | null =>
   partial === true ? 'partial' : (completeness ?? null);
 
@@ -35,7 +35,7 @@ function countIssues(cases: CaseCounts): Issue[] {
       {
         path: '/cases/passed',
         code: 'required',
-        message: 'cases.passed is required beside cases.failed; leave out both where cases do not simply pass or fail',
+        message: 'cases.passed is required with cases.failed; leave out both if scores are not binary',
       },
     ];
   }
@@ -76,7 +76,7 @@ function ageIssues({ evaluated_at: at }: Body): Issue[] {
 
 const contradiction = (path: string, message: string): Issue => ({ path, code: 'contradiction', message });
 
-/** The counts of a body that may break its schema; undefined unless each of them is a count. */
+/** The counts of a body that may violate its schema; undefined unless each of them is a count. */
 function caseCountsOf(value: unknown): CaseCounts | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const cases = value as Record<string, unknown>;

@@ -5,7 +5,7 @@ import { amount, flag, label, oneOf, optional, percentage, registeringName, text
 export const EVALUATION_STATUSES = ['scheduled', 'running', 'passing', 'failing'] as const;
 export type EvaluationStatus = (typeof EVALUATION_STATUSES)[number];
 
-/** The outcome of one evaluation run (specification 2.5). Each one sent is a record of its own. */
+/** The outcome of one evaluation run (specification 2.5). Each request creates a record. */
 export const Evaluation = Type.Object(
   {
     name: label({ description: 'Name of the evaluation.', examples: ['nightly-regression'] }),
@@ -27,7 +27,7 @@ export const Evaluation = Type.Object(
 );
 export type Evaluation = Static<typeof Evaluation>;
 
-/** Answer of POST /api/public/evaluations (specification 4.3). */
+/** Response of POST /api/public/evaluations (specification 4.3). */
 export const EvaluationAccepted = Type.Object(
   { ok: flag({ description: 'Committed.' }), id: uuid({ description: 'Identifier of the evaluation.' }) },
   { $id: 'EvaluationAccepted' },

@@ -6,7 +6,7 @@ import type { PromotionCheck, PromotionDecision } from './promotion-check.ts';
 import type { TelemetryAccepted, TelemetryBatch, TelemetryEvent } from './telemetry.ts';
 import type { Trace, TraceAccepted } from './trace.ts';
 
-/** A request and its answer, for the OpenAPI document and the docs page; a test sends every request to a real server. */
+/** A request and its response, for the OpenAPI document and the docs page. A test sends every request to a real server. */
 export interface Example {
   summary: string;
   request: unknown;
@@ -170,7 +170,7 @@ const allowed: PromotionDecision = {
   signature_alg: 'HMAC-SHA256',
 };
 
-/** Examples of each operation, by name. Hashes and signatures in answers show their form; real ones follow docs/formats.md. */
+/** Examples of each operation, by name. Hashes and signatures in responses show only their form. */
 export const examples: Record<OperationId, Record<string, Example>> = {
   ingestTrace: { run: { summary: 'A run with a model call and a tool call', request: trace, answer: traceAccepted } },
   ingestTelemetry: {

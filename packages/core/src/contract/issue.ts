@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { label, text } from './scalars.ts';
 
-/** What can be wrong with one place of a request. The list of codes, once; docs/errors.md is tested against it. */
+/** The codes of issues; a test compares docs/errors.md with this table. */
 export const ISSUE_CODES = {
   required: 'A required member is absent.',
   wrong_type: 'The value has another JSON type than the contract asks for.',
@@ -49,7 +49,7 @@ export const ISSUE_CODES = {
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;
 
-/** One thing that is wrong, and where. */
+/** One error and its place. */
 export const Issue = Type.Object(
   {
     path: Type.Unsafe<string>({

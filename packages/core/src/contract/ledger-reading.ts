@@ -8,7 +8,7 @@ const LOGS = {
 } as const;
 type Log = keyof typeof LOGS;
 
-/** A parameter of a reading, in the path or in the query string. */
+/** A parameter of an endpoint, in the path or in the query string. */
 export interface ReadParameter {
   name: string;
   in: 'path' | 'query';
@@ -17,16 +17,16 @@ export interface ReadParameter {
   schema: { type: 'integer'; minimum: number } | { type: 'string'; format: 'uuid' };
 }
 
-/** What can be read with a read token (`aa_read_`), or by everybody. */
+/** An endpoint for read tokens (`aa_read_`), or a public one. */
 export interface LedgerReading {
   summary: string;
   description: string;
-  /** Whether a read token is asked for. */
+  /** Whether a read token is required. */
   token: boolean;
-  /** Whether it may sign a new checkpoint, which needs clocks that can be relied on. */
+  /** Whether it may sign a new checkpoint, which needs reliable clocks. */
   signs?: true;
   parameters: readonly ReadParameter[];
-  /** Media type of the answer. */
+  /** Media type of the response. */
   type: 'application/x-ndjson' | 'text/plain' | 'application/json';
 }
 
@@ -63,13 +63,13 @@ const entriesOf = (log: Exclude<Log, 'keys'>): LedgerReading => ({
   summary: `Read the ${LOGS[log]}`,
   description: 'The rows in the order of seq, one a line, as `ledger export` writes them (docs/formats.md, "Export").',
   token: true,
-  parameters: [seqAt('from', 'The first row; 1 when left out.'), seqAt('to', 'The last row; the latest when left out.')],
+  parameters: [seqAt('from', 'The first row; default 1.'), seqAt('to', 'The last row; default the latest.')],
   type: 'application/x-ndjson',
 });
 const checkpointOf = (log: Log): LedgerReading => ({
   summary: `Latest checkpoint of the ${LOGS[log]}`,
   description:
-    'A signed note (C2SP tlog-checkpoint), made now when rows came since the last one. Keep it: it shows later that nothing before it was rewritten.',
+    'A signed note (C2SP tlog-checkpoint), signed now if there are new rows. Keep it: it proves later that no earlier row was rewritten.',
   token: true,
   signs: true,
   parameters: [],
@@ -90,14 +90,14 @@ const consistencyOf = (log: Log): LedgerReading => ({
   signs: true,
   parameters: [
     sizeAt('first', true, 'The size of the tree that you know.'),
-    sizeAt('second', false, 'The size to compare with; the latest when left out.'),
+    sizeAt('second', false, 'The size to compare with; default the latest.'),
   ],
   type: 'application/json',
 });
 
 /**
- * GET: the record for auditors and automation, by path. An ingestion key reads nothing and a read token writes nothing. The entries of the key
- * audit trail are for admins in the portal alone.
+ * GET endpoints for auditors and automation, by path. An ingestion key cannot read and a read token cannot write. Only admins in
+ * the portal can read the entries of the key audit trail.
  */
 export const LEDGER_READINGS = {
   '/api/ledger/audit/entries': entriesOf('audit'),
@@ -121,7 +121,7 @@ export const LEDGER_READINGS = {
   '/api/ledger/traces/consistency': consistencyOf('traces'),
   '/api/ledger/decisions/:id': {
     summary: 'One decision',
-    description: 'The signed decision as it was answered, whatever came since.',
+    description: 'The signed decision as it was returned, whatever happened since.',
     token: true,
     parameters: [DECISION],
     type: 'application/json',
@@ -144,7 +144,7 @@ export const LEDGER_READINGS = {
   },
   '/.well-known/jwks.json': {
     summary: "The instance's public keys",
-    description: 'A JSON Web Key Set (RFC 7517, RFC 8037); keys that sign no more stay listed, with their end.',
+    description: 'A JSON Web Key Set (RFC 7517, RFC 8037); retired keys stay listed with the time of their retirement.',
     token: false,
     parameters: [],
     type: 'application/json',

@@ -8,18 +8,18 @@ export const Message = Type.Object(
     content: optional(
       Type.Unsafe<string | unknown[]>({
         type: ['string', 'array'],
-        description: 'What is said: text, or a list of parts as the model interface gives them.',
+        description: 'Text, or a list of parts in the format of the model API.',
         examples: ['Your flight is booked.'],
       }),
     ),
     name: optional(label({ description: 'Name of the speaker or of the tool.' })),
-    tool_call_id: optional(label({ description: 'Which tool call this message answers.' })),
-    tool_calls: optional(anyArray({ description: 'Tool calls that the model asks for, as the model interface gives them.' })),
+    tool_call_id: optional(label({ description: 'The tool call whose result this message is.' })),
+    tool_calls: optional(anyArray({ description: 'Tool calls that the model requests, in the format of the model API.' })),
   },
   { $id: 'Message', description: 'One message of a conversation with a model.' },
 );
 export type Message = Static<typeof Message>;
 
-/** The `messages` member, the same wherever it stands. */
+/** The `messages` member of spans and events. */
 export const messages = () =>
   optional(Type.Unsafe<Message[]>({ type: 'array', items: Message, description: 'The conversation, in order.' }));

@@ -3,27 +3,25 @@ type Node = Record<string, unknown>;
 
 const header = (description: string, type: 'string' | 'integer' = 'string'): Node => ({ description, schema: { type } });
 
-/** The headers that answers bear, by name. */
+/** The response headers, by name. */
 const HEADERS = {
   'X-Request-Id': header('Identifies the request in the log.'),
   RateLimit: header(
-    'What is left of the limit of requests, and the seconds until it is whole again (draft-ietf-httpapi-ratelimit-headers); where a limit is configured.',
+    'The remaining requests, and the seconds until the limit resets (draft-ietf-httpapi-ratelimit-headers); only if a limit is configured.',
   ),
-  'RateLimit-Policy': header('The limit of requests per minute and key; where one is configured.'),
+  'RateLimit-Policy': header('The limit of requests per minute and key; only if one is configured.'),
   'Retry-After': header('Seconds to wait before trying again.', 'integer'),
-  'WWW-Authenticate': header('`Bearer`; where the scope is missing, with `error="insufficient_scope"` and the scope.'),
-  Allow: header('The methods that the path takes.'),
+  'WWW-Authenticate': header('`Bearer`; for a missing scope with `error="insufficient_scope"` and the scope.'),
+  Allow: header('The methods that the path accepts.'),
   'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", 'integer'),
-  'Idempotent-Replayed': header('true when this is the first answer again and nothing was stored twice.'),
+  'Idempotent-Replayed': header('true if this repeats the first response and nothing was stored again.'),
   'Countersign-Warning': header(
-    'Where the record registers agents whose names look like those of known ones: `similar-agent-name;agent_name=<new>;similar_to=<known>`, several joined by a comma. Names are UTF-8 in percent-encoding; one cut off ends in `...`. At most 2,048 bytes; `more=<number>` counts what was left out.',
+    'If new agents have names that look like those of known ones: `similar-agent-name;agent_name=<new>;similar_to=<known>`, several joined by a comma. Names are UTF-8 in percent-encoding; one cut off ends in `...`. At most 2,048 bytes; `more=<number>` counts what was left out.',
   ),
-  'Countersign-Checkpoint': header(
-    'Heads of the audit and the decisions log at that moment: whoever keeps the answer is a witness.',
-  ),
+  'Countersign-Checkpoint': header('Heads of the audit ledger and the log of decisions at that time. Keep them as evidence.'),
   'Countersign-Workspace': header('ID of the workspace that decided: the portal has its pages under /w/<ID>.'),
-  'Countersign-Attestation': header('Ed25519 signatures of the attestation, where Prefer asked for them (docs/formats.md).'),
-  'Preference-Applied': header('`countersign-attestation`, where Prefer asked for it (RFC 7240).'),
+  'Countersign-Attestation': header('Ed25519 signatures of the attestation, if requested by Prefer (docs/formats.md).'),
+  'Preference-Applied': header('`countersign-attestation`, if requested by Prefer (RFC 7240).'),
 } as const;
 export type HeaderName = keyof typeof HEADERS;
 
@@ -31,7 +29,7 @@ export type HeaderName = keyof typeof HEADERS;
 export const headersNamed = (names: readonly HeaderName[]): Node =>
   Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 
-/** Answered before the key's rate is counted, or beside it: what is no request of a key, or not a request that could be read. */
+/** Errors before or outside the rate limit of a key: no request of a key, or an unreadable request. */
 const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 421, 431]);
 
 /** The headers of an error. @param isCounted whether requests to this path count against the rate of their key. */

@@ -12,7 +12,7 @@ export const OTLP_TAG = {
     'OTLP/HTTP under `/v1/`, for exporters of OpenTelemetry: the same keys, limits and storage, and the errors of OTLP.',
 } as const;
 
-/** Errors that the endpoints can answer, in the order of the checks. */
+/** Errors of the endpoints, in the order of the checks. */
 const ANSWERED: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
@@ -34,7 +34,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** Errors of the stored record, which an endpoint that stores nothing cannot answer. */
+/** Errors of stored records, which an endpoint that stores nothing never returns. */
 const OF_STORING: ReadonlySet<ErrorCode> = new Set(['log_rewritten', 'seal_broken', 'evidence_broken', 'clock_unsafe']);
 
 /** The schemas that the paths refer to. */
@@ -71,7 +71,7 @@ function operationNode({ operationId, summary, description, request, answer, rej
     requestBody: { required: true, content: contents(messageSchema(request)) },
     responses: {
       200: {
-        description: stores ? 'Committed, with fsync.' : 'Read, and not stored.',
+        description: stores ? 'Committed, with fsync.' : 'Accepted, but not stored.',
         headers: headersNamed([
           'X-Request-Id',
           'RateLimit',
@@ -83,7 +83,7 @@ function operationNode({ operationId, summary, description, request, answer, rej
           properties: {
             partialSuccess: {
               type: 'object',
-              description: 'What was not stored, or not as it came; absent where all was.',
+              description: 'What was not stored, or was stored with changes; absent if there is nothing to report.',
               properties: {
                 [rejected]: { type: 'string', description: 'How many records were not stored, as a decimal number.' },
                 errorMessage: { type: 'string', description: 'One sentence for each reason.' },

@@ -22,7 +22,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** The read access as paths of the OpenAPI document. @param errorResponses makes the responses of error codes. */
+/** The read endpoints as paths of the OpenAPI document. @param errorResponses makes the responses of error codes. */
 export function readingPaths(errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
   return Object.fromEntries(
     Object.entries<LedgerReading>(LEDGER_READINGS).map(([path, reading]) => [

@@ -10,7 +10,7 @@ import { TelemetryEvent } from './telemetry.ts';
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-/** Endpoints whose records register agents by their name. */
+/** Endpoints that register agents by name. */
 const APPENDING: ReadonlySet<OperationId> = new Set(['appendAuditEntry', 'checkPromotion']);
 
 const REGISTERING: ReadonlySet<OperationId> = new Set([
@@ -20,7 +20,7 @@ const REGISTERING: ReadonlySet<OperationId> = new Set([
   'recordDetailedEvaluation',
 ]);
 
-/** Errors that each endpoint can answer, in the order of the checks. */
+/** Errors of each endpoint, in the order of the checks. */
 const ANSWERED: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
@@ -43,7 +43,7 @@ const ANSWERED: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** The OpenAPI 3.1 description of the endpoints, made of the same schemas that validate them, and of the read access. */
+/** The OpenAPI 3.1 document, made from the schemas that validate, with the read endpoints. */
 export function openApiDocument(): Node {
   const components = new Map<string, Node>();
   const paths: Node = {};
@@ -77,7 +77,7 @@ export function openApiDocument(): Node {
         readToken: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A read token, aa_read_<12 hex>.<secret>: it reads, and writes nothing.',
+          description: 'A read token, aa_read_<12 hex>.<secret>: it can read, but not write.',
         },
       },
       schemas: Object.fromEntries([...components].sort(([left], [right]) => (left < right ? -1 : 1))),
@@ -142,11 +142,11 @@ function canAnswer(id: OperationId, code: ErrorCode): boolean {
 }
 
 /**
- * What `formOf` and `alsoWrong` ask of a body beyond its schema, as a schema can say it: for the document alone, since they explain it
- * better to a sender than the validator would.
+ * Schema forms of the rules that `formOf` and `alsoWrong` check. They are for the document only, because the code gives senders
+ * better messages than the validator.
  */
 const BESIDE = new Map<object, Node>([
-  [TelemetryEvent, { properties: { events: { type: 'null', description: 'What has events is a batch.' } } }],
+  [TelemetryEvent, { properties: { events: { type: 'null', description: 'A body with events is a batch.' } } }],
   [PromotionCheck, { anyOf: [given('agent_id'), given('agent_name')] }],
 ]);
 
@@ -159,7 +159,7 @@ function saidBeside(schema: object, reference: Node): Node {
   return beside === undefined ? reference : { allOf: [reference, beside] };
 }
 
-/** One response per status, naming the codes that it can bear. */
+/** One response per status, with its codes. */
 function errorResponses(codes: readonly ErrorCode[]): Node {
   const responses: Record<string, Node> = {};
   for (const code of codes) {
@@ -179,7 +179,7 @@ const idempotencyKey: Node = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Makes sending again safe: the same key with the same body gets the first answer for 24 hours.',
+  description: 'Makes retries safe: for 24 hours the same key with the same body returns the first response.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 };
 
@@ -196,7 +196,7 @@ const nonce: Node = {
   in: 'header',
   required: false,
   description:
-    'A new random value for each request, which the signed decision repeats as `nonce`: an older decision cannot pass for the answer.',
+    'A new random value for each request, which the signed decision repeats as `nonce`: an older decision cannot be replayed.',
   schema: { type: 'string', minLength: 16, maxLength: 64, pattern: NONCE_PATTERN },
 };
 
@@ -207,13 +207,13 @@ const DECISION_HEADERS = [
   'Preference-Applied',
 ] as const;
 
-/** The request headers that an operation reads besides those of authentication and content. */
+/** The request headers that an operation reads, besides authentication and content. */
 function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Node {
   if (replayable) return { parameters: [idempotencyKey] };
   return id === 'checkPromotion' ? { parameters: [prefer, nonce] } : {};
 }
 
-/** A reference to a named schema, which is put among the components; an unnamed one as it stands. */
+/** A reference to a named schema, which becomes a component; an unnamed schema is returned unchanged. */
 function referTo(schema: object, components: Map<string, Node>): Node {
   const { $id, ...rest } = asDocumented(schema as Node);
   if (typeof $id !== 'string') return inlined(rest, components);
@@ -224,7 +224,7 @@ function referTo(schema: object, components: Map<string, Node>): Node {
   return { $ref: `#/components/schemas/${$id}` };
 }
 
-/** Where the validator's own format is no standard one, the pattern that says the same to everybody stands in its place. */
+/** Replaces the validator's own formats by patterns that all readers of the document understand. */
 function asDocumented(schema: Node): Node {
   const { 'x-schema': named, description } = schema;
   if (named !== undefined) return { anyOf: [named, { type: 'null' }], description };

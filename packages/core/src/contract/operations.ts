@@ -10,7 +10,7 @@ import type { Scope } from './scopes.ts';
 import { type Telemetry, TelemetryAccepted, TelemetryBatch, TelemetryEvent, telemetryForm } from './telemetry.ts';
 import { Trace, TraceAccepted } from './trace.ts';
 
-/** One endpoint that takes records: all that is particular to it, for routing, validation and documentation alike. */
+/** An endpoint that accepts records, described once for routing, validation and documentation. */
 export interface Operation<Body, Answer> {
   /** Name in OpenAPI (`operationId`), logs and metrics. */
   readonly id:
@@ -25,22 +25,22 @@ export interface Operation<Body, Answer> {
   readonly scope: Scope;
   readonly summary: string;
   readonly description: string;
-  /** The forms a body may have. */
+  /** The schemas that a body may have. */
   readonly bodies: readonly TSchema[];
-  /** Which of the forms this parsed body is to be held against. */
+  /** The schema for this parsed body. */
   readonly formOf: (body: unknown) => TSchema;
-  /** What the schema cannot say. Also asked of an object that breaks its schema, so it takes no member for what it should be. */
+  /** Rules that the schema cannot express. They also run on invalid bodies, so they must not rely on any type. */
   readonly alsoWrong: (body: Readonly<Record<string, unknown>>) => Issue[];
   readonly answer: TSchema;
-  /** `reports` are read tolerantly and may be large; `records` decide or are hashed, are read strictly and are small. */
+  /** `report`: read tolerantly, may be large. `record`: decides or is hashed, so it is read strictly and is small. */
   readonly kind: 'report' | 'record';
-  /** Deepest nesting of the body. */
+  /** The maximum nesting of the body. */
   readonly depthMax: number;
-  /** Whether it is answered while the disk of the database is nearly full. What stores new records is refused then. */
+  /** Whether it works while the disk of the database is nearly full. Endpoints that store new records do not. */
   readonly usesReserve: boolean;
-  /** Whether Idempotency-Key is honoured: on all that store what they are sent. A decision is never replayed. */
+  /** Whether it supports Idempotency-Key: all endpoints that store their body do. A decision is never replayed. */
   readonly replayable: boolean;
-  /** Phantom: ties the endpoint's code to its body and answer. */
+  /** Never set: it ties the endpoint's code to the types of its body and response. */
   readonly types?: { body: Body; answer: Answer };
 }
 
@@ -68,7 +68,7 @@ const ingestTelemetry: Operation<Telemetry, TelemetryAccepted> = {
   path: '/api/public/telemetry',
   scope: 'telemetry',
   summary: 'Ingest one telemetry event, or a batch of 1 to 200',
-  description: 'Run summaries. A batch is stored whole or not at all.',
+  description: 'Run summaries. A batch is stored atomically.',
   bodies: [TelemetryEvent, TelemetryBatch],
   formOf: telemetryForm,
   alsoWrong: nothingElse,
@@ -84,7 +84,7 @@ const recordEvaluation: Operation<Evaluation, EvaluationAccepted> = {
   path: '/api/public/evaluations',
   scope: 'evaluations',
   summary: 'Record the outcome of an evaluation run',
-  description: "Each one is a record of its own; an agent's latest evaluation is the one recorded last, whatever its status.",
+  description: "Each request creates a record. An agent's latest evaluation is the one recorded last, whatever its status.",
   bodies: [Evaluation],
   formOf: () => Evaluation,
   alsoWrong: nothingElse,
@@ -100,8 +100,7 @@ const appendAuditEntry: Operation<AuditEntry, AuditEntryAppended> = {
   path: '/api/public/audit',
   scope: 'audit',
   summary: "Append one entry to the workspace's hash-chained ledger",
-  description:
-    'The entry is immutable from then on. `Countersign-Ledger-Seq` says its number; log `row_hash` as proof of inclusion.',
+  description: 'The entry is immutable. `Countersign-Ledger-Seq` is its number; log `row_hash` as proof of inclusion.',
   bodies: [AuditEntry],
   formOf: () => AuditEntry,
   alsoWrong: nothingElse,
@@ -116,9 +115,9 @@ const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
   id: 'checkPromotion',
   path: '/api/public/governance/promotion-check',
   scope: 'governance',
-  summary: 'Ask whether an agent may be promoted',
+  summary: 'Check whether an agent may be promoted',
   description:
-    'No recent passing evaluation, no promotion. The decision is signed and kept; a blocked one is status 200 too and is written to the ledger. Test `allowed`.',
+    'Without a recent passing evaluation there is no promotion. The decision is signed and stored. A blocked one also has status 200 and is written to the ledger. Test `allowed`.',
   bodies: [PromotionCheck],
   formOf: () => PromotionCheck,
   alsoWrong: agentMissing,
@@ -135,8 +134,8 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   scope: 'evaluations',
   summary: 'Record the outcome of an evaluation run with its cases, time and suite',
   description:
-    "Stored beside the evaluations of `/api/public/evaluations`: an agent's latest evaluation is the one recorded last, by either endpoint. " +
-    'Its age counts from the earlier of `evaluated_at` and the moment of recording; an `evaluated_at` more than 5 minutes in the future is a 422.',
+    "Stored with the evaluations of `/api/public/evaluations`. An agent's latest evaluation is the one recorded last, by either endpoint. " +
+    'Its age counts from `evaluated_at` or the time of recording, whichever is earlier; an `evaluated_at` more than 5 minutes in the future is a 422.',
   bodies: [DetailedEvaluation],
   formOf: () => DetailedEvaluation,
   alsoWrong: contradictions,
@@ -147,7 +146,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   replayable: true,
 };
 
-/** The table of all of them: the five of the specification, then the extensions. */
+/** All operations: the five of the specification, then the extensions. */
 export const operations = {
   ingestTrace,
   ingestTelemetry,
@@ -158,7 +157,7 @@ export const operations = {
 } as const;
 export type OperationId = keyof typeof operations;
 
-/** A span_id may stand once in a request: two spans of one id would leave it to chance which one is kept. */
+/** A span_id must be unique in a request, because only one of two spans would be kept. */
 function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
   const seen = new Map<string, number>();
   const issues: Issue[] = [];
@@ -171,7 +170,7 @@ function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
       issues.push({
         path: jsonPointer(['spans', index, 'span_id']),
         code: 'repeated_span_id',
-        message: `span_id stands in /spans/${first} already; give each span of a request its own`,
+        message: `span_id is used in /spans/${first} already; give each span of a request its own ID`,
       });
     }
   }

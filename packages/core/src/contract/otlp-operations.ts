@@ -6,13 +6,13 @@ export interface OtlpOperation {
   description: string;
   /** The protobuf message of the body, in `opentelemetry.proto.collector`. */
   request: string;
-  /** The protobuf message of the answer. */
+  /** The protobuf message of the response. */
   answer: string;
-  /** The member of `partialSuccess` that counts what was not stored. */
+  /** The member of `partialSuccess` that counts rejected items. */
   rejected: string;
 }
 
-/** The endpoints of OTLP/HTTP by signal, outside `/api/`: exporters look for them at these paths. */
+/** The endpoints of OTLP/HTTP by signal. They are outside `/api/`, because exporters use these paths. */
 export const OTLP_OPERATIONS = {
   traces: {
     path: '/v1/traces',
@@ -47,8 +47,8 @@ export const OTLP_OPERATIONS = {
   },
 } as const satisfies Record<string, OtlpOperation>;
 
-/** The media types of OTLP/HTTP. An answer has that of its request. */
+/** The media types of OTLP/HTTP. A response has that of its request. */
 export const OTLP_MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
 
-/** Statuses of OTLP/HTTP where they are not those of the error table: what cannot be read is a 400, which is never sent again. */
+/** Statuses of OTLP/HTTP that differ from the error table: an unreadable body is a 400, which exporters do not retry. */
 export const OTLP_STATUS: Readonly<Record<number, number>> = { 422: 400 };

@@ -15,28 +15,28 @@ import {
   uuid,
 } from './scalars.ts';
 
-/** Threshold when the question names none, in percent (specification 2.7). */
+/** The default threshold, in percent (specification 2.7). */
 export const MIN_PASS_RATE_DEFAULT = 80;
-/** Freshness window when the question names none, in hours (specification 2.7). */
+/** The default maximum age, in hours (specification 2.7). */
 export const MAX_AGE_HOURS_DEFAULT = 72;
 
-/** What the header Countersign-Nonce takes: 16 to 64 characters of base64url. */
+/** The form of the header Countersign-Nonce: 16 to 64 characters of base64url. */
 export const NONCE_PATTERN = '^[A-Za-z0-9_-]{16,64}$';
 
-/** The question "may this agent be promoted?" (specification 2.7). */
+/** The request "may this agent be promoted?" (specification 2.7). */
 export const PromotionCheck = Type.Object(
   {
     agent_id: optional(uuid({ description: 'The agent; this or agent_name must be given.' })),
     agent_name: optional(label({ description: 'The agent; this or agent_id must be given.', examples: ['support-bot'] })),
-    harness_id: optional(uuid({ description: 'Look at the last evaluation of this harness alone.' })),
+    harness_id: optional(uuid({ description: 'Use only evaluations of this harness.' })),
     min_pass_rate: optional(
-      percentage({ description: 'The pass rate required, in percent.', default: MIN_PASS_RATE_DEFAULT, examples: [90] }),
+      percentage({ description: 'The required pass rate, in percent.', default: MIN_PASS_RATE_DEFAULT, examples: [90] }),
     ),
     max_age_hours: optional(
       count({
         minimum: 1,
         maximum: 8760,
-        description: 'How old the evaluation may be, in hours.',
+        description: 'The maximum age of the evaluation, in hours.',
         default: MAX_AGE_HOURS_DEFAULT,
         examples: [24],
       }),
@@ -54,7 +54,7 @@ export type PromotionCheck = Static<typeof PromotionCheck>;
 export const CONDITIONS = ['recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification'] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** Why a condition fails, the first that fails being the decision's reason; `all_conditions_met` when none does. */
+/** Why a condition fails. The first one that fails gives the decision's reason; `all_conditions_met` if none fails. */
 export const REASONS = [
   'no_recent_evaluation',
   'evaluation_not_passing',
@@ -70,19 +70,19 @@ export type Reason = (typeof REASONS)[number];
 export const DECISION_EVENTS = ['promotion.allowed', 'promotion.blocked', 'evaluation.failed', 'approval.required'] as const;
 export type DecisionEvent = (typeof DECISION_EVENTS)[number];
 
-/** One of the four conditions, as evaluated. */
+/** The result of one condition. */
 export const ConditionCheck = Type.Object(
   {
     condition: oneOf(CONDITIONS, { description: 'Which condition.' }),
     passed: flag({ description: 'Whether it holds.' }),
-    reason: nullable(oneOf(REASONS, { description: 'Why it fails; null when it holds.' })),
+    reason: nullable(oneOf(REASONS, { description: 'Why it fails; null if it holds.' })),
     message: text({ description: 'One sentence a person can act on.' }),
   },
   { $id: 'ConditionCheck' },
 );
 export type ConditionCheck = Static<typeof ConditionCheck>;
 
-/** The evaluation that a decision rests on. */
+/** The evaluation that a decision is based on. */
 export const DecidedEvaluation = Type.Object({
   id: uuid({ description: 'Identifier of the evaluation.' }),
   name: label({ description: 'Its name.' }),
@@ -95,8 +95,7 @@ export const DecidedEvaluation = Type.Object({
   evaluated_at: Type.Optional(
     Type.Unsafe<string | undefined>(
       dateTime({
-        description:
-          'When it was run, as its sender says; absent where nothing is said. The age counts from it if it is earlier.',
+        description: 'When it ran, according to its sender; absent if unknown. The age counts from it if it is earlier.',
       }),
     ),
   ),
@@ -104,10 +103,10 @@ export const DecidedEvaluation = Type.Object({
 });
 export type DecidedEvaluation = Static<typeof DecidedEvaluation>;
 
-/** In place of the evaluation where there is none: `{}`. */
+/** Replaces the evaluation if there is none: `{}`. */
 export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
 
-/** The signed answer (specification 2.8). */
+/** The signed response (specification 2.8). */
 export const PromotionDecision = Type.Object(
   {
     allowed: flag({ description: 'Whether the agent may be promoted. Test this member.' }),
@@ -125,20 +124,20 @@ export const PromotionDecision = Type.Object(
     evaluation_age: nullable(
       amount({
         description:
-          'Age of the evaluation in hours, rounded up to 4 decimals: from the earlier of its evaluated_at and the moment of recording.',
+          'Age of the evaluation in hours, rounded up to 4 decimals: from its evaluated_at or the time of recording, whichever is earlier.',
       }),
     ),
     evaluation: Type.Unsafe<DecidedEvaluation | NoEvaluation>({
       type: 'object',
       properties: DecidedEvaluation.properties,
-      description: 'The evaluation used, as it was at that moment; {} without one.',
+      description: 'The evaluation used, as it was at that time; {} without one.',
     }),
     checks: Type.Unsafe<ConditionCheck[]>({ type: 'array', items: ConditionCheck, description: 'All four conditions.' }),
     decision_id: uuid({ description: 'Identifier of the decision, kept as signed.' }),
-    key_id: label({ description: 'Which signing key.', examples: ['dk_5f0c2a9be671'] }),
-    timestamp: dateTime({ description: 'When it was decided.' }),
-    tenant_id: uuid({ description: 'The workspace that decided, that of the asking key.' }),
-    asked_by: label({ description: 'The key that asked: key:<prefix>.', examples: ['key:4f9a02c7d1e6'] }),
+    key_id: label({ description: 'ID of the signing key.', examples: ['dk_5f0c2a9be671'] }),
+    timestamp: dateTime({ description: 'When the decision was made.' }),
+    tenant_id: uuid({ description: 'The workspace of the key that sent the request.' }),
+    asked_by: label({ description: 'The key that sent the request: key:<prefix>.', examples: ['key:4f9a02c7d1e6'] }),
     evidence_sha256: unboundedText({
       description: 'SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence").',
     }),
@@ -154,7 +153,7 @@ export const PromotionDecision = Type.Object(
     ),
     response_sha256: unboundedText({ description: 'SHA-256 of the canonical decision, hex (docs/formats.md).' }),
     signature: unboundedText({ description: "HMAC-SHA256 with the tenant's decision key, hex." }),
-    signature_alg: oneOf(['HMAC-SHA256'], { description: 'How it is signed.' }),
+    signature_alg: oneOf(['HMAC-SHA256'], { description: 'The signature algorithm.' }),
   },
   { $id: 'PromotionDecision', description: 'The signed decision. A blocked one is status 200 too.' },
 );

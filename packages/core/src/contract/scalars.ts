@@ -1,19 +1,18 @@
 import { type TSchema, Type } from 'typebox';
 
 /**
- * The scalars every schema is made of: bounds, formats and their meaning stand here once
- * (spec/decisions.md, "Fields"). `x-means` completes the sentence "<member> must ..." in an issue's message,
- * `x-pattern` takes the place of `format` in the OpenAPI document.
+ * The scalar types of all schemas with their bounds and formats (docs/api.md). `x-means` completes the sentence "<member> must ..."
+ * in an issue's message. `x-pattern` replaces `format` in the OpenAPI document.
  */
 
 /** Longest identifier or label, in code points. */
 export const LABEL_LENGTH_MAX = 512;
 /** Longest free text, in code points. */
 export const TEXT_LENGTH_MAX = 65_536;
-/** Largest whole number that JSON readers agree on (RFC 8259, section 6). */
+/** The largest whole number that all JSON readers agree on (RFC 8259, section 6). */
 export const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
 
-/** What a schema says about a field besides its bounds. */
+/** The documentation of a field. */
 export interface FieldNotes {
   description: string;
   examples?: unknown[];
@@ -34,7 +33,7 @@ export const label = (notes: FieldNotes) =>
     ...notes,
   });
 
-/** The name of an agent where an unknown one is registered. What a new name must be besides is checked when it is registered. */
+/** The name of an agent that may be new. The rules for new names are checked at registration. */
 export const registeringName = () =>
   label({
     description:
@@ -49,7 +48,7 @@ export const oneOf = <const T extends readonly string[]>(values: T, notes: Field
 /** Free text for people: up to 65,536 code points, any characters, empty allowed. */
 export const text = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string', maxLength: TEXT_LENGTH_MAX, ...notes });
 
-/** Text without an own bound (the body's limit bounds it). */
+/** Text without its own limit; the limit of the body applies. */
 export const unboundedText = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string', ...notes });
 
 /** A UUID in its 36-character form, either case. */
@@ -59,11 +58,11 @@ export const uuid = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string',
 export const dateTime = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'date-time', examples: ['2026-11-20T09:30:00.123Z'], ...notes });
 
-/** What `sentDateTime` takes, for those who read the contract and not our validator; days that do not exist are refused besides. */
+/** The pattern of `sentDateTime` for readers of the contract. The validator also rejects days that do not exist. */
 const SENT_DATE_TIME =
   '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])[Tt]([01]\\d|2[0-3]):[0-5]\\d:([0-5]\\d|60)(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)?$';
 
-/** A date-time as it is sent: `format: date-time` asks for an offset, and here it may be left out. */
+/** A date-time in requests. Unlike `format: date-time`, it may have no offset. */
 export const sentDateTime = ({ description, ...notes }: FieldNotes) =>
   Type.Unsafe<string>({
     ...dateTime({ ...notes, description: `${description} RFC 3339 with up to 9 fraction digits; without an offset it is UTC.` }),
@@ -74,7 +73,7 @@ export const sentDateTime = ({ description, ...notes }: FieldNotes) =>
 export const calendarDate = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'date', pattern: '^\\d{4}-\\d{2}-\\d{2}$', ...notes });
 
-/** The caller's own user identifier: a label that is no e-mail address and no telephone number. */
+/** The caller's own user identifier: a label that is not an e-mail address or a telephone number. */
 export const opaqueUserId = (notes: FieldNotes) =>
   Type.Unsafe<string>({
     ...label(notes),
@@ -82,7 +81,7 @@ export const opaqueUserId = (notes: FieldNotes) =>
     'x-means': 'hold no control characters and no lone surrogates',
   });
 
-/** A digest: which algorithm, and its value in lower-case hex (the names of in-toto). A tag or a branch is none: it can be moved. */
+/** A digest with its algorithm and lower-case hex value (the names of in-toto). Tags and branches can move, so they are no digests. */
 export const DIGEST_PATTERN = '^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}|gitCommit:([0-9a-f]{40}|[0-9a-f]{64}))$';
 
 /** A digest of content, `sha256:…`, `sha512:…` or `gitCommit:…`. */
@@ -102,7 +101,7 @@ export const SHA256_PATTERN = '^[0-9a-f]{64}$';
 export const sha256Hex = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'sha256', 'x-pattern': SHA256_PATTERN, ...notes });
 
-/** Longest URL, in code points: what browsers and proxies agree on. */
+/** The longest URL, in code points, that browsers and proxies support. */
 const URL_LENGTH_MAX = 2048;
 
 /** An address of a web page, http or https, without a user name or password. */
@@ -149,7 +148,7 @@ export const labels = (max: number, { description, examples }: FieldNotes) =>
     ...(examples === undefined ? {} : { examples }),
   });
 
-/** A member that is an object of a named schema. `x-schema` names it for the OpenAPI document and for generated types. */
+/** A member that is an object of a named schema. `x-schema` is the name in the OpenAPI document and in generated types. */
 export const objectOf = <T>(schema: TSchema & { static?: T }, { description }: FieldNotes) => {
   const { $id: _, ...rest } = schema as TSchema & { $id?: string };
   return Type.Unsafe<T>({ ...rest, description, 'x-schema': schema });
@@ -158,14 +157,14 @@ export const objectOf = <T>(schema: TSchema & { static?: T }, { description }: F
 type JsonSchema = { type?: string | string[]; enum?: readonly unknown[] };
 
 /**
- * An optional member. `null` is the same as leaving it out (decisions.md, "Fields"), so the schema says so:
- * the type admits null, and an enumeration lists it.
+ * An optional member. `null` means the same as leaving it out, so the schema allows null in the type and in an
+ * enumeration.
  */
 export function optional<T>(schema: ReturnType<typeof Type.Unsafe<T>>) {
   return Type.Optional(nullable(schema));
 }
 
-/** A member of an answer that is always there and may be null. */
+/** A member of a response that is always present and may be null. */
 export function nullable<T>(schema: ReturnType<typeof Type.Unsafe<T>>) {
   const { type, enum: values, ...rest } = schema as unknown as JsonSchema & Record<string, unknown>;
   return Type.Unsafe<T | null>({

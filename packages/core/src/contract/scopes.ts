@@ -1,12 +1,12 @@
-/** What an ingestion key may do (specification 5.5). `telemetry` covers traces too. */
+/** The permissions of an ingestion key (specification 5.5). `telemetry` includes traces. */
 export const SCOPES = ['telemetry', 'evaluations', 'audit', 'governance'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Whether a text is the name of a scope. */
 export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
 
-/** What a key of either kind may do: an ingestion key has scopes of the list above, a read token this one alone. */
+/** The permissions of a key: an ingestion key has scopes of the list above, a read token only `read`. */
 export type KeyScope = Scope | 'read';
 
-/** Ingestion keys (`aa_live_`) write and read nothing; read tokens (`aa_read_`) read and write nothing. */
+/** Ingestion keys (`aa_live_`) can write but not read; read tokens (`aa_read_`) can read but not write. */
 export type KeyKind = 'live' | 'read';

@@ -15,7 +15,7 @@ import {
 } from './scalars.ts';
 import { usageFields } from './usage-fields.ts';
 
-/** Most events in one batch (specification 8). */
+/** The maximum number of events in a batch (specification 8). */
 export const EVENTS_MAX = 200;
 
 /** The lightweight summary of one run (specification 2.4). */
@@ -32,10 +32,10 @@ export const TelemetryEvent = Type.Object(
     model: optional(label({ description: 'Model identifier.' })),
     provider: optional(label({ description: 'Model provider identifier.' })),
     ...usageFields('the run'),
-    input: optional(anything({ description: 'What went in.' })),
-    output: optional(anything({ description: 'What came out.' })),
+    input: optional(anything({ description: 'The input.' })),
+    output: optional(anything({ description: 'The output.' })),
     messages: messages(),
-    error: optional(text({ description: 'The error, when there was one.' })),
+    error: optional(text({ description: 'The error, if any.' })),
     session_id: optional(label({ description: 'The session that the run belongs to.' })),
     external_user_id: optional(opaqueUserId({ description: "The caller's own user identifier. Never personal data." })),
     metadata: optional(freeObject({ description: 'Free-form.' })),
@@ -46,7 +46,7 @@ export const TelemetryEvent = Type.Object(
 );
 export type TelemetryEvent = Static<typeof TelemetryEvent>;
 
-/** A batch of 1 to 200 events: all are stored, or none. */
+/** A batch of 1 to 200 events, stored atomically. */
 export const TelemetryBatch = Type.Object(
   {
     events: Type.Unsafe<TelemetryEvent[]>({
@@ -64,7 +64,7 @@ export type TelemetryBatch = Static<typeof TelemetryBatch>;
 /** Body of POST /api/public/telemetry: one event, or a batch. */
 export type Telemetry = TelemetryEvent | TelemetryBatch;
 
-/** Which of the two forms a body has: `events`, when it says anything, makes a batch. */
+/** The form of a body: a body with `events` is a batch. */
 export const telemetryForm = (body: unknown): typeof TelemetryEvent | typeof TelemetryBatch => {
   const events =
     typeof body === 'object' && body !== null && Object.hasOwn(body, 'events') ? (body as { events: unknown }).events : null;
@@ -75,7 +75,7 @@ export const telemetryForm = (body: unknown): typeof TelemetryEvent | typeof Tel
 export const telemetryEvents = (body: Telemetry): TelemetryEvent[] =>
   'events' in body && body.events ? body.events : [body as TelemetryEvent];
 
-/** Answer of POST /api/public/telemetry (specification 4.2). */
+/** Response of POST /api/public/telemetry (specification 4.2). */
 export const TelemetryAccepted = Type.Object(
   { ok: flag({ description: 'Committed.' }), ingested: count({ description: 'How many events were stored.' }) },
   { $id: 'TelemetryAccepted' },

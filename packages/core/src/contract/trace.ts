@@ -18,14 +18,14 @@ import {
 } from './scalars.ts';
 import { usageFields } from './usage-fields.ts';
 
-/** Most spans in one request (specification 8). */
+/** The maximum number of spans in one request (specification 8). */
 export const SPANS_MAX = 500;
 
 /** One step of a run (specification 2.2). */
 export const Span = Type.Object(
   {
     span_id: label({
-      description: 'Identifier of the step, once in a request; a later one with the same id replaces it whole.',
+      description: 'Identifier of the step, unique in a request. A later span with the same ID replaces it completely.',
       examples: ['s1'],
     }),
     parent_span_id: optional(label({ description: 'The step this one belongs to; it may arrive later.' })),
@@ -38,15 +38,15 @@ export const Span = Type.Object(
     model: optional(label({ description: 'Model identifier.', examples: ['gpt-4o'] })),
     provider: optional(label({ description: 'Model provider identifier.', examples: ['openai'] })),
     ...usageFields('the step'),
-    input: optional(anything({ description: 'What went in.' })),
-    output: optional(anything({ description: 'What came out.' })),
+    input: optional(anything({ description: 'The input.' })),
+    output: optional(anything({ description: 'The output.' })),
     messages: messages(),
     tool_arguments: optional(anything({ description: 'Arguments of the tool call.' })),
-    tool_result: optional(anything({ description: 'What the tool answered.' })),
-    error: optional(text({ description: 'The error, when there was one.' })),
+    tool_result: optional(anything({ description: 'The result of the tool call.' })),
+    error: optional(text({ description: 'The error, if any.' })),
     latency_ms: optional(count({ description: 'Duration in milliseconds.', examples: [420] })),
     started_at: optional(sentDateTime({ description: 'When the step began.' })),
-    ended_at: optional(sentDateTime({ description: 'When the step ended; kept as it is even if before the start.' })),
+    ended_at: optional(sentDateTime({ description: 'When the step ended; stored unchanged, even if it is before the start.' })),
     metadata: optional(freeObject({ description: 'Free-form.' })),
   },
   { $id: 'Span', description: 'One step of a run: a model call, a tool call, a retrieval, a guardrail, an agent step.' },
@@ -57,12 +57,12 @@ export type Span = Static<typeof Span>;
 export const Trace = Type.Object(
   {
     trace_id: label({
-      description: 'Client-generated, stable identifier of the run. Sending it again merges.',
+      description: 'Client-generated, stable identifier of the run. A trace with the same ID is merged.',
       examples: ['run-2026-11-20-0001'],
     }),
     outcome: optional(
       oneOf(['success', 'failure', 'escalated', 'blocked'], {
-        description: 'How the run ended; the default is for its first arrival.',
+        description: 'How the run ended; the default applies to the first submission.',
         default: 'success',
       }),
     ),
@@ -82,7 +82,7 @@ export const Trace = Type.Object(
         type: 'array',
         maxItems: SPANS_MAX,
         items: Span,
-        description: 'The steps, in order. Absent leaves what is there.',
+        description: 'The steps, in order. If absent, stored steps stay unchanged.',
       }),
     ),
   },
@@ -90,18 +90,18 @@ export const Trace = Type.Object(
 );
 export type Trace = Static<typeof Trace>;
 
-/** Answer of POST /api/public/traces (specification 4.1). */
+/** Response of POST /api/public/traces (specification 4.1). */
 export const TraceAccepted = Type.Object(
   {
     ok: flag({ description: 'Committed.' }),
     id: uuid({ description: 'Identifier of the stored trace, the same for every submission of this trace_id.' }),
     trace_id: label({ description: 'As sent.' }),
     spans_ingested: count({ description: "This request's spans." }),
-    tokens: nullable(count({ description: 'Total tokens of the merged trace; null when nobody said.' })),
+    tokens: nullable(count({ description: 'Total tokens of the merged trace; null if not reported.' })),
     cost_usd: nullable(
       amount({
         minimum: 0,
-        description: 'Cost of the merged trace in US dollars, the number nearest to the exact sum; null when nobody said.',
+        description: 'Cost of the merged trace in US dollars, the number nearest to the exact sum; null if not reported.',
       }),
     ),
   },

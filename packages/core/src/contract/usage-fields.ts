@@ -1,11 +1,9 @@
 import { amount, count, optional } from './scalars.ts';
 
-/** The four members that say what a step, an event or a whole run used. One place, for spans, traces and telemetry. */
+/** The four usage members of spans, traces and telemetry events. */
 export const usageFields = (whose: string) => ({
   prompt_tokens: optional(count({ description: `Tokens sent to the model by ${whose}.`, examples: [812] })),
   completion_tokens: optional(count({ description: `Tokens the model produced for ${whose}.`, examples: [64] })),
-  total_tokens: optional(
-    count({ description: `Tokens in all of ${whose}; prompt + completion when left out.`, examples: [876] }),
-  ),
+  total_tokens: optional(count({ description: `Total tokens of ${whose}; by default prompt + completion.`, examples: [876] })),
   cost_usd: optional(amount({ minimum: 0, description: `Cost of ${whose} in US dollars.`, examples: [0.0042] })),
 });

@@ -7,35 +7,35 @@ import { count, dateTime, flag, label, nullable, oneOf, percentage, text, uuid }
 export const RISK_LEVELS = ['low', 'high'] as const;
 export type RiskLevel = (typeof RISK_LEVELS)[number];
 
-/** How the approval of an evaluation stands. */
+/** The states of an approval. */
 export const APPROVAL_STATUSES = ['pending', 'approved', 'rejected'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 
-/** An agent by id and name, wherever one is spoken of. */
+/** The ID and name of an agent, wherever it is referenced. */
 export const AgentName = Type.Object({
   id: uuid({ description: 'Identifier of the agent.' }),
   name: label({ description: 'Its name.' }),
 });
 export type AgentName = Static<typeof AgentName>;
 
-/** The agent of a record that need not have one. */
+/** The agent of a record that may have none. */
 export const agentOrNone = (description: string) => Type.Union([AgentName, Type.Null()], { description });
 
-/** An evaluation as it stands in lists. */
+/** An evaluation in a list. */
 export const EvaluationSummary = Type.Object({
   id: uuid({ description: 'Identifier of the evaluation.' }),
   name: label({ description: 'Its name.' }),
-  status: oneOf(EVALUATION_STATUSES, { description: 'How it stands.' }),
+  status: oneOf(EVALUATION_STATUSES, { description: 'Its status.' }),
   pass_rate: nullable(percentage({ description: 'Share of passed cases in percent; null when none was reported.' })),
   category: nullable(label({ description: 'Its category.' })),
   harness_id: nullable(uuid({ description: 'The harness that ran it.' })),
   recorded_at: dateTime({ description: 'When the service recorded it.' }),
   recorded_by: label({ description: 'Who submitted it: key:<prefix>.' }),
-  approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'How its approval stands; null when nobody asked or decided.' })),
+  approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'The state of its approval; null if none was requested.' })),
 });
 export type EvaluationSummary = Static<typeof EvaluationSummary>;
 
-/** What the promotion check would say now, by its own rules; nothing is recorded. */
+/** The result of a promotion check made now, with the same rules; nothing is recorded. */
 export const Standing = Type.Object({
   promotable: flag({ description: 'Whether all four conditions hold.' }),
   reason: oneOf(REASONS, { description: 'The first condition that fails, or all_conditions_met.' }),
@@ -45,14 +45,16 @@ export const Standing = Type.Object({
 });
 export type Standing = Static<typeof Standing>;
 
-/** An agent as it stands in lists. `standing` is by the default threshold and age of the promotion check. */
+/** An agent in a list. `standing` uses the default threshold and age of the promotion check. */
 export const AgentSummary = Type.Object({
   id: uuid({ description: 'Identifier of the agent.' }),
   name: label({ description: 'Its name.' }),
   risk_level: oneOf(RISK_LEVELS, { description: 'A high-risk agent is promoted only on an approved evaluation.' }),
   created_at: dateTime({ description: 'When it was registered.' }),
-  archived_at: nullable(dateTime({ description: 'When it was archived; null when it is not.' })),
-  last_seen_at: nullable(dateTime({ description: 'When its last trace, telemetry event or evaluation came; null before any.' })),
+  archived_at: nullable(dateTime({ description: 'When it was archived; null if it is not.' })),
+  last_seen_at: nullable(
+    dateTime({ description: 'When its last trace, telemetry event or evaluation was received; null before the first.' }),
+  ),
   similar_to: Type.Array(AgentName, {
     description:
       'Agents whose names differ from its name only by case or look-alike letters, the oldest first; at most 3, none archived.',

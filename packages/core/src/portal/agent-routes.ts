@@ -6,11 +6,11 @@ import { ledgerText } from './ledger-text.ts';
 import { filter, page, pageQuery, percentText, WORKSPACE, wholeText } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
-/** One agent with what its page shows beside the lists. */
+/** One agent with the data of its page. */
 export const AgentDetail = Type.Object({
   ...AgentSummary.properties,
   evaluations: count({ description: 'How many evaluations it has.' }),
-  approvals_pending: count({ description: 'How many of its evaluations wait for an approval.' }),
+  approvals_pending: count({ description: 'How many of its evaluations are waiting for an approval.' }),
   incidents: count({ description: 'How many incidents were opened against it.' }),
   harnesses: Type.Array(uuid({ description: 'A harness.' }), { description: 'The harnesses of its latest 500 evaluations.' }),
 });
@@ -20,31 +20,31 @@ export type AgentDetail = Static<typeof AgentDetail>;
 export const PassRatePoint = Type.Object({
   evaluation_id: uuid({ description: 'The evaluation.' }),
   name: label({ description: 'Its name.' }),
-  suite: nullable(label({ description: 'Name of its suite; null where none was sent.' })),
+  suite: nullable(label({ description: 'Name of its suite; null if none was sent.' })),
   recorded_at: dateTime({ description: 'When it was recorded.' }),
-  status: oneOf(EVALUATION_STATUSES, { description: 'How it stands.' }),
+  status: oneOf(EVALUATION_STATUSES, { description: 'Its status.' }),
   pass_rate: nullable(percentage({ description: 'In percent; null when none was reported.' })),
   harness_id: nullable(uuid({ description: 'Its harness.' })),
-  approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'How its approval stands; null when nobody asked or decided.' })),
+  approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'The state of its approval; null if none was requested.' })),
 });
 export type PassRatePoint = Static<typeof PassRatePoint>;
 
 /** The pass rates of an agent, oldest first. */
 export const PassRates = Type.Object({
-  points: Type.Array(PassRatePoint, { description: 'The latest ones asked for, oldest first.' }),
-  threshold: percentage({ description: 'The threshold that the promotion check uses when the question names none, in percent.' }),
+  points: Type.Array(PassRatePoint, { description: 'The latest points, oldest first.' }),
+  threshold: percentage({ description: 'The default threshold of the promotion check, in percent.' }),
   more: flag({ description: 'Whether there are older ones.' }),
 });
 export type PassRates = Static<typeof PassRates>;
 
-/** Answer of "would it be promoted now?": the rules and the evidence of a real decision; not signed, not recorded. */
+/** The result of a promotion preview: rules and evidence of a real decision, but not signed and not recorded. */
 export const PromotionPreview = Type.Object({
   ...Standing.properties,
   agent_id: uuid({ description: 'The agent.' }),
   policy: label({ description: 'The rule that decides, <rule-name>/<version>.' }),
-  required_threshold: percentage({ description: 'The pass rate required.' }),
+  required_threshold: percentage({ description: 'The required pass rate.' }),
   actual_threshold: nullable(percentage({ description: 'The pass rate of the latest evaluation; null when none is reported.' })),
-  max_age_hours: count({ minimum: 1, maximum: 8760, description: 'How old the evaluation may be, in hours.' }),
+  max_age_hours: count({ minimum: 1, maximum: 8760, description: 'The maximum age of the evaluation, in hours.' }),
   evaluation: Type.Union([EvaluationSummary, Type.Null()], { description: 'The evaluation that decides; null without one.' }),
   evaluation_age: nullable(amount({ description: 'Its age in hours, rounded to 4 decimals.' })),
 });
@@ -74,9 +74,9 @@ export const agentRoutes = {
     compressed: true,
     summary: 'The agents, by name, each with whether it could be promoted now.',
     query: pageQuery({
-      search: filter.label('Part of the name, upper and lower case alike.'),
-      risk_level: filter.oneOf(RISK_LEVELS, 'Of this risk level alone.'),
-      archived: filter.oneOf(['excluded', 'included', 'only'], 'Whether archived agents are listed; excluded when left out.'),
+      search: filter.label('Part of the name, ignoring case.'),
+      risk_level: filter.oneOf(RISK_LEVELS, 'Only this risk level.'),
+      archived: filter.oneOf(['excluded', 'included', 'only'], 'Whether archived agents are listed; default excluded.'),
     }),
     answer: page(AgentSummary),
   },
@@ -96,13 +96,13 @@ export const agentRoutes = {
     summary: 'The pass rates of an agent over time.',
     query: Type.Object(
       {
-        harness_id: filter.uuid('Of this harness alone.'),
+        harness_id: filter.uuid('Only this harness.'),
         points: Type.Optional(
           Type.Unsafe<string>({
             type: 'string',
             pattern: '^([1-9]\\d?|[1-4]\\d\\d|500)$',
             'x-means': 'be a whole number from 1 to 500',
-            description: 'Most points; 200 when left out.',
+            description: 'The maximum number of points; default 200.',
           }),
         ),
       },
@@ -115,12 +115,12 @@ export const agentRoutes = {
     path: `${WORKSPACE}/agents/:agent/promotion-preview`,
     access: 'viewer',
     compressed: true,
-    summary: 'Would it be promoted now? Decided as a promotion check would, with nothing recorded and nothing signed.',
+    summary: 'Previews a promotion check. Nothing is recorded or signed.',
     query: Type.Object(
       {
-        min_pass_rate: Type.Optional(percentText('The pass rate required, in percent; 80 when left out.')),
-        max_age_hours: Type.Optional(wholeText('How old the evaluation may be, in hours, 1 to 8760; 72 when left out.')),
-        harness_id: filter.uuid('Look at the last evaluation of this harness alone.'),
+        min_pass_rate: Type.Optional(percentText('The required pass rate, in percent; default 80.')),
+        max_age_hours: Type.Optional(wholeText('The maximum age of the evaluation in hours, 1 to 8760; default 72.')),
+        harness_id: filter.uuid('Use only evaluations of this harness.'),
       },
       { additionalProperties: false },
     ),
@@ -131,11 +131,11 @@ export const agentRoutes = {
     path: `${WORKSPACE}/agents/:agent`,
     access: 'admin',
     compressed: true,
-    summary: 'Sets the risk level; a change is ledgered as agent.high_risk or agent.low_risk, the same level again is nothing.',
+    summary: 'Sets the risk level; a change is recorded in the ledger as agent.high_risk or agent.low_risk.',
     body: RiskChange,
     answer: Type.Object({
       risk_level: oneOf(RISK_LEVELS, { description: 'The level now.' }),
-      changed: flag({ description: 'Whether it was another one before.' }),
+      changed: flag({ description: 'Whether it changed.' }),
     }),
   },
   'agents.set_archived': {
@@ -144,11 +144,11 @@ export const agentRoutes = {
     access: 'admin',
     compressed: true,
     summary:
-      'Archives or restores an agent; ledgered as agent.archived or agent.restored. Lists leave archived agents out, promotion checks do not.',
+      'Archives or restores an agent; recorded in the ledger as agent.archived or agent.restored. Lists leave archived agents out, promotion checks do not.',
     body: ArchiveChange,
     answer: Type.Object({
       archived: flag({ description: 'Whether it is archived now.' }),
-      changed: flag({ description: 'Whether it was otherwise before.' }),
+      changed: flag({ description: 'Whether it changed.' }),
     }),
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -15,52 +15,52 @@ export const ListedApproval = Type.Object({
 });
 export type ListedApproval = Static<typeof ListedApproval>;
 
-/** One fact that is another one than at the last approved evaluation. */
+/** One fact that has changed since the last approved evaluation. */
 export const Change = Type.Object({
   what: oneOf(['name', 'pass_rate', 'status', 'category', 'harness_id', 'severity_threshold', 'recorded_by', 'models'], {
     description: 'Which fact.',
   }),
-  before: nullable(text({ description: 'At the last approved evaluation; null when it said nothing.' })),
-  now: nullable(text({ description: 'At this one; null when it says nothing.' })),
-  difference: nullable(amount({ description: 'Now less before, for numbers; null otherwise.' })),
+  before: nullable(text({ description: 'At the last approved evaluation; null if unknown.' })),
+  now: nullable(text({ description: 'At this one; null if unknown.' })),
+  difference: nullable(amount({ description: 'For numbers, now minus before; null otherwise.' })),
 });
 export type Change = Static<typeof Change>;
 
-/** What a person sees before approving. */
+/** What an approver sees before deciding. */
 export const ApprovalDetail = Type.Object({
   agent: AgentName,
   risk_level: oneOf(RISK_LEVELS, { description: "The agent's risk level now." }),
   evaluation: EvaluationSummary,
   details: EvaluationDetails,
-  notes: nullable(text({ description: 'For people, as the sender of the evaluation wrote them.' })),
-  approval: Type.Union([Approval, Type.Null()], { description: 'How it stands; null when nobody asked or decided yet.' }),
-  is_latest: flag({ description: "Whether it is the agent's latest evaluation: another one is decided by no check any more." }),
+  notes: nullable(text({ description: 'Notes from the sender of the evaluation.' })),
+  approval: Type.Union([Approval, Type.Null()], { description: 'The approval; null if none was requested.' }),
+  is_latest: flag({ description: "Whether it is the agent's latest evaluation; promotion checks use only that one." }),
   runs: RunsBehind,
   last_approved: Type.Union([Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RunsBehind }), Type.Null()], {
-    description: 'The evaluation of this agent that was approved last before this one; null when none was.',
+    description: 'The evaluation of this agent that was approved last before this one; null if none was.',
   }),
-  changes: Type.Array(Change, { description: 'What is another than at the last approved evaluation; empty without one.' }),
+  changes: Type.Array(Change, { description: 'What changed since the last approved evaluation; empty without one.' }),
   standing: Standing,
   may: Type.Object(
     {
       approve: flag({ description: 'Whether it can be approved now.' }),
-      reject: flag({ description: 'Whether it can be rejected now; an approved one can, a rejection is final.' }),
-      withdraw: flag({ description: 'Whether its approval can be withdrawn: approved, and no allowed decision rests on it.' }),
+      reject: flag({ description: 'Whether it can be rejected now; this includes an approved one; a rejection is final.' }),
+      withdraw: flag({ description: 'Whether its approval can be withdrawn: approved, and no allowed decision is based on it.' }),
     },
-    { description: 'What an approver may do with it as it stands.' },
+    { description: 'What an approver may do with it now.' },
   ),
 });
 export type ApprovalDetail = Static<typeof ApprovalDetail>;
 
-/** Why a person decides so. */
+/** The reason of a decision. */
 export const Rationale = Type.Object(
   { rationale: ledgerText({ description: 'Why; goes into the ledger.' }) },
   { additionalProperties: false },
 );
 
-/** How an approval stands after an act. */
+/** The state of an approval after an action. */
 export const ApprovalStanding = Type.Object({
-  status: oneOf(APPROVAL_STATUSES, { description: 'How it stands now.' }),
+  status: oneOf(APPROVAL_STATUSES, { description: 'The state now.' }),
 });
 
 export const approvalRoutes = {
@@ -69,9 +69,9 @@ export const approvalRoutes = {
     path: `${WORKSPACE}/approvals`,
     access: 'viewer',
     compressed: true,
-    summary: 'The evaluations that wait for a person, oldest first; or those that were decided, latest first.',
+    summary: 'The evaluations that are waiting for a decision, oldest first; or the decided ones, latest first.',
     query: pageQuery({
-      status: filter.oneOf(APPROVAL_STATUSES, 'pending when left out.'),
+      status: filter.oneOf(APPROVAL_STATUSES, 'Default pending.'),
       agent_id: filter.agent(),
     }),
     answer: page(ListedApproval),
@@ -89,7 +89,7 @@ export const approvalRoutes = {
     path: `${WORKSPACE}/approvals/:evaluation/approve`,
     access: 'approver',
     compressed: true,
-    summary: 'Approves one evaluation of a high-risk agent; ledgered as approval.approved.',
+    summary: 'Approves one evaluation of a high-risk agent; recorded in the ledger as approval.approved.',
     body: Rationale,
     answer: ApprovalStanding,
   },
@@ -99,7 +99,7 @@ export const approvalRoutes = {
     access: 'approver',
     compressed: true,
     usesReserve: true,
-    summary: 'Rejects one evaluation of a high-risk agent for good; ledgered as approval.rejected.',
+    summary: 'Rejects one evaluation of a high-risk agent permanently; recorded in the ledger as approval.rejected.',
     body: Rationale,
     answer: ApprovalStanding,
   },
@@ -109,7 +109,8 @@ export const approvalRoutes = {
     access: 'approver',
     compressed: true,
     usesReserve: true,
-    summary: 'Takes an approval back before it was used: it waits again; ledgered as approval.withdrawn.',
+    summary:
+      'Withdraws an unused approval, so that the evaluation is waiting again; recorded in the ledger as approval.withdrawn.',
     body: Rationale,
     answer: ApprovalStanding,
   },

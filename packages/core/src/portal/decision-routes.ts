@@ -10,11 +10,11 @@ export const ListedDecision = Type.Object({
   id: uuid({ description: 'Identifier of the decision.' }),
   seq: count({ minimum: 1, description: 'Its number in the log of decisions.' }),
   decided_at: dateTime({ description: 'When it was decided.' }),
-  asked_by: label({ description: 'Who asked: key:<prefix>.' }),
-  agent: agentOrNone('The agent; null when it is not known.'),
-  asked_for: nullable(label({ description: 'Name or id of the unknown agent that was asked about; null for a known agent.' })),
-  evaluation_id: nullable(uuid({ description: 'The evaluation that it rests on; null without one.' })),
-  allowed: flag({ description: 'Whether the agent might be promoted.' }),
+  asked_by: label({ description: 'Who sent the request: key:<prefix>.' }),
+  agent: agentOrNone('The agent; null if it is unknown.'),
+  asked_for: nullable(label({ description: 'Name or ID of the unknown agent in the request; null for a known agent.' })),
+  evaluation_id: nullable(uuid({ description: 'The evaluation that it is based on; null without one.' })),
+  allowed: flag({ description: 'Whether the promotion was allowed.' }),
   reason: oneOf(REASONS, { description: 'The first condition that failed, or all_conditions_met.' }),
   event: oneOf(DECISION_EVENTS, { description: 'The event that it recorded.' }),
 });
@@ -33,25 +33,22 @@ export const Attestation = Type.Object({
   ),
 });
 
-/** One decision with all that is needed to check it in the browser; the public keys stand at /.well-known/jwks.json. */
+/** One decision with the data for verifying it in the browser; the public keys are at /.well-known/jwks.json. */
 export const DecisionDetail = Type.Object({
   ...ListedDecision.properties,
   decision: Type.Unsafe<PromotionDecision>({ ...PromotionDecision, description: 'The signed decision.' }),
   document: unboundedText({
-    description: 'The same as the JSON text that was signed and answered: hash and signature are checked over it.',
+    description: 'The JSON text that was signed and returned; hash and signature cover it.',
   }),
   attestation: Type.Union([Attestation, Type.Null()], {
-    description: 'Its attestation; null when the decision is not as it was signed any more, which `altered` then explains.',
+    description: 'Its attestation; null if the decision was altered, which `altered` explains.',
   }),
   evidence: nullable(
     unboundedText({
-      description:
-        'Its evidence document, as it was hashed: what the decision was computed from. Null for a decision that names none.',
+      description: 'The evidence document that the decision was computed from, as hashed. Null if the decision names none.',
     }),
   ),
-  altered: nullable(
-    unboundedText({ description: 'Why the stored decision is not to be believed; null when it is as it was signed.' }),
-  ),
+  altered: nullable(unboundedText({ description: 'Why the stored decision is not valid; null if it is.' })),
 });
 export type DecisionDetail = Static<typeof DecisionDetail>;
 
@@ -64,9 +61,9 @@ export const decisionRoutes = {
     summary: 'The promotion decisions, latest first.',
     query: pageQuery({
       agent_id: filter.agent(),
-      allowed: filter.oneOf(['true', 'false'], 'Allowed ones alone, or blocked ones alone.'),
-      reason: filter.oneOf(REASONS, 'Of this reason alone.'),
-      evaluation_id: filter.uuid('Those that rest on this evaluation.'),
+      allowed: filter.oneOf(['true', 'false'], 'Only allowed or only blocked decisions.'),
+      reason: filter.oneOf(REASONS, 'Only this reason.'),
+      evaluation_id: filter.uuid('Only those based on this evaluation.'),
       from: filter.from(),
       to: filter.to(),
     }),
@@ -77,7 +74,7 @@ export const decisionRoutes = {
     path: `${WORKSPACE}/decisions/:decision`,
     access: 'viewer',
     compressed: true,
-    summary: 'One decision, with what is needed to check it.',
+    summary: 'One decision, with the data for verifying it.',
     answer: DecisionDetail,
   },
   'decisions.document': {
@@ -85,7 +82,7 @@ export const decisionRoutes = {
     path: `${WORKSPACE}/decisions/:decision/document`,
     access: 'viewer',
     compressed: false,
-    summary: 'A file: the signed JSON exactly as it was answered.',
+    summary: 'A file: the signed JSON exactly as it was returned.',
   },
   'decisions.evidence': {
     method: 'GET',

@@ -8,54 +8,56 @@ import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 import { RunTotals } from './run-facts.ts';
 
-/** An evaluation in the list. */
+/** An evaluation in a list. */
 export const ListedEvaluation = Type.Object({
   ...EvaluationSummary.properties,
-  agent: agentOrNone('The agent that was evaluated; null when none was named: it then counts for none.'),
-  completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite was run; null where nothing was said.' })),
+  agent: agentOrNone('The agent that was evaluated; null if none was named; it then counts for no agent.'),
+  completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite ran; null if unknown.' })),
 });
 export type ListedEvaluation = Static<typeof ListedEvaluation>;
 
-/** What `POST /api/v1/evaluations` says beyond the public endpoint; null, or an empty list, where nothing was said. */
+/** The members that only `POST /api/v1/evaluations` accepts; null or empty if they were not sent. */
 export const EvaluationDetails = Type.Object({
-  evaluated_at: nullable(dateTime({ description: 'When it was run, as its sender says.' })),
-  completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite was run.' })),
+  evaluated_at: nullable(dateTime({ description: 'When it ran, according to its sender.' })),
+  completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite ran.' })),
   cases: Type.Union([CaseCounts, Type.Null()], { description: 'How many cases there were.' }),
   skipped_excluded: flag({ description: 'Whether the pass rate leaves skipped cases out.' }),
   suite: Type.Union([EvaluationSuite, Type.Null()], { description: 'The suite.' }),
   blocking_failures: Type.Array(label({ description: 'Name of a failed case.' }), {
-    description: 'What an average must not hide.',
+    description: 'Failed cases that an average must not hide.',
   }),
   max_severity: nullable(amount({ description: 'Highest severity found, on the scale of the threshold.' })),
   results_sha256: nullable(label({ description: 'SHA-256 of the results file, hex.' })),
-  run_url: nullable(text({ description: 'Where the run can be looked at, http or https.' })),
+  run_url: nullable(text({ description: 'Page of the run, http or https.' })),
   trace_ids: Type.Array(label({ description: 'trace_id of a run.' }), { description: 'The runs that were evaluated.' }),
-  artifact: nullable(label({ description: 'Digest of what was evaluated.' })),
+  artifact: nullable(label({ description: 'Digest of the evaluated artifact.' })),
 });
 export type EvaluationDetails = Static<typeof EvaluationDetails>;
 
-/** How the approval of an evaluation stands, and who said what. */
+/** The approval of an evaluation and its history. */
 export const Approval = Type.Object({
-  status: oneOf(APPROVAL_STATUSES, { description: 'How it stands.' }),
-  requested_at: dateTime({ description: 'When it was asked for.' }),
-  requested_by: label({ description: 'Who asked: key:<prefix> of a promotion check, or whoever decided unasked.' }),
-  decided_at: nullable(dateTime({ description: 'When it was decided; null while it waits.' })),
+  status: oneOf(APPROVAL_STATUSES, { description: 'Its state.' }),
+  requested_at: dateTime({ description: 'When it was requested.' }),
+  requested_by: label({
+    description: 'Who requested it: key:<prefix> of a promotion check, or the person who decided without a request.',
+  }),
+  decided_at: nullable(dateTime({ description: 'When it was decided; null while it is pending.' })),
   decided_by: nullable(label({ description: 'Who decided: user:<uuid> or operator.' })),
   rationale: nullable(text({ description: 'Why.' })),
   used_by: nullable(
     uuid({
-      description: 'The first allowed decision that rests on this evaluation: an approval that was used cannot be withdrawn.',
+      description: 'The first allowed decision based on this evaluation; its approval cannot be withdrawn.',
     }),
   ),
 });
 export type Approval = Static<typeof Approval>;
 
 /**
- * The runs that may stand behind an evaluation. The contract links no run to an evaluation: these are the agent's own between the
- * evaluation before this one and this one. The list of runs shows them with the same agent, from and to.
+ * The runs that an evaluation may have examined. The contract does not link runs to evaluations, so these are the agent's runs between
+ * the previous evaluation and this one. The list of runs shows them with the same agent, from and to.
  */
 export const RunsBehind = Type.Object({
-  from: nullable(dateTime({ description: "When the agent's evaluation before this one was recorded; null for its first." })),
+  from: nullable(dateTime({ description: "When the agent's previous evaluation was recorded; null for its first." })),
   to: dateTime({ description: 'When this one was recorded.' }),
   totals: RunTotals,
   models: Type.Array(
@@ -65,10 +67,10 @@ export const RunsBehind = Type.Object({
     }),
     {
       description:
-        'The models that the latest 200 traces and 200 telemetry events of them name, most used first. Of a trace, its latest 50 submissions are read.',
+        'The models that the latest 200 traces and 200 telemetry events of them name, most used first. For each trace, only its latest 50 submissions are read.',
     },
   ),
-  counted_max: count({ description: 'The totals count at most this many runs of each kind, the latest.' }),
+  counted_max: count({ description: 'The maximum number of runs of each kind in the totals; the latest are counted.' }),
 });
 export type RunsBehind = Static<typeof RunsBehind>;
 
@@ -76,13 +78,13 @@ export type RunsBehind = Static<typeof RunsBehind>;
 export const EvaluationDetail = Type.Object({
   ...ListedEvaluation.properties,
   severity_threshold: nullable(amount({ description: 'The severity from which a finding counted.' })),
-  notes: nullable(text({ description: 'For people, as its sender wrote them.' })),
+  notes: nullable(text({ description: 'Notes from its sender.' })),
   details: EvaluationDetails,
   agent_risk_level: nullable(oneOf(RISK_LEVELS, { description: "The agent's risk level now; null without an agent." })),
   latest_of_agent: nullable(uuid({ description: "The agent's latest evaluation, which decides; null without an agent." })),
-  approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null when nobody asked or decided.' }),
-  runs: Type.Union([RunsBehind, Type.Null()], { description: 'The runs that may stand behind it; null without an agent.' }),
-  document: unboundedText({ description: 'The body that recorded it, as it came.' }),
+  approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null if none was requested.' }),
+  runs: Type.Union([RunsBehind, Type.Null()], { description: 'The runs that it may have examined; null without an agent.' }),
+  document: unboundedText({ description: 'The original body of the request.' }),
 });
 export type EvaluationDetail = Static<typeof EvaluationDetail>;
 
@@ -95,8 +97,8 @@ export const evaluationRoutes = {
     summary: 'The evaluations, newest first.',
     query: pageQuery({
       agent_id: filter.agent(),
-      status: filter.oneOf(EVALUATION_STATUSES, 'Of this status alone.'),
-      harness_id: filter.uuid('Of this harness alone.'),
+      status: filter.oneOf(EVALUATION_STATUSES, 'Only this status.'),
+      harness_id: filter.uuid('Only this harness.'),
       from: filter.from(),
       to: filter.to(),
     }),
@@ -107,7 +109,7 @@ export const evaluationRoutes = {
     path: `${WORKSPACE}/evaluations/:evaluation`,
     access: 'viewer',
     compressed: true,
-    summary: 'One evaluation, with its approval and the runs that may stand behind it.',
+    summary: 'One evaluation, with its approval and the runs that it may have examined.',
     answer: EvaluationDetail,
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { dateTime, type FieldNotes, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
 import { ROLES } from './route.ts';
 
-/** Shortest password that is taken, in characters (NIST SP 800-63B-4, section 3.1.1.2, asks for 15 where it stands alone, 8 beside a second factor). */
+/** The shortest password, in characters. NIST SP 800-63B-4, section 3.1.1.2, asks for 15 without a second factor and 8 with one. */
 export const PASSWORD_LENGTH_MIN = 12;
-/** Longest password in bytes of UTF-8: more is no password, and hashing it is work for whoever asks. */
+/** The longest password in bytes of UTF-8, which limits the cost of hashing. */
 export const PASSWORD_BYTES_MAX = 1024;
 
 /** An e-mail address as people type it; the server compares it without regard to case. */
@@ -18,7 +18,7 @@ export const emailAddress = (notes: Partial<FieldNotes> = {}) =>
     ...notes,
   });
 
-/** A password that somebody chooses: long, and nothing else is asked of it. */
+/** A new password. The only rule is its length. */
 export const newPassword = () =>
   Type.Unsafe<string>({
     type: 'string',
@@ -27,7 +27,7 @@ export const newPassword = () =>
     description: `The new password: ${PASSWORD_LENGTH_MIN} characters or more, at most ${PASSWORD_BYTES_MAX} bytes.`,
   });
 
-/** A password that somebody has, as typed. */
+/** An existing password, as typed. */
 export const typedPassword = () =>
   Type.Unsafe<string>({ type: 'string', format: 'password', minLength: 1, description: 'The password.' });
 
@@ -42,7 +42,7 @@ export const role = () =>
   oneOf(ROLES, { description: 'Role in the workspace; each has the rights of those before it.', examples: ['approver'] });
 
 /** The secret of a one-time link, from the fragment of its address. */
-export const linkToken = () => text({ description: 'What stands behind the # of a one-time link.' });
+export const linkToken = () => text({ description: 'The part of a one-time link after the #.' });
 
 /** A workspace as a member sees it. */
 export const WorkspaceName = Type.Object({
@@ -50,30 +50,30 @@ export const WorkspaceName = Type.Object({
   name: label({ description: 'Name of the workspace.', examples: ['acme'] }),
 });
 
-/** A person who is signed in, and where they belong: what every page begins with. */
+/** A signed-in person and their memberships, which every page needs first. */
 export const Session = Type.Object({
   person: Type.Object({
     id: uuid({ description: 'Identifier of the person; ledger entries name them as `user:<id>`.' }),
     email: emailAddress(),
     name: personName(),
-    has_password: Type.Boolean({ description: 'False for somebody who came by a sign-in link and has never set one.' }),
+    has_password: Type.Boolean({ description: 'False for a person who used a sign-in link and has never set one.' }),
   }),
   memberships: Type.Array(Type.Object({ workspace: WorkspaceName, role: role() }), { description: 'By name of the workspace.' }),
   expires_at: dateTime({ description: 'When the session ends by itself.' }),
 });
 
-/** The answer to whatever signs somebody in. The cookie comes with it. */
+/** The response to every sign-in. It sets the cookie. */
 export const SignedIn = Type.Object({
   ...Session.properties,
-  workspace_id: nullable(uuid({ description: 'The workspace that a link was for; null when it was for none.' })),
+  workspace_id: nullable(uuid({ description: 'The workspace that a link was for; null if it was for none.' })),
 });
 
-/** A one-time link, given out once and never shown again. */
+/** A one-time link, shown only once. */
 export const OneTimeLink = Type.Object({
   path: Type.Unsafe<string>({
     type: 'string',
     description: 'Path and fragment of the link; the page puts its own origin in front.',
     examples: ['/link#q1w2e3…'],
   }),
-  expires_at: dateTime({ description: 'Until when it can be used, once.' }),
+  expires_at: dateTime({ description: 'When it expires; it works once.' }),
 });

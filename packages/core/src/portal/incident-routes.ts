@@ -6,22 +6,22 @@ import { ledgerText } from './ledger-text.ts';
 import { filter, Made, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
-/** How grave an incident or a violation is, mildest first. */
+/** The severity of an incident or a violation, mildest first. */
 export const SEVERITIES = ['low', 'medium', 'high', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Whether an incident demanded re-certification, and how that stands. */
+/** Whether an incident requires re-certification, and the state of that. */
 export const RECERTIFICATIONS = ['none', 'open', 'closed'] as const;
 
 /** An incident. */
 export const Incident = Type.Object({
   id: uuid({ description: 'Identifier of the incident.' }),
   agent: AgentName,
-  severity: oneOf(SEVERITIES, { description: 'How grave it is.' }),
+  severity: oneOf(SEVERITIES, { description: 'Its severity.' }),
   description: text({ description: 'What happened.' }),
   opened_at: dateTime({ description: 'When it was opened.' }),
   opened_by: label({ description: 'Who opened it: user:<uuid> or operator.' }),
-  recertification: oneOf(RECERTIFICATIONS, { description: 'Whether re-certification was demanded, and how it stands.' }),
+  recertification: oneOf(RECERTIFICATIONS, { description: 'Whether re-certification is required, and its state.' }),
   closed_at: nullable(dateTime({ description: 'When the re-certification was closed; null otherwise.' })),
   closed_by: nullable(label({ description: 'Who closed it.' })),
   closing_rationale: nullable(text({ description: 'Why it was closed.' })),
@@ -37,24 +37,24 @@ export const ListedIncident = Type.Object({
 });
 export type ListedIncident = Static<typeof ListedIncident>;
 
-/** One incident, and whether its re-certification could be closed now. */
+/** One incident, and whether its re-certification can be closed now. */
 export const IncidentDetail = Type.Object({
   ...Incident.properties,
   closing: Type.Union(
     [
       Type.Object({
-        possible: flag({ description: 'Whether the re-certification could be closed now.' }),
-        obstacle: nullable(text({ description: 'Why not, with the remedy; null when it could.' })),
+        possible: flag({ description: 'Whether the re-certification can be closed now.' }),
+        obstacle: nullable(text({ description: 'Why not, with the remedy; null if it can.' })),
         evaluation: Type.Union([EvaluationSummary, Type.Null()], {
           description: "The agent's latest evaluation; null without one.",
         }),
         incident_ids: Type.Array(uuid({ description: 'An incident.' }), {
-          description: 'The incidents whose re-certifications would be closed together: all open ones of the agent.',
+          description: 'The incidents whose re-certifications are closed together: all open ones of the agent.',
         }),
       }),
       Type.Null(),
     ],
-    { description: 'Null when no re-certification is open.' },
+    { description: 'Null if no re-certification is open.' },
   ),
 });
 export type IncidentDetail = Static<typeof IncidentDetail>;
@@ -63,20 +63,20 @@ export type IncidentDetail = Static<typeof IncidentDetail>;
 export const NewIncident = Type.Object(
   {
     agent_id: uuid({ description: 'The agent.' }),
-    severity: oneOf(SEVERITIES, { description: 'How grave it is.' }),
+    severity: oneOf(SEVERITIES, { description: 'Its severity.' }),
     description: ledgerText({ description: 'What happened; goes into the ledger.' }),
     recertify: flag({ description: 'Whether the agent must be re-certified before it is promoted again.' }),
   },
   { additionalProperties: false },
 );
 
-/** A policy violation in the list: an entry of the ledger, where alone it is kept. */
+/** A policy violation in a list. It is stored only as an entry of the ledger. */
 export const Violation = Type.Object({
   seq: count({ minimum: 1, description: 'Number of its ledger entry.' }),
   id: uuid({ description: 'Identifier of the violation.' }),
   agent: agentOrNone('The agent; null in an entry that another system wrote without one.'),
   policy: nullable(text({ description: 'The policy that was violated.' })),
-  severity: nullable(oneOf(SEVERITIES, { description: 'How grave it is.' })),
+  severity: nullable(oneOf(SEVERITIES, { description: 'Its severity.' })),
   description: nullable(text({ description: 'What happened.' })),
   trace_id: nullable(label({ description: 'The run it happened in.' })),
   recorded_at: dateTime({ description: 'When it was recorded.' }),
@@ -89,7 +89,7 @@ export const NewViolation = Type.Object(
   {
     agent_id: uuid({ description: 'The agent.' }),
     policy: label({ description: 'The policy that was violated.', examples: ['no-refunds-without-receipt'] }),
-    severity: oneOf(SEVERITIES, { description: 'How grave it is.' }),
+    severity: oneOf(SEVERITIES, { description: 'Its severity.' }),
     description: ledgerText({ description: 'What happened; goes into the ledger.' }),
     trace_id: Type.Optional(nullable(label({ description: 'The run it happened in.' }))),
   },
@@ -105,8 +105,8 @@ export const incidentRoutes = {
     summary: 'The incidents, latest first.',
     query: pageQuery({
       agent_id: filter.agent(),
-      severity: filter.oneOf(SEVERITIES, 'Of this severity alone.'),
-      recertification: filter.oneOf(['open'], 'Those alone whose re-certification is open.'),
+      severity: filter.oneOf(SEVERITIES, 'Only this severity.'),
+      recertification: filter.oneOf(['open'], 'Only those with an open re-certification.'),
     }),
     answer: page(ListedIncident),
   },
@@ -115,7 +115,7 @@ export const incidentRoutes = {
     path: `${WORKSPACE}/incidents/:incident`,
     access: 'viewer',
     compressed: true,
-    summary: 'One incident, and whether its re-certification could be closed now.',
+    summary: 'One incident, and whether its re-certification can be closed now.',
     answer: IncidentDetail,
   },
   'incidents.open': {
@@ -124,7 +124,7 @@ export const incidentRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: 'Opens an incident against an agent; ledgered as incident.created.',
+    summary: 'Opens an incident against an agent; recorded in the ledger as incident.created.',
     body: NewIncident,
     answer: Made,
   },
@@ -134,7 +134,7 @@ export const incidentRoutes = {
     access: 'approver',
     compressed: true,
     summary:
-      'Closes all open re-certifications of an agent on its latest evaluation: passing, and recorded since; ledgered as recertification.closed.',
+      'Closes all open re-certifications of an agent on its latest evaluation: passing, and recorded since; recorded in the ledger as recertification.closed.',
     body: Rationale,
     answer: Type.Object({
       incident_ids: Type.Array(uuid({ description: 'An incident.' }), { description: 'Whose re-certifications were closed.' }),
@@ -146,7 +146,7 @@ export const incidentRoutes = {
     path: `${WORKSPACE}/policy-violations`,
     access: 'viewer',
     compressed: true,
-    summary: 'The policy violations that stand in the ledger, latest first.',
+    summary: 'The policy violations in the ledger, latest first.',
     query: pageQuery({ agent_id: filter.agent() }),
     answer: page(Violation),
   },
@@ -155,7 +155,7 @@ export const incidentRoutes = {
     path: `${WORKSPACE}/policy-violations`,
     access: 'admin',
     compressed: true,
-    summary: 'Records a policy violation of an agent; ledgered as policy.violation.',
+    summary: 'Records a policy violation of an agent; recorded in the ledger as policy.violation.',
     body: NewViolation,
     answer: Made,
   },

@@ -4,9 +4,9 @@ import { SCOPES, type Scope } from '../contract/scopes.ts';
 import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
-/** `live`: an ingestion key (`aa_live_`). `read`: a read token (`aa_read_`), which reads the record and writes nothing. */
+/** `live`: an ingestion key (`aa_live_`). `read`: a read token (`aa_read_`), which can only read. */
 export const KEY_KINDS = ['live', 'read'] as const;
-/** What a key may do: scopes of ingestion keys, and the one of read tokens. */
+/** The permissions of keys: scopes of ingestion keys, and the one of read tokens. */
 export const KEY_SCOPES = [...SCOPES, 'read'] as const;
 /** Whether a key works. */
 export const KEY_STATES = ['active', 'revoked', 'expired'] as const;
@@ -14,32 +14,32 @@ export const KEY_STATES = ['active', 'revoked', 'expired'] as const;
 const keyScopes = (description: string) =>
   Type.Unsafe<(Scope | 'read')[]>({ type: 'array', items: oneOf(KEY_SCOPES, { description: 'A scope.' }), description });
 
-/** A key as its admins see it. Its secret is stored nowhere. */
+/** A key as admins see it. Its secret is not stored. */
 export const Key = Type.Object({
   id: uuid({ description: 'Identifier of the key.' }),
   kind: oneOf(KEY_KINDS, { description: 'Ingestion key or read token.' }),
-  prefix: label({ description: 'Twelve hex digits: the visible part of the key, behind `aa_live_` or `aa_read_`.' }),
+  prefix: label({ description: 'Twelve hex digits: the visible part of the key, after `aa_live_` or `aa_read_`.' }),
   name: label({ description: 'What it is for.' }),
   scopes: keyScopes('What it may do.'),
   state: oneOf(KEY_STATES, { description: 'Whether it works.' }),
   created_at: dateTime({ description: 'When it was minted.' }),
-  rotated_at: nullable(dateTime({ description: 'When it was given its present secret; null when that is its first.' })),
-  expires_at: nullable(dateTime({ description: 'When it ends; null when it does not.' })),
+  rotated_at: nullable(dateTime({ description: 'When it got its current secret; null if it was never rotated.' })),
+  expires_at: nullable(dateTime({ description: 'When it expires; null if it does not.' })),
   revoked_at: nullable(dateTime({ description: 'When it was revoked.' })),
-  last_used_at: nullable(dateTime({ description: 'When it was last used, to the minute; null before.' })),
+  last_used_at: nullable(dateTime({ description: 'When it was last used, to the minute; null if never.' })),
 });
 export type Key = Static<typeof Key>;
 
-/** What a key is called, for whoever meets its prefix in the record. */
-export const KeyName = Type.Object({ name: label({ description: 'What the key is for, as its admins call it now.' }) });
+/** The name of a key, for places that show only its prefix. */
+export const KeyName = Type.Object({ name: label({ description: 'The current name of the key.' }) });
 
-/** A key's text. It is in this answer and nowhere else. */
+/** The text of a key. Only this response contains it. */
 export const KeyShownOnce = Type.Object({
-  key: unboundedText({ description: 'The whole key, shown this once.' }),
+  key: unboundedText({ description: 'The whole key, shown only once.' }),
   prefix: label({ description: 'Twelve hex digits.' }),
 });
 
-/** What a new key is to be. */
+/** The settings of a new key. */
 export const NewKey = Type.Object(
   {
     kind: oneOf(KEY_KINDS, { description: 'Ingestion key or read token.' }),
@@ -51,17 +51,17 @@ export const NewKey = Type.Object(
         maxItems: SCOPES.length,
         uniqueItems: true,
         items: oneOf(SCOPES, { description: 'A scope.' }),
-        description: 'What an ingestion key may do; left out for a read token.',
+        description: 'The scopes of an ingestion key; absent for a read token.',
       }),
     ),
-    expires_at: optional(dateTime({ description: 'When it ends, in the future; never when left out.' })),
+    expires_at: optional(dateTime({ description: 'When it expires, in the future; default never.' })),
   },
   { additionalProperties: false },
 );
 
 export type NewKey = Static<typeof NewKey>;
 
-/** Other scopes for an ingestion key. */
+/** The new scopes of an ingestion key. */
 export const ScopesChange = Type.Object(
   {
     scopes: Type.Unsafe<Scope[]>({
@@ -76,7 +76,7 @@ export const ScopesChange = Type.Object(
   { additionalProperties: false },
 );
 
-/** One event of the key audit trail with what it is checked by: its hash is the leaf of the trail's tree. */
+/** One event of the key audit trail with the data for verifying it: its hash is the leaf of the trail's tree. */
 export const KeyEvent = Type.Object({
   seq: count({ minimum: 1, description: 'Its number, from 1 without gaps.' }),
   id: uuid({ description: 'Identifier of the event.' }),
@@ -86,7 +86,7 @@ export const KeyEvent = Type.Object({
   key_id: uuid({ description: 'The key.' }),
   prefix: label({ description: "The key's visible part." }),
   name: label({ description: "The key's name at that time." }),
-  scopes: keyScopes('What the key might do from then on.'),
+  scopes: keyScopes('The scopes of the key from then on.'),
   expires_at: nullable(dateTime({ description: 'When the key ends.' })),
   event_hash: unboundedText({ description: 'SHA-256 of the event, 64 hex digits (docs/formats.md, "Key event").' }),
   document: unboundedText({ description: 'The canonical text that event_hash is the hash of, with its prefix.' }),
@@ -100,7 +100,7 @@ export const keyRoutes = {
     access: 'admin',
     compressed: true,
     summary: 'Ingestion keys and read tokens, newest first, revoked ones too.',
-    query: pageQuery({ kind: filter.oneOf(KEY_KINDS, 'Of this kind alone.') }),
+    query: pageQuery({ kind: filter.oneOf(KEY_KINDS, 'Only this kind.') }),
     answer: page(Key),
   },
   'keys.name': {
@@ -108,7 +108,7 @@ export const keyRoutes = {
     path: `${WORKSPACE}/keys/:prefix/name`,
     access: 'viewer',
     compressed: true,
-    summary: 'What the key of a prefix is called, a revoked one too: who stands behind `key:<prefix>`.',
+    summary: 'The name of the key with a prefix, also of a revoked one, to explain `key:<prefix>`.',
     answer: KeyName,
   },
   'keys.mint': {
@@ -116,7 +116,7 @@ export const keyRoutes = {
     path: `${WORKSPACE}/keys`,
     access: 'admin',
     compressed: false,
-    summary: 'Makes a key and answers it, this once; recorded in the key audit trail as minted.',
+    summary: 'Mints a key and returns its text, only once; recorded in the key audit trail as minted.',
     body: NewKey,
     answer: KeyShownOnce,
   },
@@ -127,7 +127,7 @@ export const keyRoutes = {
     compressed: false,
     usesReserve: true,
     summary:
-      'Gives a key a new secret and answers it, this once; the old one is dead with the next request. Recorded as rotated.',
+      'Gives a key a new secret and returns its text, only once; the old one stops with the next request. Recorded as rotated.',
     answer: KeyShownOnce,
   },
   'keys.revoke': {
@@ -136,7 +136,7 @@ export const keyRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: 'Ends a key for good, with the next request. Recorded as revoked.',
+    summary: 'Revokes a key permanently, effective with the next request. Recorded as revoked.',
     answer: Key,
   },
   'keys.change_scopes': {
@@ -145,7 +145,7 @@ export const keyRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: 'Gives an ingestion key other scopes, from its next request on. Recorded as scopes_changed.',
+    summary: 'Gives an ingestion key new scopes, effective with the next request. Recorded as scopes_changed.',
     body: ScopesChange,
     answer: Key,
   },
@@ -155,7 +155,7 @@ export const keyRoutes = {
     access: 'admin',
     compressed: true,
     summary: 'The key audit trail, latest first.',
-    query: pageQuery({ key_id: filter.uuid('Of this key alone.') }),
+    query: pageQuery({ key_id: filter.uuid('Only this key.') }),
     answer: page(KeyEvent),
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -16,18 +16,18 @@ export const ListedEntry = Type.Object({
   seq: count({ minimum: 1, description: 'Its number, from 1 without gaps.' }),
   id: uuid({ description: 'Identifier of the entry.' }),
   recorded_at: dateTime({ description: 'When it was appended.' }),
-  recorded_by: label({ description: 'Who really wrote it: key:<prefix>, user:<uuid>, operator or system:promotion-gate.' }),
-  actor: label({ description: 'Who performed the action, as the sender said.' }),
+  recorded_by: label({ description: 'The verified writer: key:<prefix>, user:<uuid>, operator or system:promotion-gate.' }),
+  actor: label({ description: 'Who performed the action, according to the sender.' }),
   action: label({ description: 'What was done, in dotted form.' }),
   subject: nullable(text({ description: 'What it applied to.' })),
   rationale: nullable(text({ description: 'Why; its first 500 characters.' })),
   trace_id: nullable(label({ description: 'The run it is about.' })),
-  agent: agentOrNone('The agent it is about; null when none was named.'),
+  agent: agentOrNone('The agent it is about; null if none was named.'),
   row_hash: digest('SHA-256 chain hash.'),
 });
 export type ListedEntry = Static<typeof ListedEntry>;
 
-/** The entry before or behind another one, as it is stored. */
+/** The previous or next entry, as stored. */
 export const Neighbour = Type.Object({
   seq: count({ minimum: 1, description: 'Its number.' }),
   row_hash: digest('Its chain hash.'),
@@ -35,7 +35,7 @@ export const Neighbour = Type.Object({
 });
 export type Neighbour = Static<typeof Neighbour>;
 
-/** One entry with what it is hashed from, and its neighbours. */
+/** One entry with the text that is hashed, and its neighbours. */
 export const EntryDetail = Type.Object({
   ...ListedEntry.properties,
   rationale: nullable(text({ description: 'Why.' })),
@@ -47,22 +47,22 @@ export const EntryDetail = Type.Object({
     description: 'The canonical text (RFC 8785) that row_hash is the hash of, with its prefix (docs/formats.md).',
   }),
   previous: Type.Union([Neighbour, Type.Null()], { description: 'The entry before, as it is stored; null for the first.' }),
-  next: Type.Union([Neighbour, Type.Null()], { description: 'The entry behind, as it is stored; null for the last.' }),
+  next: Type.Union([Neighbour, Type.Null()], { description: 'The next entry, as it is stored; null for the last.' }),
 });
 export type EntryDetail = Static<typeof EntryDetail>;
 
-/** Where the ledger ends now. */
+/** The current end of the ledger. */
 export const LedgerHead = Type.Object({
-  tenant_id: uuid({ description: 'The tenant under the hash of each entry: the workspace.' }),
-  seq: count({ description: 'Number of the last entry; 0 when there is none. A whole chain has as many.' }),
-  row_hash: nullable(digest('Chain hash of the last entry; null when there is none.')),
+  tenant_id: uuid({ description: 'The tenant in the hash of each entry: the workspace.' }),
+  seq: count({ description: 'Number of the last entry; 0 if there is none. A complete chain has as many entries.' }),
+  row_hash: nullable(digest('Chain hash of the last entry; null if there is none.')),
 });
 export type LedgerHead = Static<typeof LedgerHead>;
 
-/** A log as it stands now. */
+/** The current state of a log. */
 export const LogStatus = Type.Object({
   log: oneOf(LOGS, { description: 'Which log.' }),
-  rows: count({ description: 'Number of its rows; 0 where its head is not believed.' }),
+  rows: count({ description: 'Number of its rows; 0 if its head is not valid.' }),
   checkpoint: Type.Union(
     [
       Type.Object({
@@ -71,9 +71,9 @@ export const LogStatus = Type.Object({
       }),
       Type.Null(),
     ],
-    { description: 'The latest checkpoint; null when none was signed.' },
+    { description: 'The latest checkpoint; null if none was signed.' },
   ),
-  fault: nullable(unboundedText({ description: 'Why the head of the log is not believed; null when it is.' })),
+  fault: nullable(unboundedText({ description: 'Why the head of the log is not valid; null if it is.' })),
 });
 export type LogStatus = Static<typeof LogStatus>;
 
@@ -83,7 +83,7 @@ export const Consistency = Type.Object({
   first: count({ description: 'Rows of the earlier tree.' }),
   second: count({ description: 'Rows of the later tree.' }),
   hashes: Type.Array(unboundedText({ description: 'A node, base64.' }), { description: 'The proof (RFC 6962).' }),
-  checkpoint: nullable(unboundedText({ description: 'Signed note of the later tree, when one was signed.' })),
+  checkpoint: nullable(unboundedText({ description: 'Signed note of the later tree, if one was signed.' })),
 });
 
 export const ledgerRoutes = {
@@ -94,10 +94,10 @@ export const ledgerRoutes = {
     compressed: true,
     summary: 'The entries of the audit ledger, latest first.',
     query: pageQuery({
-      actor: filter.label('By this actor alone.'),
-      action: filter.label('Of this action alone.'),
+      actor: filter.label('Only this actor.'),
+      action: filter.label('Only this action.'),
       agent_id: filter.agent(),
-      trace_id: filter.label('About this run alone.'),
+      trace_id: filter.label('Only this run.'),
       from: filter.from(),
       to: filter.to(),
     }),
@@ -108,7 +108,7 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/ledger/actions`,
     access: 'viewer',
     compressed: true,
-    summary: 'The actions that stand in the ledger, for its filter: at most 200, by name.',
+    summary: 'The actions in the ledger, for its filter: at most 200, by name.',
     answer: Type.Object({ actions: Type.Array(label({ description: 'An action.' }), { description: 'By name.' }) }),
   },
   'ledger.read': {
@@ -124,7 +124,7 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/ledger/head`,
     access: 'viewer',
     compressed: true,
-    summary: 'Where the ledger ends now: how far a verification has to go.',
+    summary: 'The current end of the ledger, where a verification stops.',
     answer: LedgerHead,
   },
   'ledger.export': {
@@ -136,8 +136,8 @@ export const ledgerRoutes = {
       'A stream: NDJSON of the entries in a range of numbers, both ends included, for download and for the verification in the browser.',
     query: Type.Object(
       {
-        from: Type.Optional(wholeText('Number of the first entry; 1 when left out.')),
-        to: Type.Optional(wholeText('Number of the last entry; the last there is when left out.')),
+        from: Type.Optional(wholeText('Number of the first entry; default 1.')),
+        to: Type.Optional(wholeText('Number of the last entry; default the last entry.')),
       },
       { additionalProperties: false },
     ),
@@ -147,7 +147,7 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/logs`,
     access: 'viewer',
     compressed: true,
-    summary: 'Every log of the workspace: its rows, its latest checkpoint, and whether its head is believed.',
+    summary: 'Every log of the workspace: its rows, its latest checkpoint, and whether its head is valid.',
     answer: Type.Object({ items: Type.Array(LogStatus, { description: 'By name.' }) }),
   },
   'logs.checkpoint': {
@@ -155,7 +155,7 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/logs/:log/checkpoint`,
     access: 'viewer',
     compressed: false,
-    summary: 'A file: the signed head of a log over every row there is (C2SP signed note).',
+    summary: 'A file: the signed head of a log over all its rows (C2SP signed note).',
   },
   'logs.inclusion': {
     method: 'GET',
@@ -169,11 +169,11 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/logs/:log/consistency`,
     access: 'viewer',
     compressed: true,
-    summary: 'The proof that the tree of the first so many rows is a prefix of a later one.',
+    summary: 'The proof that an earlier tree is a prefix of a later one.',
     query: Type.Object(
       {
         first: wholeText('Rows of the tree that you know.'),
-        second: Type.Optional(wholeText('Rows of the later tree; all there are when left out.')),
+        second: Type.Optional(wholeText('Rows of the later tree; default all rows.')),
       },
       { additionalProperties: false },
     ),

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { type FieldNotes, TEXT_LENGTH_MAX } from '../contract/scalars.ts';
 
 /**
- * Free text of a person that goes under the ledger's hash: something said, in at most 65,536 code points. Half a surrogate pair has no
- * bytes to hash, and U+0000 no place in PostgreSQL's text.
+ * Text of a person that is hashed into the ledger: not empty, at most 65,536 code points. Half a surrogate pair has no UTF-8 form to
+ * hash, and PostgreSQL's text cannot store U+0000.
  */
 export const ledgerText = (notes: FieldNotes) =>
   Type.Unsafe<string>({

@@ -3,25 +3,27 @@ import { dateTime, flag, label, nullable, oneOf } from '../contract/scalars.ts';
 import { emailAddress, linkToken, newPassword, personName, role, SignedIn, WorkspaceName } from './identity-fields.ts';
 import type { PortalRoute } from './route.ts';
 
-/** What a one-time link is for. */
+/** The purposes of a one-time link. */
 export const LINK_PURPOSES = ['set_up', 'invitation', 'password_reset', 'sign_in'] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
-/** The page that one-time links lead to; the token stands behind it as the fragment, which no browser sends or passes on. */
+/** The page of one-time links. The token is in the fragment, which browsers do not send. */
 export const LINK_PAGE = '/link';
 
-/** What a one-time link is for, as the page needs it to ask the right questions. */
+/** What a one-time link is for, so that the page shows the right form. */
 const ShownLink = Type.Object({
   purpose: oneOf(LINK_PURPOSES, { description: 'What the link is for.' }),
   workspace: nullable(Type.Unsafe<Static<typeof WorkspaceName>>(WorkspaceName)),
-  email: nullable(emailAddress({ description: 'Whom the link is for; null for a set-up link, where the person says it.' })),
+  email: nullable(
+    emailAddress({ description: 'The person that the link is for; null for a set-up link, where the person enters it.' }),
+  ),
   role: nullable(role()),
-  has_account: flag({ description: 'Whether that person has an account, and so joins with the password they have.' }),
-  expires_at: dateTime({ description: 'Until when it can be used.' }),
+  has_account: flag({ description: 'Whether that person has an account and signs in with its password.' }),
+  expires_at: dateTime({ description: 'When it expires.' }),
 });
 export type ShownLink = Static<typeof ShownLink>;
 
-/** One-time links: opened by whoever holds one. An unknown, used or expired one is a 410, whatever it was. */
+/** One-time links: whoever has one can use it. An unknown, used or expired link is always a 410. */
 export const linkRoutes = {
   'links.show': {
     method: 'POST',
@@ -29,7 +31,7 @@ export const linkRoutes = {
     access: 'anyone',
     compressed: false,
     usesReserve: true,
-    summary: 'What a one-time link is for; does not use it up',
+    summary: 'What a one-time link is for, without using it',
     body: Type.Object({ token: linkToken() }, { additionalProperties: false }),
     answer: ShownLink,
   },
@@ -42,14 +44,14 @@ export const linkRoutes = {
     body: Type.Object(
       {
         token: linkToken(),
-        workspace_name: Type.Optional(label({ description: 'Name of the new workspace, where the link is for none.' })),
+        workspace_name: Type.Optional(label({ description: 'Name of the new workspace, if the link is for none.' })),
         email: emailAddress(),
         name: Type.Optional(personName()),
         password: newPassword(),
       },
       {
         additionalProperties: false,
-        description: 'Of somebody who has an account, e-mail address and password are those of the account.',
+        description: 'If the person has an account, its e-mail address and password are required.',
       },
     ),
     answer: SignedIn,
@@ -72,7 +74,7 @@ export const linkRoutes = {
     access: 'anyone',
     compressed: false,
     usesReserve: true,
-    summary: 'Set a new password: every session of the person ends, and a new one begins',
+    summary: 'Set a new password: all sessions of the person end, and a new one starts',
     body: Type.Object({ token: linkToken(), password: newPassword() }, { additionalProperties: false }),
     answer: SignedIn,
   },

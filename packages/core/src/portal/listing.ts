@@ -1,18 +1,18 @@
 import { type TProperties, type TSchema, Type } from 'typebox';
 import { dateTime, label, nullable, oneOf, unboundedText, uuid } from '../contract/scalars.ts';
 
-/** Where the routes of one workspace begin; the parameter is its id. */
+/** The path prefix of the routes of one workspace; the parameter is its ID. */
 export const WORKSPACE = '/api/portal/workspaces/:workspace';
 
-/** Items of a page when the query names no number, and the most that it may name. */
+/** The default and the maximum number of items in a page. */
 export const PAGE_ITEMS_DEFAULT = 50;
 export const PAGE_ITEMS_MAX = 200;
 
-/** A member of a query string that is a whole number of at most 16 digits. */
+/** A query parameter that is a whole number of at most 16 digits. */
 export const wholeText = (description: string) =>
   Type.Unsafe<string>({ type: 'string', pattern: '^(0|[1-9]\\d{0,15})$', 'x-means': 'be a whole number', description });
 
-/** A member of a query string that is a number from 0 to 100, with at most 6 decimals. */
+/** A query parameter that is a number from 0 to 100, with at most 6 decimals. */
 export const percentText = (description: string) =>
   Type.Unsafe<string>({
     type: 'string',
@@ -21,19 +21,19 @@ export const percentText = (description: string) =>
     description,
   });
 
-/** Longest cursor: it may hold the longest name, each character of which may be four bytes, in base64. */
+/** The longest cursor. It may contain the longest name in base64, with four bytes for each character. */
 const CURSOR_LENGTH_MAX = 4096;
 
-/** Where to go on: what the page before gave as `next`. */
+/** The position in a list: the `next` of the previous page. */
 export const cursorText = () =>
   Type.Unsafe<string>({
     type: 'string',
     minLength: 1,
     maxLength: CURSOR_LENGTH_MAX,
-    description: 'The `next` of the page before; opaque, and for the same filters only.',
+    description: 'The `next` of the previous page; opaque, and only for the same filters.',
   });
 
-/** The query of a list: its filters, and where to go on. A filter that is left out lets everything through. */
+/** The query of a list: its filters and a position. A missing filter matches everything. */
 export const pageQuery = <P extends TProperties>(filters: P) =>
   Type.Object(
     {
@@ -43,7 +43,7 @@ export const pageQuery = <P extends TProperties>(filters: P) =>
           type: 'string',
           pattern: '^([1-9]\\d?|1\\d\\d|200)$',
           'x-means': `be a whole number from 1 to ${PAGE_ITEMS_MAX}`,
-          description: `Most items of the page; ${PAGE_ITEMS_DEFAULT} when left out.`,
+          description: `The maximum number of items; default ${PAGE_ITEMS_DEFAULT}.`,
         }),
       ),
       ...filters,
@@ -54,19 +54,19 @@ export const pageQuery = <P extends TProperties>(filters: P) =>
 /** One page of a list. */
 export const page = <T extends TSchema>(item: T) =>
   Type.Object({
-    items: Type.Array(item, { description: 'In the order that the route names.' }),
+    items: Type.Array(item, { description: 'The items, in the order of the route.' }),
     next: nullable(unboundedText({ description: 'The `cursor` of the next page; null on the last one.' })),
   });
 
-/** The filters that several lists have, each optional. */
+/** The optional filters that several lists share. */
 export const filter = {
-  agent: () => Type.Optional(uuid({ description: 'Of this agent alone.' })),
-  from: () => Type.Optional(dateTime({ description: 'Not before this moment.' })),
-  to: () => Type.Optional(dateTime({ description: 'Before this moment.' })),
+  agent: () => Type.Optional(uuid({ description: 'Only this agent.' })),
+  from: () => Type.Optional(dateTime({ description: 'At or after this time.' })),
+  to: () => Type.Optional(dateTime({ description: 'Before this time.' })),
   oneOf: <const V extends readonly string[]>(values: V, description: string) => Type.Optional(oneOf(values, { description })),
   label: (description: string) => Type.Optional(label({ description })),
   uuid: (description: string) => Type.Optional(uuid({ description })),
 } as const;
 
-/** An answer that is a record's identifier. */
-export const Made = Type.Object({ id: uuid({ description: 'Identifier of what was made.' }) });
+/** A response with the ID of a new record. */
+export const Made = Type.Object({ id: uuid({ description: 'Identifier of the new record.' }) });

@@ -3,7 +3,7 @@ import { dateTime, flag, label, nullable, uuid } from '../contract/scalars.ts';
 import { emailAddress, OneTimeLink, personName, role } from './identity-fields.ts';
 import type { PortalRoute } from './route.ts';
 
-/** Somebody who belongs to the workspace. */
+/** A member of the workspace. */
 const Member = Type.Object({
   person_id: uuid({ description: 'Identifier of the person; ledger entries name them as `user:<id>`.' }),
   email: emailAddress(),
@@ -13,21 +13,21 @@ const Member = Type.Object({
 });
 export type Member = Static<typeof Member>;
 
-/** An invitation that nobody has accepted yet. Its link was shown once and is not in here. */
+/** A pending invitation. Its link was shown once and is not included. */
 const Invitation = Type.Object({
   id: uuid({ description: 'Identifier of the invitation.' }),
   email: emailAddress(),
   role: role(),
   invited_by: nullable(label({ description: '`operator`, or `user:<id>`.' })),
   created_at: dateTime({ description: 'When it was made.' }),
-  expires_at: dateTime({ description: 'Until when it can be accepted.' }),
+  expires_at: dateTime({ description: 'When it expires.' }),
 });
 export type Invitation = Static<typeof Invitation>;
 
 const Done = Type.Object({ ok: flag({ description: 'Committed.' }) });
 const WORKSPACE = '/api/portal/workspaces/:workspace';
 
-/** Who belongs to a workspace, in which role, and who is invited. */
+/** Members, their roles, and invitations of a workspace. */
 export const memberRoutes = {
   'members.list': {
     method: 'GET',
@@ -72,7 +72,7 @@ export const memberRoutes = {
     compressed: false,
     usesReserve: true,
     summary:
-      'Make a one-time link by which a member sets a new password; for members who belong nowhere that the caller is not admin of',
+      'Make a one-time link for a member to set a new password; only if the caller is admin of all workspaces of the member',
     answer: OneTimeLink,
   },
   'invitations.list': {
@@ -80,7 +80,7 @@ export const memberRoutes = {
     path: `${WORKSPACE}/invitations`,
     access: 'admin',
     compressed: false,
-    summary: 'The invitations that wait, newest first',
+    summary: 'The pending invitations, newest first',
     answer: Type.Object({ items: Type.Array(Invitation) }),
   },
   'invitations.create': {
@@ -88,7 +88,7 @@ export const memberRoutes = {
     path: `${WORKSPACE}/invitations`,
     access: 'admin',
     compressed: false,
-    summary: 'Invite somebody by a one-time link; one that waited for the same address is void',
+    summary: 'Invite a person by a one-time link; an earlier link for the same address becomes invalid',
     body: Type.Object({ email: emailAddress(), role: role() }, { additionalProperties: false }),
     answer: OneTimeLink,
   },
@@ -98,7 +98,7 @@ export const memberRoutes = {
     access: 'admin',
     compressed: false,
     usesReserve: true,
-    summary: 'Withdraw an invitation: its link is dead',
+    summary: 'Withdraw an invitation: its link stops working',
     answer: Done,
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -13,7 +13,7 @@ import { sessionRoutes } from './session-routes.ts';
 import { signingRoutes } from './signing-routes.ts';
 import { workspaceRoutes } from './workspace-routes.ts';
 
-/** The routes of a workspace's record: what its pages show and do. */
+/** The routes of a workspace's pages. */
 export const PAGE_ROUTES = {
   ...workspaceRoutes,
   ...agentRoutes,
@@ -27,7 +27,7 @@ export const PAGE_ROUTES = {
   ...signingRoutes,
 } as const satisfies Record<string, PortalRoute>;
 
-/** Every route of the portal's API by name; each file of this room adds its own. The role tests are made of this table. */
+/** Every route of the portal's API by name. The tests of roles use this table. */
 export const PORTAL_ROUTES = {
   ...sessionRoutes,
   ...linkRoutes,
@@ -35,6 +35,6 @@ export const PORTAL_ROUTES = {
   ...PAGE_ROUTES,
 } as const satisfies Record<string, PortalRoute>;
 
-/** The name of a route: `<subject>.<what is done>`. */
+/** The name of a route: `<subject>.<action>`. */
 export type RouteName = keyof typeof PORTAL_ROUTES;
 export type RouteOf<N extends RouteName> = (typeof PORTAL_ROUTES)[N];

@@ -54,7 +54,7 @@ export const RunSummary = Type.Object({
 });
 export type RunSummary = Static<typeof RunSummary>;
 
-/** Sums over the runs of a while. Traces and telemetry events count one each, as in the list of runs. */
+/** Sums over the runs of a period. Traces and telemetry events count one each, as in the list of runs. */
 export const RunTotals = Type.Object({
   runs: count({ description: 'Traces and telemetry events.' }),
   failures: count({ description: 'Those whose outcome is another than `success`.' }),

@@ -15,18 +15,18 @@ export type SignedIn = Static<typeof SignedInSchema>;
 
 /** One of a person's sessions, as they see it. */
 const ListedSession = Type.Object({
-  id: uuid({ description: 'Identifier of the session; it is no secret.' }),
-  current: flag({ description: 'Whether it is the one that asks.' }),
+  id: uuid({ description: 'Identifier of the session; it is not a secret.' }),
+  current: flag({ description: 'Whether it is the session of this request.' }),
   created_at: dateTime({ description: 'When it began.' }),
   last_used_at: dateTime({ description: 'When it was last used, to a minute.' }),
   expires_at: dateTime({ description: 'When it ends by itself.' }),
   user_agent: nullable(text({ description: 'What the browser calls itself.' })),
 });
 
-/** Nothing to say but that it is done. */
+/** An empty response after success. */
 const Done = Type.Object({ ok: flag({ description: 'Committed.' }) });
 
-/** Signing in and out, and what a person does with their own account. */
+/** Signing in and out, and changes of the own account. */
 export const sessionRoutes = {
   'session.sign_in': {
     method: 'POST',
@@ -43,7 +43,7 @@ export const sessionRoutes = {
     path: '/api/portal/session',
     access: 'person',
     compressed: false,
-    summary: 'Who is signed in, and the workspaces they belong to',
+    summary: 'The signed-in person and their workspaces',
     answer: SessionSchema,
   },
   'session.sign_out': {
@@ -60,7 +60,7 @@ export const sessionRoutes = {
     path: '/api/portal/account/sessions',
     access: 'person',
     compressed: false,
-    summary: 'The own sessions, newest first',
+    summary: 'The sessions of the caller, newest first',
     answer: Type.Object({ items: Type.Array(ListedSession) }),
   },
   'sessions.end': {
@@ -69,7 +69,7 @@ export const sessionRoutes = {
     access: 'person',
     compressed: false,
     usesReserve: true,
-    summary: 'End one of the own sessions',
+    summary: 'End one session of the caller',
     answer: Done,
   },
   'account.rename': {
@@ -77,7 +77,7 @@ export const sessionRoutes = {
     path: '/api/portal/account',
     access: 'person',
     compressed: false,
-    summary: 'Change the own name',
+    summary: 'Change the name of the caller',
     body: Type.Object({ name: personName() }, { additionalProperties: false }),
     answer: SessionSchema,
   },
@@ -87,7 +87,7 @@ export const sessionRoutes = {
     access: 'person',
     compressed: false,
     usesReserve: true,
-    summary: 'Change the own password: every session ends, and the caller gets a new one',
+    summary: 'Change the password of the caller: all sessions end, and the caller gets a new one',
     body: Type.Object({ current_password: typedPassword(), new_password: newPassword() }, { additionalProperties: false }),
     answer: SignedInSchema,
   },

@@ -7,7 +7,7 @@ import type { PortalRoute } from './route.ts';
 export const DecisionKey = Type.Object({
   key_id: label({ description: 'Its id, as decisions name it.' }),
   state: oneOf(['signs', 'waits', 'retired'], {
-    description: 'Whether it signs now, waits for the older one to be retired, or signs no more.',
+    description: 'Whether it signs now, waits for the older one to be retired, or is retired.',
   }),
   created_at: dateTime({ description: 'When it was made.' }),
   retired_at: nullable(dateTime({ description: 'When it was retired.' })),
@@ -22,7 +22,7 @@ export const signingRoutes = {
     compressed: true,
     summary: "The instance's public keys, and the workspace's decision keys by their ids.",
     answer: Type.Object({
-      public_keys: Type.Array(freeObject({ description: 'A JSON Web Key (RFC 8037), an ended one with its end.' }), {
+      public_keys: Type.Array(freeObject({ description: 'A JSON Web Key (RFC 8037), a retired one with its time.' }), {
         description: 'Of checkpoints and attestations, as at /.well-known/jwks.json.',
       }),
       decision_keys: Type.Array(DecisionKey, { description: 'Oldest first, retired ones too.' }),
@@ -33,7 +33,8 @@ export const signingRoutes = {
     path: `${WORKSPACE}/decision-keys/:key/show`,
     access: 'admin',
     compressed: false,
-    summary: 'Answers a decision key: whoever has it can check decisions, and forge them. Ledgered as decision_key.shown.',
+    summary:
+      'Returns a decision key, whose holder can verify decisions and forge them. Recorded in the ledger as decision_key.shown.',
     answer: Type.Object({
       key_id: label({ description: 'Its id.' }),
       decision_key: unboundedText({ description: '64 hex digits.' }),
@@ -45,7 +46,8 @@ export const signingRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: 'Adds a second live decision key, which waits until the older one is retired; ledgered as decision_key.rotated.',
+    summary:
+      'Adds a second live decision key, which waits until the older one is retired; recorded in the ledger as decision_key.rotated.',
     answer: Type.Object({ key_id: label({ description: 'Id of the new one.' }) }),
   },
   'decision_keys.retire': {
@@ -54,7 +56,8 @@ export const signingRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: 'Ends a decision key, never the last live one: the other one signs from now on; ledgered as decision_key.retired.',
+    summary:
+      'Retires a decision key, but never the last live one; the other one signs from now on. Recorded in the ledger as decision_key.retired.',
     answer: Type.Object({ signing: label({ description: 'Id of the key that signs now.' }) }),
   },
 } as const satisfies Record<string, PortalRoute>;

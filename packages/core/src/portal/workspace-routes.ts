@@ -10,13 +10,13 @@ import { RunTotals } from './run-facts.ts';
 
 /** A workspace. */
 export const WorkspaceFacts = Type.Object({
-  id: uuid({ description: 'Identifier of the workspace: the tenant under every hash.' }),
-  name: label({ description: 'Its name: a label, which other workspaces may have too.' }),
+  id: uuid({ description: 'Identifier of the workspace: the tenant in every hash.' }),
+  name: label({ description: 'Its name: it need not be unique.' }),
   created_at: dateTime({ description: 'When it was made.' }),
 });
 export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
 
-/** Whether there is anything of a kind yet: what a first hour's page goes by. */
+/** Whether there are records of a kind yet; the getting-started page uses it. */
 const Presence = Type.Object(
   {
     runs: Type.Boolean({ description: 'A trace or a telemetry event.' }),
@@ -25,10 +25,10 @@ const Presence = Type.Object(
     ledger: Type.Boolean({ description: 'An audit entry.' }),
     keys: Type.Boolean({ description: 'An ingestion key that works.' }),
   },
-  { description: 'Whether there is anything of each kind yet.' },
+  { description: 'Whether there are records of each kind yet.' },
 );
 
-/** A row that somebody else than the server has changed. */
+/** A row that was changed in the database without the server. */
 export const DifferingRow = Type.Object({
   table: label({ description: 'The table: agents, evaluations, approvals or recertifications.' }),
   id: label({ description: 'Id of the agent, of the evaluation (for approvals too), or of the incident.' }),
@@ -36,7 +36,7 @@ export const DifferingRow = Type.Object({
 });
 export type DifferingRow = Static<typeof DifferingRow>;
 
-/** What the first page shows. */
+/** The data of the first page. */
 export const Overview = Type.Object({
   agents_total: count({ description: 'How many agents there are.' }),
   agents: Type.Array(AgentSummary, {
@@ -44,7 +44,7 @@ export const Overview = Type.Object({
   }),
   promotable: count({ description: 'How many of the first 1,000 agents by name could be promoted now.' }),
   blocked: count({ description: 'How many of them could not.' }),
-  approvals_pending: count({ description: 'How many evaluations wait for an approval, counted up to 1,000.' }),
+  approvals_pending: count({ description: 'How many evaluations are waiting for an approval, counted up to 1,000.' }),
   approvals: Type.Array(ListedApproval, { description: 'The 5 that have waited longest.' }),
   recertifications_open: count({ description: 'How many re-certifications are open, counted up to 1,000.' }),
   recertifications: Type.Array(ListedIncident, { description: 'The incidents of the 5 that have been open longest.' }),
@@ -70,7 +70,7 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/overview`,
     access: 'viewer',
     compressed: true,
-    summary: 'Which agents could be promoted now and why the others could not, what waits, and the last decisions.',
+    summary: 'Which agents could be promoted now and why others could not, pending approvals, and the last decisions.',
     answer: Overview,
   },
   'overview.usage': {
@@ -86,7 +86,7 @@ export const workspaceRoutes = {
             type: 'string',
             pattern: '^([1-9]|[1-8]\\d|90)$',
             'x-means': 'be a whole number from 1 to 90',
-            description: 'How many days, today included; 14 when left out.',
+            description: 'How many days, today included; default 14.',
           }),
         ),
       },
@@ -107,7 +107,7 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/settings`,
     access: 'admin',
     compressed: true,
-    summary: 'Renames the workspace; ledgered as workspace.renamed.',
+    summary: 'Renames the workspace; recorded in the ledger as workspace.renamed.',
     body: Type.Object({ name: label({ description: 'The name from now on.' }) }, { additionalProperties: false }),
     answer: WorkspaceFacts,
   },

@@ -5,20 +5,20 @@ import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import type { Session } from './session.ts';
 
-/** Most bytes of a file of keys. */
+/** The largest file of keys, in bytes. */
 export const KEY_BYTES_MAX = 1024 * 1024;
 
-/** A trust file, with where it came from. */
-export interface TrustGiven extends TrustFileContent {
-  /** The file's path, or the variable's name. */
+/** A trust file and its source. */
+export interface TrustFileInput extends TrustFileContent {
+  /** The path of the file, or the name of the variable. */
   source: string;
 }
 
-/** How successions of signing keys are checked. */
+/** The cryptography for checking successors of signing keys. */
 export const SUCCESSION_CHECKS: SuccessionChecks = { sha256, verify: verifyEd25519 };
 
-/** The trust file of --trust, COUNTERSIGN_TRUST_FILE or COUNTERSIGN_TRUST (its text), the first that is given. */
-export function readTrustGiven(session: Session, option: string | undefined): TrustGiven | undefined {
+/** The trust file of --trust, COUNTERSIGN_TRUST_FILE or COUNTERSIGN_TRUST (its text); the first one that is set. */
+export function readTrustFileInput(session: Session, option: string | undefined): TrustFileInput | undefined {
   const given = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? inVariable(session, 'COUNTERSIGN_TRUST');
   if (given === undefined) return undefined;
   const name = given.startsWith('env:') ? given.slice(4) : undefined;
@@ -36,19 +36,19 @@ export function readTrustGiven(session: Session, option: string | undefined): Tr
 const inVariable = (session: Session, name: string): string | undefined =>
   session.variable(name) === undefined ? undefined : `env:${name}`;
 
-/** How long the service is asked for its keys. */
+/** The time limit for reading the published keys. */
 const HINT_TIMEOUT_MS = 5000;
 
-/** What the keys that a service publishes say about a trust file. */
-export interface PublishedNews {
-  /** The file with the keys that its own have signed for; undefined if there are none that it lacks. */
-  followed: TrustGiven | undefined;
-  /** Why the file's keys did not sign, where the list shows it. It only words a refusal: nothing is believed for it. */
+/** What the published keys of a service say about a trust file. */
+export interface PublishedKeyResult {
+  /** The trust file with proven successors of its keys; undefined if there are none. */
+  followed: TrustFileInput | undefined;
+  /** Why the file's keys did not sign, if the published keys show it. It only explains a rejection and proves nothing. */
   problem: string | undefined;
 }
 
-/** Asks a service for its keys, and follows the signatures from those of the trust file. The service's own word proves nothing. */
-export async function askForSuccessors(session: Session, address: string, file: TrustGiven): Promise<PublishedNews> {
+/** Asks a service for its keys, and follows the signatures from those of the trust file. Unsigned keys are ignored. */
+export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
   const { proven, refused } = followSuccessors(vouching(file), published, SUCCESSION_CHECKS);
   const followed = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
@@ -56,12 +56,12 @@ export async function askForSuccessors(session: Session, address: string, file: 
   return { followed, problem: problemOf(published, file, live?.fault) };
 }
 
-function problemOf(published: readonly PublishedKey[], file: TrustGiven, unproven: string | undefined): string | undefined {
+function problemOf(published: readonly PublishedKey[], file: TrustFileInput, unproven: string | undefined): string | undefined {
   const why = unproven === undefined ? '' : ` (${unproven})`;
-  const renew = `renew it with \`${renewal(file.workspace.name)}\` on the server, and not by this address`;
+  const renew = `renew it with \`${renewal(file.workspace.name)}\` on the server, not from this address`;
   const instances = new Set(published.map(({ note_key: key = '' }) => key.split('+')[0]!));
   if (instances.size > 0 && file.keys.every(({ noteKey }) => !instances.has(noteKey.name)))
-    return `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, and the service says that it is ${[...instances].join(', ')}`;
+    return `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, but the service is ${[...instances].join(', ')}`;
   const ended = published.find(({ x, retired_at: end }) => end !== undefined && file.keys.some((key) => key.x === x));
   if (ended !== undefined)
     return `the key of the trust file ${file.source} ended at ${ended.retired_at}, and it did not sign for the key that signs now${why}: ${renew}`;

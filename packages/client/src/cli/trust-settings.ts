@@ -10,37 +10,37 @@ import { readFile } from './files.ts';
 import type { Options } from './options.ts';
 import { readUuid } from './readings.ts';
 import type { Session } from './session.ts';
-import { KEY_BYTES_MAX, readTrustGiven, SUCCESSION_CHECKS, type TrustGiven } from './trust-given.ts';
+import { KEY_BYTES_MAX, readTrustFileInput, SUCCESSION_CHECKS, type TrustFileInput } from './trust-file-input.ts';
 
 /** The options of every command that checks signatures. */
 export const TRUST = {
   trust: {
     type: 'string',
     value: 'FILE',
-    help: 'trust file of the workspace: its id and the public keys (countersign-server trust show); env:NAME for a variable',
+    help: 'trust file of the workspace: its ID and public keys (countersign-server trust show); env:NAME reads a variable',
   },
-  workspace: { type: 'string', value: 'UUID', help: 'the workspace that it must be of; a trust file names it already' },
+  workspace: { type: 'string', value: 'UUID', help: 'the expected workspace; not needed with a trust file' },
 } as const satisfies Options;
 
-/** What was given of those, and of --verify-key. */
+/** The values of these options and of --verify-key. */
 export interface TrustOptions {
   'verify-key'?: string[] | undefined;
   trust?: string | undefined;
   workspace?: string | undefined;
 }
 
-/** By what decisions are believed: keys, and the workspace that they must be of. */
-export interface Trusted {
-  /** Decision keys, 64 hex digits: shared secrets, for whoever has one can forge. */
+/** The keys and the workspace by which decisions are verified. */
+export interface TrustSettings {
+  /** Decision keys, 64 hex digits. They are shared secrets: their holders can forge decisions. */
   decisionKeys: string[];
-  /** Public keys of the instance, as JWKs; ended ones with their end. */
+  /** Public keys of the instance, as JWKs, including retired ones. */
   publicKeys: PublicKey[];
-  /** The text of the public keys, as verifying a ledger takes it. */
+  /** The text of the public keys, in the form that verifying a ledger needs. */
   publicText: string;
-  /** Id of the workspace; undefined if nothing that was given names one. */
+  /** ID of the workspace; undefined if neither an option nor a file names one. */
   workspace: string | undefined;
   /** The trust file; undefined if none was given. */
-  trustFile: TrustGiven | undefined;
+  trustFile: TrustFileInput | undefined;
 }
 
 interface PublicKey {
@@ -51,18 +51,18 @@ interface PublicKey {
 }
 
 /**
- * What --trust, --verify-key, --workspace and the environment give. Keys are files that hold decision keys (64 hex digits a line), verifier
- * keys (a line), or a JWKS; `env:NAME` for a variable; a verifier key may stand in the line itself, for it is public.
+ * Reads --trust, --verify-key, --workspace and their variables. A key file holds decision keys (64 hex digits a line), verifier
+ * keys (one a line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
  */
-export function readTrusted(session: Session, options: TrustOptions): Trusted {
+export function readTrustSettings(session: Session, options: TrustOptions): TrustSettings {
   const texts = [...(options['verify-key'] ?? []).map((each) => textOf(session, each)), ...fromEnvironment(session)];
-  const trustFile = readTrustGiven(session, options.trust);
+  const trustFile = readTrustFileInput(session, options.trust);
   const workspace = options.workspace === undefined ? undefined : readUuid('--workspace', options.workspace);
   if (workspace !== undefined && trustFile !== undefined && trustFile.workspace.id !== workspace)
     throw wrongUse(
       `${trustFile.source} is of workspace ${trustFile.workspace.id}, and --workspace is ${workspace}; give one of the two`,
     );
-  const trusted: Trusted = {
+  const trusted: TrustSettings = {
     decisionKeys: [],
     publicKeys: [],
     publicText: '',
@@ -77,32 +77,32 @@ export function readTrusted(session: Session, options: TrustOptions): Trusted {
   return trusted;
 }
 
-const publicKeysOf = ({ keys }: TrustGiven): PublicKey[] =>
+const publicKeysOf = ({ keys }: TrustFileInput): PublicKey[] =>
   keys.map(({ x, retiredAt }) => ({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retiredAt }));
 
-/** The same with a trust file that has more keys. */
-export const withTrustFile = (trusted: Trusted, trustFile: TrustGiven): Trusted => {
+/** The settings with a trust file that has more keys. */
+export const withTrustFile = (trusted: TrustSettings, trustFile: TrustFileInput): TrustSettings => {
   const added = publicKeysOf(trustFile).filter(({ x }) => !trusted.publicKeys.some((key) => key.x === x));
   return { ...trusted, trustFile, publicKeys: [...trusted.publicKeys, ...added] };
 };
 
 /** Whether there is a key to check signatures with. */
-export const hasKeys = ({ decisionKeys, publicKeys }: Trusted): boolean => decisionKeys.length + publicKeys.length > 0;
+export const hasKeys = ({ decisionKeys, publicKeys }: TrustSettings): boolean => decisionKeys.length + publicKeys.length > 0;
 
-/** Refuses public keys without a workspace: they are the instance's, and so every workspace's. */
-export function requireWorkspace({ publicKeys, workspace }: Trusted): void {
+/** Requires a workspace with public keys, because they are the same for every workspace of the instance. */
+export function requireWorkspace({ publicKeys, workspace }: TrustSettings): void {
   if (publicKeys.length > 0 && workspace === undefined)
     throw wrongUse(
-      'a public key is the same for every workspace of the instance; give --trust FILE, which names the workspace (countersign-server trust show --workspace NAME > FILE), or --workspace UUID besides the key',
+      'a public key is the same for every workspace of the instance; give --trust FILE, which names the workspace (countersign-server trust show --workspace NAME > FILE), or --workspace UUID with the key',
     );
 }
 
-/** Why a decision is not of the workspace that it must be of; undefined if it is, or if none was demanded. */
-export function workspaceFault(decision: { tenant_id?: unknown }, { workspace }: Trusted): string | undefined {
+/** Why a decision is not of the expected workspace; undefined if it is, or if none is expected. */
+export function workspaceFault(decision: { tenant_id?: unknown }, { workspace }: TrustSettings): string | undefined {
   const { tenant_id: named } = decision;
   if (workspace === undefined || named === workspace) return undefined;
   if (named === undefined)
-    return `the decision names no workspace, and ${workspace} is demanded: it was made by an older server, which must be updated`;
+    return `the decision names no workspace, but ${workspace} is expected: an older server made it; update the server`;
   return `the decision is of workspace ${String(named)}, not of ${workspace}`;
 }
 
@@ -115,7 +115,7 @@ function textOf(session: Session, given: string): Given {
   if (/^[0-9a-f]{64}$/i.test(given)) {
     session.redaction.add(given);
     throw wrongUse(
-      '--verify-key takes a file (or env:NAME), never the decision key itself: the command line is no place for a secret; rotate the key',
+      '--verify-key takes a file (or env:NAME), never the decision key itself, because other users can read the command line; rotate the key',
     );
   }
   if (parseNoteVerifierKey(given, sha256) !== undefined) return { source: '--verify-key', text: given };
@@ -132,14 +132,14 @@ function fromEnvironment(session: Session): Given[] {
   ];
 }
 
-function read(session: Session, source: string, text: string, trusted: Trusted): void {
+function read(session: Session, source: string, text: string, trusted: TrustSettings): void {
   const lines = text.trim().startsWith('{')
     ? [text]
     : text
         .split('\n')
         .map((line) => line.trim())
         .filter((line) => line !== '');
-  // An unset secret must not pass as "nothing to check".
+  // An unset secret must not mean "nothing to check".
   if (lines.length === 0) throw wrongUse(`${source} holds no key: it is empty`);
   if (isTrustFile(text)) throw wrongUse(`${source} is a trust file; give it as --trust`);
   for (const line of lines) {
@@ -150,7 +150,7 @@ function read(session: Session, source: string, text: string, trusted: Trusted):
       const keys = trustedKeys(line, sha256);
       if (keys === undefined)
         throw wrongUse(
-          `${source} holds something that is no key: a decision key is 64 hex digits, a verifier key is name+id+base64, or give a JWKS`,
+          `${source} contains an invalid key: give a decision key (64 hex digits), a verifier key (name+id+base64) or a JWKS`,
         );
       const fault = listedFault(line);
       if (fault !== undefined) throw wrongUse(`${source} contradicts itself: ${fault}`);
@@ -164,24 +164,28 @@ function read(session: Session, source: string, text: string, trusted: Trusted):
   }
 }
 
-/** Why a JWKS is not to be believed: a key names a predecessor in it that has not signed for it. */
+/** Why a JWKS is rejected: it names a predecessor of a key that has not signed for that key. */
 const listedFault = (text: string): string | undefined =>
   text.trim().startsWith('{')
     ? listedSuccessionFault((JSON.parse(text) as { keys: unknown[] }).keys, SUCCESSION_CHECKS)
     : undefined;
 
-/** When the keys of a JWKS ended. */
+/** When the keys of a JWKS were retired. */
 function endsOf(text: string): Map<string, string> {
   if (!text.trim().startsWith('{')) return new Map();
   const { keys } = JSON.parse(text) as { keys: { x: string; retired_at?: string }[] };
   return new Map(keys.flatMap(({ x, retired_at: end }) => (typeof end === 'string' ? [[x, end]] : [])));
 }
 
-/** What a decision was checked by, or why it is not to be believed. */
-export type Trust = { by: string } | { fault: string };
+/** The key that verified a decision, or why it was rejected. */
+export type SignatureResult = { by: string } | { fault: string };
 
-/** Checks a decision, as the text that came, by a decision key or by the attestation that came with it. */
-export function checkSignature(text: string, attestation: string | undefined, { decisionKeys, publicKeys }: Trusted): Trust {
+/** Verifies the original text of a decision by a decision key or by its attestation. */
+export function checkSignature(
+  text: string,
+  attestation: string | undefined,
+  { decisionKeys, publicKeys }: TrustSettings,
+): SignatureResult {
   const faults: string[] = [];
   if (decisionKeys.length > 0) {
     const verdict = verifyDecision(text, { decisionKey: decisionKeys });
@@ -196,16 +200,16 @@ export function checkSignature(text: string, attestation: string | undefined, { 
   return { fault: faults.join('; ') };
 }
 
-function checkAttestation(text: string, header: string | undefined, publicKeys: readonly PublicKey[]): Trust {
+function checkAttestation(text: string, header: string | undefined, publicKeys: readonly PublicKey[]): SignatureResult {
   if (header === undefined)
-    return { fault: 'the answer bears no attestation (Countersign-Attestation), which the public key needs' };
+    return { fault: 'the response has no attestation (Countersign-Attestation), which a public key needs' };
   const keys = liveAt(String(memberOf(text, 'timestamp')), publicKeys);
-  if (keys.length === 0) return { fault: 'every public key given had ended before this decision' };
+  if (keys.length === 0) return { fault: 'every given public key was retired before this decision' };
   const verdict = verifyDecision(text, { publicKeys: { keys }, attestation: header });
   return verdict.ok ? { by: 'the public key of the instance' } : { fault: `the attestation: ${verdict.fault}` };
 }
 
-/** The keys that had not ended at a moment. */
+/** The keys that were not retired at a time. */
 export const liveAt = (timestamp: string, keys: readonly PublicKey[]): PublicKey[] =>
   keys.filter(({ retired_at: end }) => end === undefined || Date.parse(end) >= Date.parse(timestamp));
 

@@ -1,0 +1,134 @@
+import { decisionDigest } from '@countersign/core/domain/decision-signature';
+import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { POLICY } from '@countersign/core/domain/promotion';
+import type { DecidedEvaluation, PromotionDecision } from '../index.ts';
+import { digests } from '../verification/cryptography.ts';
+import { shapeFault } from './decision-shape.ts';
+
+/** The decision that the gate asks for. A decision about anything else is rejected. */
+export interface GateRequest {
+  agentName: string | undefined;
+  agentId: string | undefined;
+  harnessId: string | undefined;
+  /** Percent. */
+  minPassRate: number;
+  maxAgeHours: number;
+}
+
+/** When the request was sent and the response received, by this machine's clock, in milliseconds since 1970. */
+export interface RequestTiming {
+  sentAt: number;
+  receivedAt: number;
+  /** The tolerated difference between the clocks of the two machines. */
+  skewMs: number;
+  /** The Countersign-Nonce of the request. */
+  nonce: string;
+}
+
+/**
+ * Why a response is rejected as the decision on this request; undefined if it is accepted. What the decision says of its
+ * evaluation must support its verdict. The signature is checked elsewhere.
+ */
+export function rejectionReason(
+  decision: unknown,
+  text: string,
+  request: GateRequest,
+  moment: RequestTiming,
+): string | undefined {
+  const [inexact] = inexactnessOf(text);
+  if (inexact !== undefined) return `${inexact.message} (at ${inexact.path})`;
+  const fault = shapeFault(decision);
+  if (fault !== undefined) return fault;
+  const read = decision as PromotionDecision;
+  if (read.response_sha256 !== digestOf(read))
+    return 'the decision does not match its response_sha256: it was altered in transit';
+  return (
+    subjectMismatch(read, request) ?? timeMismatch(read, moment) ?? nonceMismatch(read, moment) ?? contradiction(read, request)
+  );
+}
+
+function digestOf(decision: object): string | undefined {
+  try {
+    return decisionDigest(decision, digests);
+  } catch {
+    return undefined; // It has no canonical form, so it has no digest.
+  }
+}
+
+function subjectMismatch(decision: PromotionDecision, request: GateRequest): string | undefined {
+  if (decision.policy !== POLICY) return `it was decided by ${decision.policy}; this version of the command knows ${POLICY}`;
+  if (decision.required_threshold !== request.minPassRate || decision.threshold !== request.minPassRate)
+    return `it is about a threshold of ${decision.required_threshold} %, but the request named ${request.minPassRate} %`;
+  if (request.agentId !== undefined && decision.agent_id !== null && decision.agent_id !== request.agentId)
+    return `it is about agent ${decision.agent_id}, but the request named ${request.agentId}`;
+  const evaluation = evaluationOf(decision);
+  if (evaluation === undefined) return undefined;
+  if (request.agentName !== undefined && evaluation.agent_name !== request.agentName)
+    return `it is about agent ${evaluation.agent_name}, but the request named ${request.agentName}`;
+  if (request.harnessId !== undefined && evaluation.harness_id !== request.harnessId)
+    return `it is about harness ${evaluation.harness_id}, but the request named ${request.harnessId}`;
+  return undefined;
+}
+
+function timeMismatch({ timestamp }: PromotionDecision, { sentAt, receivedAt, skewMs }: RequestTiming): string | undefined {
+  const decidedAt = Date.parse(timestamp);
+  const seconds = (ms: number) => Math.round(ms / 1000);
+  const hint = `, or the clocks of this machine and the service differ by more than ${seconds(skewMs)} s (countersign doctor)`;
+  if (decidedAt < sentAt - skewMs)
+    return `it was decided ${seconds(sentAt - decidedAt)} s before the request: it is an old decision${hint}`;
+  if (decidedAt > receivedAt + skewMs) return `it was decided ${seconds(decidedAt - receivedAt)} s after it arrived${hint}`;
+  return undefined;
+}
+
+/** A decision repeats the nonce of its request, so that a decision that is seconds old cannot be replayed. */
+function nonceMismatch({ nonce }: PromotionDecision, { nonce: sent }: RequestTiming): string | undefined {
+  if (nonce === sent) return undefined;
+  if (nonce === undefined)
+    return 'it does not repeat the nonce of the request (Countersign-Nonce): update the server, or find the proxy that removes the header';
+  return 'it repeats the nonce of another request: the response was replayed';
+}
+
+/** The age and the times are read at slightly different moments. */
+const AGE_TOLERANCE_HOURS = 0.02;
+
+function contradiction(decision: PromotionDecision, request: GateRequest): string | undefined {
+  const failed = decision.checks.find(({ passed }) => !passed);
+  if (decision.allowed !== (failed === undefined))
+    return `it says allowed: ${decision.allowed}, but its conditions contradict that`;
+  if (decision.reason !== (failed?.reason ?? 'all_conditions_met'))
+    return `it says ${decision.reason}, but its conditions say ${failed?.reason}`;
+  const evaluation = evaluationOf(decision);
+  if (decision.evaluation_id !== (evaluation?.id ?? null) || decision.actual_threshold !== (evaluation?.pass_rate ?? null))
+    return 'it describes its evaluation in two ways that differ';
+  if (!decision.allowed) return undefined;
+  if (evaluation === undefined || decision.agent_id === null) return 'it allows without an evaluation or an agent';
+  return insufficientEvidence(decision, evaluation, request);
+}
+
+/** Why the evidence of an allowed decision does not support it. */
+function insufficientEvidence(
+  decision: PromotionDecision,
+  evaluation: DecidedEvaluation,
+  request: GateRequest,
+): string | undefined {
+  const { pass_rate: rate, status } = evaluation;
+  if (status !== 'passing') return `it allows the promotion, but its evaluation is ${status}`;
+  if (rate === null || !(rate >= request.minPassRate))
+    return `it allows the promotion at a pass rate of ${rate}; ${request.minPassRate} is required`;
+  const age = decision.evaluation_age;
+  if (age === null || !(age >= 0 && age <= request.maxAgeHours))
+    return `it allows the promotion on an evaluation ${age} hours old; at most ${request.maxAgeHours} was requested`;
+  const since = Math.min(Date.parse(evaluation.recorded_at), Date.parse(evaluation.evaluated_at ?? evaluation.recorded_at));
+  const counted = (Date.parse(decision.timestamp) - since) / 3_600_000;
+  if (!(Math.abs(counted - age) <= AGE_TOLERANCE_HOURS))
+    return `it states an age of ${age} hours, but its times give ${counted.toFixed(4)}`;
+  return undefined;
+}
+
+/** The evaluation of a decision; undefined if there was none. */
+export const evaluationOf = ({ evaluation }: PromotionDecision): DecidedEvaluation | undefined =>
+  evaluation.id === undefined ? undefined : evaluation;
+
+/** Whether only an approval is missing, and nobody has rejected it. */
+export const onlyApprovalMissing = ({ reason, checks }: PromotionDecision): boolean =>
+  reason === 'approval_required' && checks.every(({ passed, condition }) => passed || condition === 'high_risk_approval');
