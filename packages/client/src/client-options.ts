@@ -65,7 +65,7 @@ export function readOptions(options: ClientOptions): TransportSettings {
   const baseUrl = options.baseUrl ?? environmentVariable('COUNTERSIGN_URL');
   if (baseUrl === undefined) throw new ConfigurationError('baseUrl is missing: set it or COUNTERSIGN_URL');
   if (apiKey === undefined)
-    throw new ConfigurationError('apiKey is missing: set it or COUNTERSIGN_API_KEY to an ingestion key, aa_live_…');
+    throw new ConfigurationError('apiKey must be an ingestion key, aa_live_…: set it or COUNTERSIGN_API_KEY');
   if (typeof given !== 'function') throw new ConfigurationError('this runtime has no fetch: set the option fetch');
   if (typeof apiKey !== 'function') readKey(apiKey);
   return {

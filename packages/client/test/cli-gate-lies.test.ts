@@ -136,7 +136,7 @@ describe('gate, against a server that lies', () => {
         (text) => text,
         (body) => ({ ...body, agent_name: 'good' }),
       ),
-      /it is about agent good, asked was poor/,
+      /it is about agent good, but the request named poor/,
       ['--agent', 'poor'],
     ));
 

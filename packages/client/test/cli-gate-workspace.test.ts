@@ -270,7 +270,7 @@ describe('the trust file elsewhere', () => {
     ]);
     const evidence = inFile('evidence.json', kept!.evidence);
     const checked = await verify(attestation, '--trust', trust, '--evidence', evidence);
-    expect([checked.status, checked.out]).toEqual([0, expect.stringContaining('the evidence gives this verdict')]);
+    expect([checked.status, checked.out]).toEqual([0, expect.stringContaining('the evidence supports the verdict')]);
     const altered = inFile('altered.json', kept!.evidence.replace('92.5', '99'));
     const fault = await verify(attestation, '--trust', trust, '--evidence', altered);
     expect([fault.status, fault.out]).toEqual([1, expect.stringContaining('the evidence hashes to')]);

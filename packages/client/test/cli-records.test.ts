@@ -125,8 +125,8 @@ describe('evaluate record', () => {
 
   test.each([
     ['is empty', '', /is empty/],
-    ['is of another tool', '{"testCases":[]}', /no results file of promptfoo/],
-    ['holds no cases', '{"results":{"stats":{"successes":0,"failures":0,"errors":0},"results":[]}}', /holds no cases/],
+    ['is of another tool', '{"testCases":[]}', /not a results file of promptfoo/],
+    ['holds no cases', '{"results":{"stats":{"successes":0,"failures":0,"errors":0},"results":[]}}', /has no cases/],
     ['contradicts itself', '{"results":{"stats":{"successes":9,"failures":0},"results":[]}}', /filtered or cut off/],
   ])('a file that %s is refused with 2, and nothing is recorded', async (_what, text, why) => {
     const count = async () =>

@@ -105,7 +105,7 @@ describe('an old run stays old', () => {
   test('--evaluated-at makes it older, and never younger than its file says', async () => {
     const file = dated('2026-01-05T10:00:00.000Z');
     const younger = await record(['--promptfoo', file, '--evaluated-at', '2026-02-05T10:00:00Z']);
-    expect([younger.status, younger.err]).toEqual([2, expect.stringContaining('as the file says')]);
+    expect([younger.status, younger.err]).toEqual([2, expect.stringContaining('the file says that it ran at')]);
     const older = await record(['--promptfoo', file, '--evaluated-at', '2025-12-05T10:00:00Z']);
     expect((await stored(older.out)).sent.evaluated_at).toBe('2025-12-05T10:00:00Z');
   });
@@ -116,7 +116,7 @@ describe('a refusal', () => {
     ['of a partial run', '--inspect', () => results('inspect-limit.json'), /--allow-partial/],
     ['of several scorers', '--inspect', () => results('inspect-scorers.json'), /match\/accuracy, lenient\/accuracy/],
     ['of a file that is not there', '--junit', () => join(folder, 'missing.xml'), /cannot read/],
-    ['of a file without cases', '--junit', () => inFile('none.xml', '<testsuites/>'), /holds no cases/],
+    ['of a file without cases', '--junit', () => inFile('none.xml', '<testsuites/>'), /has no cases/],
     [
       'of a run in the future',
       '--junit',

@@ -93,7 +93,7 @@ describe('the key', () => {
       ['gate', '--agent', KEY],
     ]) {
       const { status, err } = await run(args);
-      expect([status, err]).toEqual([2, expect.stringContaining('rotate it')]);
+      expect([status, err]).toEqual([2, expect.stringContaining('rotate the key')]);
       expect(err).not.toContain(SECRET);
     }
   });

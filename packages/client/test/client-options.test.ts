@@ -14,7 +14,7 @@ describe('options', () => {
   test.each<[string, Partial<ClientOptions>, RegExp]>([
     ['no address', { baseUrl: 'countersign.example' }, /baseUrl must be an address/],
     ['another protocol', { baseUrl: 'ftp://countersign.example' }, /baseUrl must be an address/],
-    ['a key in the address', { baseUrl: 'https://user:secret@countersign.example' }, /no user, password/],
+    ['a key in the address', { baseUrl: 'https://user:secret@countersign.example' }, /must not contain a user, password/],
     ['plain http beyond this machine', { baseUrl: 'http://countersign.example' }, /unencrypted/],
     ['no key', { apiKey: undefined as never }, /apiKey must be/],
     ['an empty key', { apiKey: '' }, /apiKey must be/],

@@ -55,7 +55,7 @@ describe('a decision', () => {
     ['a member less', () => ({ ...decision, message: undefined }), /no canonical form/],
     ['another algorithm', () => ({ ...decision, signature_alg: 'none' }), /signature_alg/],
     ['no JSON', () => '{"allowed":true', /not JSON/],
-    ['a list', () => [decision], /no decision/],
+    ['a list', () => [decision], /not a decision/],
     ['a member given twice', () => JSON.stringify(decision).replace('{', '{"allowed":true,'), /twice|already/],
   ])('with %s is not believed', (_, altered, fault) => {
     expect(verifyDecision(altered(), { decisionKey })).toEqual({ ok: false, fault: expect.stringMatching(fault) });

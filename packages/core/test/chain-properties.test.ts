@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ChainedRow, linkEntries, type UnlinkedEntry } from '../src/domain/audit-chain.ts';
 import { ChainVerifier } from '../src/domain/chain-verifier.ts';
-import { parseWitnessedHeads, witnessedHead } from '../src/domain/checkpoint.ts';
+import { parseUnsignedHeads, unsignedHeadText } from '../src/domain/checkpoint.ts';
 import { Frontier } from '../src/domain/merkle-tree.ts';
 import { sameBytes } from '../src/domain/signed-note.ts';
 import { digests, sha256 } from './node-digests.ts';
@@ -125,13 +125,13 @@ describe('a kept header', () => {
   test('is read as it was written, in any order, with its name before it and unknown parameters in it', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), root, fc.maxSafeNat(), root, (size, one, more, other) => {
-        const [audit, decisions] = [witnessedHead('audit', size, one), witnessedHead('decisions', more, other)];
+        const [audit, decisions] = [unsignedHeadText('audit', size, one), unsignedHeadText('decisions', more, other)];
         for (const header of [
           `${audit}, ${decisions}`,
           `Countersign-Checkpoint: ${decisions},${audit}`,
           ` ${audit};v=2, ${decisions} ;new=?1 `,
         ]) {
-          const heads = parseWitnessedHeads(header);
+          const heads = parseUnsignedHeads(header);
           expect(heads?.get('audit')).toEqual({ size, root: Uint8Array.from(one) });
           expect(heads?.get('decisions')).toEqual({ size: more, root: Uint8Array.from(other) });
         }
@@ -140,7 +140,7 @@ describe('a kept header', () => {
   });
 
   test('of any other text is none, and nothing is thrown', () => {
-    const head = witnessedHead('audit', 7, new Uint8Array(32));
+    const head = unsignedHeadText('audit', 7, new Uint8Array(32));
     for (const broken of [
       '',
       'audit',
@@ -151,7 +151,7 @@ describe('a kept header', () => {
       `${head}, ${head}`,
       `${head},`,
     ])
-      expect(parseWitnessedHeads(broken), broken).toBeUndefined();
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (any) => void parseWitnessedHeads(any)));
+      expect(parseUnsignedHeads(broken), broken).toBeUndefined();
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (any) => void parseUnsignedHeads(any)));
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { attestDecision, publicJwk } from '../src/domain/attestation.ts';
-import { openCheckpoint, originOf, signCheckpoint, type TreeLog, witnessedHead } from '../src/domain/checkpoint.ts';
+import { openCheckpoint, originOf, signCheckpoint, type TreeLog, unsignedHeadText } from '../src/domain/checkpoint.ts';
 import { decisionDigest } from '../src/domain/decision-signature.ts';
 import { hashKeyEvent } from '../src/domain/key-event.ts';
 import { formatLogProof, parseLogProof } from '../src/domain/log-proof.ts';
@@ -98,7 +98,7 @@ describe('the golden proofs of the independent implementation', () => {
   test('the header names both heads alike', () => {
     const heads = (['audit', 'decisions'] as const).map((log) => {
       const { roots } = (golden.logs as GoldenLog[]).find((each) => each.log === log)!;
-      return witnessedHead(log, roots.length - 1, bytes(roots.at(-1)!));
+      return unsignedHeadText(log, roots.length - 1, bytes(roots.at(-1)!));
     });
     expect(heads.join(', ')).toBe(golden.header);
   });

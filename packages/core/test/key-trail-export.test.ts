@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openCheckpoint } from '../src/domain/checkpoint.ts';
-import { type ExportDemand, verifyExport } from '../src/domain/export-verifier.ts';
+import { type ExportExpectation, verifyExport } from '../src/domain/export-verifier.ts';
 import type { KeyEvent } from '../src/domain/key-event.ts';
 import { parseNoteVerifierKey } from '../src/domain/signed-note.ts';
 import { digests, sha256, verifyEd25519 } from './node-digests.ts';
@@ -12,7 +12,7 @@ const events: KeyEvent[] = golden.key_events.map(({ event }: { event: KeyEvent }
 const { leaf_data: leaves, checkpoints } = golden.logs.find(({ log }: { log: string }) => log === 'keys');
 const first = parseNoteVerifierKey(golden.keys[0].note_key, sha256)!;
 
-const verify = (rows: readonly unknown[], demand: ExportDemand = {}) => {
+const verify = (rows: readonly unknown[], demand: ExportExpectation = {}) => {
   const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   const bytes = (async function* () {
     yield Buffer.from(text);

@@ -62,7 +62,7 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
     );
     expectRefused(answer!, 'wrong_host', [' bad_header']);
     const { message } = answer!.body.issues[0];
-    expect(message).toContain('answers for countersign.example.com, not for "evil.example"');
+    expect(message).toContain('accepts requests for countersign.example.com, not for "evil.example"');
     expect(message).toContain('COUNTERSIGN_ALLOWED_HOSTS');
   });
 

@@ -4,7 +4,7 @@ import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openCheckpoint, originOf, signCheckpoint, witnessedHead } from '@countersign/core/domain/checkpoint';
+import { openCheckpoint, originOf, signCheckpoint, unsignedHeadText } from '@countersign/core/domain/checkpoint';
 import { parseLogProof } from '@countersign/core/domain/log-proof';
 import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
 import { leafHash } from '@countersign/core/domain/merkle-tree';
@@ -133,7 +133,7 @@ describe('checkpoints and proofs', () => {
 describe('verification offline', () => {
   test('an export is as every kept checkpoint and head says, under the key as text, vkey file or JWKS', async () => {
     const [, size, root] = readFileSync(at('kept'), 'utf8').split('\n');
-    const head = witnessedHead('audit', Number(size), Buffer.from(root!, 'base64'));
+    const head = unsignedHeadText('audit', Number(size), Buffer.from(root!, 'base64'));
     for (const given of [readFileSync(at('vkey'), 'utf8').trim(), at('vkey'), at('jwks.json')]) {
       const { status, out } = await verifyFile(
         ...['--checkpoint', at('kept'), '--checkpoint', at('kept-later'), '--head', head, '--key', given],

@@ -1,5 +1,5 @@
 import { followSuccessors, type SuccessionChecks } from '@countersign/core/domain/signing-key-succession';
-import { readTrustFile, renewal, type TrustFileContent, vouching } from '@countersign/core/domain/trust-file';
+import { readTrustFile, renewal, type TrustFileContent, vouchingKeys } from '@countersign/core/domain/trust-file';
 import { sha256, verifyEd25519 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
@@ -50,7 +50,7 @@ export interface PublishedKeyResult {
 /** Asks a service for its keys, and follows the signatures from those of the trust file. Unsigned keys are ignored. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
-  const { proven, refused } = followSuccessors(vouching(file), published, SUCCESSION_CHECKS);
+  const { proven, refused } = followSuccessors(vouchingKeys(file), published, SUCCESSION_CHECKS);
   const followed = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
   const live = refused.find(({ key: { retiredAt } }) => retiredAt === undefined);
   return { followed, problem: problemOf(published, file, live?.fault) };

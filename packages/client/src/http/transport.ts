@@ -137,7 +137,7 @@ async function withConnectionErrors<T>(url: string, work: () => Promise<T>): Pro
     if (error instanceof CountersignError) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const why = cause instanceof Error ? cause.message || (cause as Error & { code?: string }).code || cause.name : String(cause);
-    throw new ConnectionError(`${url} cannot be withConnectionErrors: ${why}`, { cause: error });
+    throw new ConnectionError(`${url} cannot be reached: ${why}`, { cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { checkpointMisfit, openCheckpoint, parseWitnessedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
+import { checkpointMisfit, openCheckpoint, parseUnsignedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import type { NoteKey } from '@countersign/core/domain/signed-note';
 import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
@@ -102,7 +102,7 @@ function* keptHeads(
   log: NonNullable<LedgerTrust['log']>,
 ): Generator<KeptHead> {
   for (const [index, text] of heads.entries()) {
-    const head = parseWitnessedHeads(text)?.get(log);
+    const head = parseUnsignedHeads(text)?.get(log);
     if (head === undefined)
       throw new ConfigurationError(`heads[${index}] is not a Countersign-Checkpoint header with the log ${log}`);
     yield { source: `the kept head of size ${head.size}`, ...head };

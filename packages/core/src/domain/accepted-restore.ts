@@ -4,21 +4,21 @@ import { fromBase64, sameBytes } from './signed-note.ts';
 /** The action of the audit entry by which an operator accepts a restored backup (docs/formats.md, "Accepted restores"). */
 export const RESTORE_ACCEPTED = 'ledger.restore_accepted';
 
-/** A head as the entry names it. */
+/** A log's head in the entry. */
 interface NamedHead {
   size: number;
   /** 32 bytes. */
   root: Uint8Array;
 }
 
-/** What one entry says of each log: the head that was given up and the one that the log continues from. */
+/** Each log's abandoned head, and the head that the log continues from, as one entry states them. */
 export interface AcceptedRestore {
   /** Number of the audit row. */
   seq: number;
   logs: Partial<Record<TreeLog, { abandoned: NamedHead; restored: NamedHead }>>;
 }
 
-/** What must be known of an audit entry, which is taken as hostile. */
+/** The members of an audit entry that are read. The input is untrusted. */
 interface Entry {
   seq?: unknown;
   action?: unknown;
@@ -28,7 +28,7 @@ interface Entry {
 
 const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'traces'];
 
-/** What an audit entry says of restores; undefined for every other entry. An ingestion key may write the same action, which says nothing. */
+/** The restore in an audit entry; undefined for other entries. Ingestion keys can write the same action, so theirs are ignored. */
 export function restoreIn({ seq, action, recorded_by: by, metadata }: Entry): AcceptedRestore | undefined {
   if (action !== RESTORE_ACCEPTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
   const logs: AcceptedRestore['logs'] = {};
@@ -49,8 +49,8 @@ function headIn(value: unknown): NamedHead | undefined {
 }
 
 /**
- * What an accepted restore says about a head that a log does not meet; empty where none does. It explains, and excuses nothing: the head
- * stays unmet. A head beyond the one given up is not explained, nor is one of rows that were kept.
+ * Explains by an accepted restore why a log does not match a head; empty if no restore explains it. The head still counts as a
+ * mismatch. Heads beyond the abandoned one, and heads of rows that were kept, are not explained.
  */
 export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly AcceptedRestore[]): string {
   const fitting = restores.filter(({ logs: { [log]: named } }) =>

@@ -1,22 +1,22 @@
 import type { IssueCode } from '../contract/issue.ts';
 
-/** What is wrong with the form of a name. */
+/** A violation of the rules for agent names. */
 export interface NameProblem {
   code: Extract<IssueCode, 'not_normalized' | 'white_space_at_end' | 'invisible_character'>;
-  /** Completes a sentence that begins with the name's member: what is wrong, and where. */
+  /** Completes a sentence that starts with the member's name: the fault and its position. */
   message: string;
 }
 
 /**
- * What is wrong with a name of an agent: it must be in Unicode NFC, without white space at its ends, without invisible characters.
- * Two names that are different then also look different, but for look-alike letters (name-skeleton.ts).
+ * The faults of an agent's name. It must be in Unicode NFC, without white space at its ends and without invisible characters, so that
+ * different names look different, except for look-alike letters (name-skeleton.ts).
  */
 export function agentNameProblems(name: string): NameProblem[] {
   if (PLAIN.test(name)) return [];
   return [...invisible(name), ...whiteSpaceAtEnds(name), ...notNormalized(name)];
 }
 
-/** The nearest name that the rule accepts; empty when there is none. */
+/** The nearest valid name; empty if there is none. */
 export function acceptableName(name: string): string {
   const visible = invisibleCharacters(name).reduceRight((text, { at, character }) => {
     return text.slice(0, at) + text.slice(at + character.length);
@@ -25,14 +25,14 @@ export function acceptableName(name: string): string {
   return accepted === name || agentNameProblems(accepted).length === 0 ? accepted : acceptableName(accepted);
 }
 
-/** Printable ASCII with no space at its ends: nothing can be wrong. */
+/** Printable ASCII without spaces at its ends is always valid. */
 const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
 
-// Format characters and separators are invisible; the blank Braille pattern and the null notehead are drawn as nothing. The format
-// characters taken out are drawn: marks of Arabic, Syriac and Kaithi numbers and text.
+// Format characters and separators are invisible, and so are the blank Braille pattern and the null notehead. The exceptions are
+// format characters that are drawn: marks of Arabic, Syriac and Kaithi numbers and text.
 const INVISIBLE =
   /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800\u{1D159}]--[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]/gv;
-// What joins emoji or chooses their form is seen in the sequences that Unicode recommends, and only there.
+// Joiners and variation selectors are visible only in the emoji sequences that Unicode recommends.
 const EMOJI = /\p{RGI_Emoji}/gv;
 
 function invisibleCharacters(name: string): { at: number; character: string }[] {
@@ -41,7 +41,7 @@ function invisibleCharacters(name: string): { at: number; character: string }[] 
   return [...text.matchAll(INVISIBLE)].map(({ index, 0: character }) => ({ at: index, character }));
 }
 
-/** How many places a message names. */
+/** The number of positions in a message. */
 const PLACES_MAX = 5;
 
 function invisible(name: string): NameProblem[] {
@@ -75,11 +75,11 @@ function notNormalized(name: string): NameProblem[] {
   return [{ code: 'not_normalized', message: `is not in Unicode NFC, first at ${place}` }];
 }
 
-/** A character as its code point with its name, if it is a common one, and its position in code points from 1. */
+/** A character's code point, its name if it is a common one, and its position in code points from 1. */
 const placeOf = (name: string, at: number, character: string): string =>
   `${codePoint(character)} at position ${[...name.slice(0, at)].length + 1}`;
 
-/** `U+200B ZERO WIDTH SPACE`: a code point, and its name if it is among those that come by copy and paste. */
+/** A code point such as `U+200B ZERO WIDTH SPACE`, with its name if it often comes from copy and paste. */
 export function codePoint(character: string): string {
   const hex = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
   const named = COMMON.get(character);

@@ -3,7 +3,7 @@ import type { Sha256 } from './merkle-tree.ts';
 import { toBase64 } from './signed-note.ts';
 
 /**
- * A decision as an attestation that a third party can check: an in-toto Statement v1 in a DSSE envelope, signed with Ed25519.
+ * A decision as an attestation for third parties: an in-toto Statement v1 in a DSSE envelope, signed with Ed25519.
  * https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md, https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
  */
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
@@ -18,25 +18,25 @@ export interface Envelope {
   signatures: { keyid: string; sig: string }[];
 }
 
-/** A key that signs attestations; its id is the thumbprint of its JWK. */
+/** A key that signs attestations; its ID is the thumbprint of its JWK. */
 export interface AttestationSigner {
   keyid: string;
   sign(message: Uint8Array): Uint8Array;
 }
 
-/** A key that checks attestations: 32 bytes, RFC 8032. */
+/** A key that verifies attestations: 32 bytes, RFC 8032. */
 export interface AttestationKey {
   keyid: string;
   publicKey: Uint8Array;
 }
 
-/** What an attestation is about: the decision as it was answered. */
-interface Attested {
+/** The decision in an attestation, as it was returned. */
+interface AttestableDecision {
   decision_id: string;
   response_sha256: string;
 }
 
-/** The bytes that are signed: DSSE's pre-authentication encoding, which keeps a payload from being read as another type. */
+/** The signed bytes: DSSE's pre-authentication encoding, which binds the payload to its type. */
 export function preAuthenticationEncoding(payloadType: string, payload: Uint8Array): Uint8Array {
   const type = new TextEncoder().encode(payloadType);
   const head = new TextEncoder().encode(`DSSEv1 ${type.length} ${payloadType} ${payload.length} `);
@@ -46,8 +46,8 @@ export function preAuthenticationEncoding(payloadType: string, payload: Uint8Arr
   return bytes;
 }
 
-/** Attests a decision as it was answered, by every live key. */
-export function attestDecision<D extends Attested>(decision: D, signers: readonly AttestationSigner[]): Envelope {
+/** Signs a returned decision with every live key. */
+export function attestDecision<D extends AttestableDecision>(decision: D, signers: readonly AttestationSigner[]): Envelope {
   const payload = payloadOf(decision);
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
   return {
@@ -58,7 +58,7 @@ export function attestDecision<D extends Attested>(decision: D, signers: readonl
 }
 
 /** The canonical bytes of the statement about a decision. */
-export function payloadOf(decision: Attested): Uint8Array {
+export function payloadOf(decision: AttestableDecision): Uint8Array {
   const statement = {
     _type: STATEMENT_TYPE,
     subject: [{ name: `decision:${decision.decision_id}`, digest: { sha256: decision.response_sha256 } }],
@@ -68,15 +68,15 @@ export function payloadOf(decision: Attested): Uint8Array {
   return new TextEncoder().encode(canonicalJson(statement));
 }
 
-/** What a promotion check asks for by `Prefer` (RFC 7240) to get the signatures of its attestation in a header. */
+/** The preference (`Prefer`, RFC 7240) that requests the attestation of a promotion check. */
 export const ATTESTATION_PREFERENCE = 'countersign-attestation';
 
-/** The signatures of an attestation as a header says them, a list of strings (RFC 9651). The payload is made from the answer itself. */
+/** The signatures of an attestation as a header: a list of strings (RFC 9651). The payload follows from the response itself. */
 export const attestationHeader = ({ signatures }: Pick<Envelope, 'signatures'>): string =>
   signatures.map(({ keyid, sig }) => `"${keyid}";sig=:${sig}:`).join(', ');
 
-/** The envelope of a decision and the header that came with it; undefined when the header has not its form. Nothing is checked yet. */
-export function envelopeOfHeader(decision: Attested, header: string): Envelope | undefined {
+/** The envelope from a decision and its header; undefined if the header is malformed. Nothing is verified yet. */
+export function envelopeOfHeader(decision: AttestableDecision, header: string): Envelope | undefined {
   const signatures = header.split(',').map((member) => {
     const [, keyid, sig] = /^\s*"([A-Za-z0-9_-]{1,64})";sig=:([A-Za-z0-9+/]{1,128}={0,2}):\s*$/.exec(member) ?? [];
     return keyid === undefined || sig === undefined ? undefined : { keyid, sig };
@@ -86,7 +86,7 @@ export function envelopeOfHeader(decision: Attested, header: string): Envelope |
   return { payload: toBase64(payloadOf(decision)), payloadType: PAYLOAD_TYPE, signatures: whole };
 }
 
-/** A public key as a JWK (RFC 8037), with its thumbprint as its id (RFC 7638). */
+/** A public key as a JWK (RFC 8037), with its thumbprint as its ID (RFC 7638). */
 export interface PublicJwk {
   kty: 'OKP';
   crv: 'Ed25519';
@@ -103,6 +103,6 @@ export function publicJwk(publicKey: Uint8Array, sha256: Sha256): PublicJwk {
   return { kty: 'OKP', crv: 'Ed25519', x, kid: toBase64Url(thumbprint), use: 'sig', alg: 'EdDSA' };
 }
 
-/** Base64url without padding (RFC 4648, section 5), as JSON Web Keys have it. */
+/** Base64url without padding (RFC 4648, section 5), the encoding of JSON Web Keys. */
 export const toBase64Url = (bytes: Uint8Array): string =>
   toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');

@@ -1,20 +1,20 @@
 import { canonicalJson } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 
-/** The prefix that separates this hash from every other one and carries its version (docs/formats.md, "Audit row"). */
+/** Separates this hash from all others and contains its version (docs/formats.md, "Audit row"). */
 const DOMAIN = 'countersign/audit-entry/v1\n';
 
-/** Who really wrote a row, whatever its `actor` claims: set by the server, under the hash. */
+/** The verified writer of a row, whatever its `actor` claims. The server sets it and the hash covers it. */
 export type RecordedBy = `key:${string}` | `user:${string}` | 'system:promotion-gate' | 'operator';
 
-/** All that is under the hash of one row. Every member is there; what was not sent is null. */
+/** Everything that the hash of a row covers. Every member is present; what was not sent is null. */
 export interface ChainedEntry {
   version: 1;
   tenant_id: string;
   /** Starts at 1, without gaps. */
   seq: number;
   id: string;
-  /** UTC with milliseconds, the very string that is stored, hashed and shown. */
+  /** UTC with milliseconds: the exact text that is stored, hashed and shown. */
   recorded_at: string;
   recorded_by: string;
   actor: string;
@@ -26,11 +26,11 @@ export interface ChainedEntry {
   agent_id: string | null;
   retention_until: string | null;
   metadata: Record<string, unknown> | null;
-  /** row_hash of the row before; null in row 1. */
+  /** row_hash of the previous row; null in row 1. */
   prev_hash: string | null;
 }
 
-/** The names of ChainedEntry's members: an export has these and `row_hash`, no others. */
+/** The member names of ChainedEntry. An export has these and `row_hash`, and no others. */
 export const ENTRY_MEMBERS = [
   'version',
   'tenant_id',
@@ -50,13 +50,13 @@ export const ENTRY_MEMBERS = [
   'prev_hash',
 ] as const satisfies readonly (keyof ChainedEntry)[];
 
-/** Where a chain stands: its last row's number and hash; seq 0 and null before the first. */
+/** The head of a chain: number and hash of its last row; seq 0 and null for an empty chain. */
 export interface ChainHead {
   seq: number;
   rowHash: string | null;
 }
 
-/** One row ready to be stored: the canonical text that was hashed, and its hash. */
+/** A row to store: the canonical text that was hashed, and its hash. */
 export interface ChainedRow {
   entry: ChainedEntry;
   canonical: string;
@@ -67,10 +67,10 @@ export interface ChainedRow {
 export const rowHashOf = (canonical: string, digests: Pick<Digests, 'sha256Hex'>): string =>
   digests.sha256Hex(DOMAIN + canonical);
 
-/** What links an entry: everything but its place. */
+/** An entry without its place in the chain. */
 export type UnlinkedEntry = Omit<ChainedEntry, 'version' | 'seq' | 'prev_hash'>;
 
-/** Links entries, in order, behind a head. Pure: the caller holds the head locked. */
+/** Links entries to a head, in order. The caller must hold the lock of the head. */
 export function linkEntries(
   head: ChainHead,
   entries: readonly UnlinkedEntry[],
@@ -86,7 +86,7 @@ export function linkEntries(
   });
 }
 
-/** An entry in its place, its members in canonical order: so its canonical text is written in one go. */
+/** An entry with its place, its members in canonical order, so that JSON.stringify writes the canonical text. */
 const placed = (entry: UnlinkedEntry, seq: number, prevHash: string | null): ChainedEntry => ({
   action: entry.action,
   actor: entry.actor,

@@ -1,11 +1,11 @@
-/** Longest line of an export, with its end (docs/formats.md, "Export"). */
+/** The longest line of an export, including its end (docs/formats.md, "Export"). */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 
 /**
- * The lines of a stream of bytes, without their ends, as many at a time as a chunk completes: waiting for each by itself would cost as much
- * as parsing it. A line beyond the bound comes as 'too long', and is the last one: keeping it would let a file that is no export fill the memory.
+ * The lines of a byte stream without their ends, in groups per chunk, because awaiting each line would cost as much as parsing it. A
+ * line beyond the limit is returned as 'too long' and ends the stream, so that a file of another kind cannot fill the memory.
  */
 export async function* boundedLines(
   bytes: AsyncIterable<Uint8Array>,

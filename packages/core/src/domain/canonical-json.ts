@@ -1,28 +1,28 @@
 /**
- * JCS, the JSON Canonicalization Scheme (RFC 8785): one value, one text, in every language.
- * Throws on what JSON cannot hold (undefined, NaN, a lone surrogate) instead of dropping it under a hash.
+ * JCS, the JSON Canonicalization Scheme (RFC 8785): one text for each value, in every language. Throws on values that JSON cannot
+ * represent (undefined, NaN, a lone surrogate) instead of dropping them.
  */
 export class NotCanonicalError extends Error {
   override name = 'NotCanonicalError';
 }
 
 /**
- * The canonical text of a JSON value. Nesting must be bounded by the caller (it recurses).
- * What is in canonical order already, as everything is that was read from canonical text, is written by JSON.stringify in one go.
+ * The canonical text of a JSON value. It is recursive, so the caller must limit the nesting. A value in canonical order, such as one
+ * that was parsed from canonical text, is written by JSON.stringify at once.
  */
 export function canonicalJson(value: unknown): string {
   return quickText(value) ?? write(value, (member) => quickText(member) ?? write(member));
 }
 
-/** The canonical text, if JSON.stringify gives just that; undefined where it would drop, sort or escape something otherwise. */
+/** The result of JSON.stringify if it is canonical; undefined if it would drop, sort or escape anything differently. */
 function quickText(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !isInCanonicalOrder(value)) return undefined;
   const text = JSON.stringify(value);
-  // A lone surrogate is escaped so; a backslash before the letters ud looks the same, and goes the long way.
+  // JSON.stringify escapes a lone surrogate with this text. A real backslash before "ud" matches too and takes the slow path.
   return text.includes('\\ud') ? undefined : text;
 }
 
-/** Whether a plain object or array holds nothing but JSON, all members in canonical order. `for in` reads integer-like names first: then it is not. */
+/** Whether a plain object or array contains only JSON with all members in canonical order. `for in` lists integer-like names first. */
 function isInCanonicalOrder(container: object): boolean {
   if (Array.isArray(container)) {
     for (let index = 0; index < container.length; index += 1) if (!isJsonInOrder(container[index])) return false;
@@ -56,7 +56,7 @@ function isPlain(object: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** @param member writes what a container holds. */
+/** @param member writes the members of a container. */
 function write(value: unknown, member: (value: unknown) => string = write): string {
   switch (typeof value) {
     case 'string':
@@ -73,12 +73,12 @@ function write(value: unknown, member: (value: unknown) => string = write): stri
   }
 }
 
-/** Printable ASCII without the two characters that are escaped: it needs no more than its quotes. */
+/** Printable ASCII without the two escaped characters: it only needs quotes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Longer texts are faster looked at by JSON.stringify. */
+/** JSON.stringify checks longer texts faster. */
 const PLAIN_LENGTH_MAX = 100;
 
-/** JSON.stringify escapes exactly what RFC 8785, section 3.2.2.2 asks for; it would also escape lone surrogates. */
+/** JSON.stringify escapes exactly as RFC 8785, section 3.2.2.2 requires, except for lone surrogates. */
 function canonicalString(text: string): string {
   if (text.length <= PLAIN_LENGTH_MAX && PLAIN.test(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new NotCanonicalError('a lone surrogate has no UTF-8 form');
@@ -91,7 +91,7 @@ function canonicalNumber(number: number): string {
   return JSON.stringify(number);
 }
 
-/** By index, not by iteration: a hole in an array is undefined, and throws. */
+/** By index instead of iteration, so that a hole in an array is undefined and throws. */
 function canonicalArray(items: unknown[], member: (value: unknown) => string): string {
   let text = '[';
   for (let index = 0; index < items.length; index += 1) {
@@ -101,7 +101,7 @@ function canonicalArray(items: unknown[], member: (value: unknown) => string): s
   return text + ']';
 }
 
-/** Members sorted by UTF-16 code units (RFC 8785, section 3.2.3), which is what sort() does with strings, and `>=` compares by. */
+/** Sorts members by UTF-16 code units (RFC 8785, section 3.2.3), the order of sort() and `>=` for strings. */
 function canonicalObject(object: Record<string, unknown>, member: (value: unknown) => string): string {
   if (!isPlain(object)) throw new NotCanonicalError('only plain objects have a canonical form');
   const names = Object.keys(object);
@@ -119,7 +119,7 @@ function isSorted(names: readonly string[]): boolean {
   return true;
 }
 
-/** What comes before a member's value. Most names come again and again, in every entry of a ledger; those of senders are bounded. */
+/** The text before a member's value. Member names repeat in every entry, so they are cached; the cache is bounded. */
 function canonicalName(name: string): string {
   let text = knownNames.get(name);
   if (text === undefined) {

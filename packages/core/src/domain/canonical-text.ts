@@ -1,25 +1,25 @@
-/** No value in canonical form ends here. */
+/** There is no canonical value at this position. */
 export const NO_END = -1;
 
 const [QUOTE, COMMA, COLON, BACKSLASH, SPACE] = [0x22, 0x2c, 0x3a, 0x5c, 0x20];
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** Most texts have neither: then every quote is the end of a string, or its beginning. */
+/** Most texts contain neither, so every quote starts or ends a string. */
 const ESCAPE_OR_CONTROL = /[\\\u0000-\u001f]/;
 
-/** What may stand behind a backslash (RFC 8785, section 3.2.2.2): the short form where there is one, else lower-case hex. */
+/** The escapes of RFC 8785, section 3.2.2.2: the short form if there is one, else lower-case hex. */
 const CANONICAL_ESCAPE = /^\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))/;
 
 /**
- * Reads canonical JSON (RFC 8785) in place: nothing is parsed, nothing is written again. Whoever checks a hash over a text needs to know
- * that the text is the one form of what it says, and no more; JSON.parse, and writing it again to compare, take four times as long.
- * It takes every canonical text and no other. One object reads many texts in turn.
+ * Checks whether a text is canonical JSON (RFC 8785) without parsing it. A verifier of a hash only needs to know that its text is the
+ * canonical one. Parsing and writing the value again would take four times as long. It accepts exactly the canonical texts. One object
+ * checks many texts in turn.
  */
 export class CanonicalText {
   text = '';
   #isPlain = false;
 
-  /** Opens a text; false for one that UTF-8 cannot hold, of which nothing may be read. */
+  /** Sets the text; false if it has no UTF-8 form and must not be read. */
   open(text: string): boolean {
     this.text = text;
     this.#isPlain = !ESCAPE_OR_CONTROL.test(text);
@@ -27,8 +27,8 @@ export class CanonicalText {
   }
 
   /**
-   * Where the canonical value that begins at a place ends; NO_END where there is none.
-   * @param depth how many objects and arrays deep the value may be.
+   * The end of the canonical value that starts at a position; NO_END if there is none.
+   * @param depth the maximum nesting of the value.
    */
   endOf(at: number, depth: number): number {
     const { text } = this;
@@ -67,7 +67,7 @@ export class CanonicalText {
     return NO_END;
   }
 
-  /** The double that a number is must print as the number is written: that is the canonical form, and nothing was lost. */
+  /** A number is canonical if its double prints as the same text, so that nothing was lost. */
   #endOfNumber(start: number): number {
     let at = start;
     while (isNumberChar(this.text.charCodeAt(at))) at += 1;
@@ -88,7 +88,7 @@ export class CanonicalText {
     }
   }
 
-  /** Each name comes behind the last one, by UTF-16 code units: so none is there twice. */
+  /** Each name must be greater than the previous one, by UTF-16 code units, so that none is repeated. */
   #endOfObject(start: number, depth: number): number {
     const { text } = this;
     let at = start + 1;

@@ -1,42 +1,42 @@
 import type { AcceptedRestore } from './accepted-restore.ts';
 import type { ClockCorrection } from './clock-correction.ts';
 
-/** Deepest nesting of a row that is looked at. What the service accepts is nested at most half as deep. */
+/** The deepest nesting of a row that is read. The service accepts at most half of it. */
 export const NESTING_MAX = 200;
 
-/** The first thing that is wrong with a log's rows. */
+/** The first fault in a log's rows. */
 export interface FirstBad {
-  /** Number of the row: the one that should stand there. */
+  /** The expected number of the row. */
   seq: number;
   reason: string;
-  /** What was given is an export of another log than it is to be: nothing is said of either. */
+  /** The input is an export of another log than expected; neither log is judged. */
   misfit?: true;
 }
 
-/** Rows that are whole in themselves are not those that somebody kept a checkpoint of, or a stored one covers. */
+/** The rows are consistent but do not match a kept checkpoint or a stored one. */
 export interface Contradiction {
-  /** What says otherwise: the file of a checkpoint, a kept head, what the database stores. */
+  /** What they contradict: a checkpoint file, a kept head, or the database. */
   source: string;
-  /** Rows that it covers. */
+  /** The number of rows that it covers. */
   size: number;
-  /** What it is that does not fit, and what that means. */
+  /** What differs, and what that means. */
   reason: string;
 }
 
-/** What a walk along a log found. */
+/** The result of verifying a log. */
 export interface ChainReport {
-  /** Undefined for an export that does not say whose it is: an empty one, and one of decisions. */
+  /** Undefined for an export that does not name its workspace: an empty one, and one of decisions. */
   tenantId: string | undefined;
-  /** Rows that are whole, from the first on. */
+  /** The number of intact rows, from the first on. */
   entries: number;
-  /** row_hash (of decisions response_sha256, of key events the event's hash) of the last of them; null without rows. */
+  /** row_hash of the last intact row (for decisions response_sha256, for events the event's hash); null without rows. */
   head: string | null;
-  /** Undefined when every row is whole. */
+  /** Undefined if every row is intact. */
   firstBad: FirstBad | undefined;
-  /** Looked for when every row is whole; undefined when whatever was kept is met. */
+  /** Checked if every row is intact; undefined if all kept heads match. */
   contradiction?: Contradiction | undefined;
-  /** What an audit ledger allows of the times of all logs; absent where it allows nothing. */
+  /** The corrections of the clock in an audit ledger; absent if there are none. */
   corrections?: readonly ClockCorrection[];
-  /** What an audit ledger says of accepted restores; absent where it says nothing. */
+  /** The accepted restores in an audit ledger; absent if there are none. */
   restores?: readonly AcceptedRestore[];
 }

@@ -7,15 +7,15 @@ import type { Digests } from './digests.ts';
 import { EntryText } from './entry-text.ts';
 import { isDate, isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
-/** The first row that is wrong, and why. */
+/** The first bad row, with the reason. */
 export interface ChainFault {
-  /** The seq that should stand here. */
+  /** The expected seq. */
   seq: number;
   reason: string;
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(ENTRY_MEMBERS);
-/** Actions of entries whose metadata is read. */
+/** Actions whose metadata is read. */
 const READ_WHOLE: ReadonlySet<string | null | undefined> = new Set([CLOCK_CORRECTED, RESTORE_ACCEPTED]);
 const TEXTS = [
   'tenant_id',
@@ -34,7 +34,7 @@ const TEXTS_OR_NULL = [
   'retention_until',
   'prev_hash',
 ] as const satisfies readonly (keyof ChainedEntry)[];
-/** The members whose form is checked besides those that the place of a row determines. */
+/** The members whose form is checked, besides those that follow from the row's place. */
 const FORMS = [
   { name: 'id', isOfForm: isUuid, form: 'a UUID in lower case' },
   { name: 'recorded_by', isOfForm: isRecordedBy, form: 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>' },
@@ -43,30 +43,30 @@ const FORMS = [
 ] as const;
 
 /**
- * Walks one tenant's chain row by row. It shares the format with the writer and nothing else, keeps only the head in memory,
- * and stops at the first fault. Input is taken as hostile.
+ * Verifies one tenant's chain row by row, and stops at the first fault. It shares only the format with the writer and keeps only the
+ * head in memory. The input is untrusted.
  */
 export class ChainVerifier {
   head: ChainHead = { seq: 0, rowHash: null };
   tenantId: string | undefined;
-  /** What the row says that was taken by its text last. */
+  /** The last row that was read by its text. */
   readonly entryText = new EntryText();
-  /** What the rows taken so far allow of the times of all logs. */
+  /** The corrections of the clock in the rows so far. */
   readonly corrections: ClockCorrection[] = [];
-  /** What they say of accepted restores. */
+  /** The accepted restores in the rows so far. */
   readonly restores: AcceptedRestore[] = [];
   #lastRecordedAt = '';
   readonly #digests: Pick<Digests, 'sha256Hex'>;
 
-  /** @param tenantId the tenant whose chain it must be; taken from the first row when left out. */
+  /** @param tenantId the expected tenant; by default that of the first row. */
   constructor(digests: Pick<Digests, 'sha256Hex'>, tenantId?: string) {
     this.#digests = digests;
     this.tenantId = tenantId;
   }
 
   /**
-   * Takes the next row: all members of the entry and `row_hash`. Returns what is wrong with it, or undefined.
-   * @param text the entry as it is stored, where that must be its canonical text.
+   * Verifies the next row: all members of the entry and `row_hash`. Returns its fault, or undefined.
+   * @param text the stored text of the entry, if it must be the canonical text.
    */
   next(row: unknown, text?: string): ChainFault | undefined {
     const seq = this.head.seq + 1;
@@ -86,9 +86,8 @@ export class ChainVerifier {
   }
 
   /**
-   * Takes the next row by its line of an export: the entry's canonical text, with `row_hash` as its last member. That takes a third of the
-   * time of parsing it and next(). False, and nothing taken, where the text does not show a whole row: then next() says what is wrong, or
-   * that nothing is.
+   * Verifies the next row by its line in an export: the entry's canonical text with `row_hash` as the last member. That takes a third of
+   * the time of parsing it. Returns false, and skips nothing, if the text is not recognized; next() must then judge it.
    */
   takesLine(line: string): boolean {
     const end = this.#endOfNext(line, 0);
@@ -99,7 +98,7 @@ export class ChainVerifier {
     return true;
   }
 
-  /** The same by the entry's canonical text alone, which begins at a place of a text: where it ends. NO_END, and nothing taken, as above. */
+  /** The same for the canonical text of the entry alone, at a position of a text. Returns its end, or NO_END if it is not recognized. */
   takesEntry(text: string, from: number, rowHash: string): number {
     const end = this.#endOfNext(text, from);
     if (end === NO_END || text[end] !== '}' || rowHashOf(text.slice(from, end + 1), this.#digests) !== rowHash) return NO_END;
@@ -107,12 +106,12 @@ export class ChainVerifier {
     return end + 1;
   }
 
-  /** Where the next row's last member ends. The first row of a chain of whomever is left to next(): it says whose it is. */
+  /** The end of the next row's last member. The first row of an unknown tenant is left to next(), which reads the tenant. */
   #endOfNext(text: string, from: number): number {
     const { head, tenantId, entryText } = this;
     if (tenantId === undefined) return NO_END;
     const end = entryText.read(text, from, { seq: head.seq + 1, prevHash: head.rowHash, tenantId });
-    // Entries with a meaning for the verifier are left to next(), which reads what they say.
+    // Entries with a meaning for the verifier are left to next(), which reads their content.
     if (end === NO_END || READ_WHOLE.has(entryText.value('action'))) return NO_END;
     const at = entryText.value('recorded_at')!;
     const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > this.#lastRecordedAt);
@@ -166,7 +165,7 @@ export class ChainVerifier {
   }
 }
 
-/** Which member is missing, or one too many. */
+/** The missing or unknown member. */
 function membersFault(entry: Record<string, unknown>, names: readonly string[]): string {
   const missing = ENTRY_MEMBERS.find((member) => !Object.hasOwn(entry, member));
   if (missing !== undefined) return `${missing} is missing`;

@@ -10,10 +10,10 @@ import {
   type VerifyEd25519,
 } from './signed-note.ts';
 
-/** A tenant's logs, each with a tree of its own. */
+/** The logs of a tenant; each has its own tree. */
 export type TreeLog = 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces';
 
-/** A tree's head: what a checkpoint says (https://c2sp.org/tlog-checkpoint). */
+/** The head of a tree, which a checkpoint signs (https://c2sp.org/tlog-checkpoint). */
 export interface TreeHead {
   origin: string;
   size: number;
@@ -21,7 +21,7 @@ export interface TreeHead {
   root: Uint8Array;
 }
 
-/** The origin of a tenant's log: the audit ledger is the tenant's own, the others say which. */
+/** The origin of a tenant's log. That of the audit ledger is only the tenant; the others append their name. */
 export const originOf = (tenantId: string, log: TreeLog): string => `countersign/${tenantId}${log === 'audit' ? '' : `/${log}`}`;
 
 /** The name of the instance's key in notes. */
@@ -34,7 +34,7 @@ export const checkpointText = ({ origin, size, root }: TreeHead): string => `${o
 export const signCheckpoint = (head: TreeHead, signers: readonly NoteSigner[], sha256: Sha256): string =>
   signNote(checkpointText(head), signers, sha256);
 
-/** The head that a checkpoint says, if one of the keys has signed it; or why it is not to be believed. */
+/** The head in a checkpoint, if one of the keys has signed it; or the fault. */
 export function openCheckpoint(
   note: string,
   keys: readonly NoteKey[],
@@ -52,8 +52,8 @@ export function openCheckpoint(
 }
 
 /**
- * Why a note cannot be a checkpoint of a log of this kind, whoever signed it; undefined when it can. Its workspace is not looked at: the
- * ledger of another one under this name is what an exchange of two ledgers looks like, and no slip.
+ * Why a note cannot be a checkpoint of a log of this kind, whoever signed it; undefined if it can. Its workspace is not compared,
+ * because a checkpoint of another workspace is evidence of an exchanged ledger and not a mistake of the user.
  */
 export function checkpointMisfit(note: string, log: TreeLog): string | undefined {
   const end = note.indexOf('\n\n');
@@ -63,7 +63,7 @@ export function checkpointMisfit(note: string, log: TreeLog): string | undefined
   return kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
 }
 
-/** The three lines of a checkpoint; undefined when they are not. */
+/** The three lines of a checkpoint; undefined if they are malformed. */
 export function parseCheckpointText(text: string): TreeHead | undefined {
   const [origin, size, root, ...rest] = text.split('\n');
   if (origin === undefined || origin === '' || size === undefined || root === undefined || rest.length !== 1 || rest[0] !== '')
@@ -73,28 +73,28 @@ export function parseCheckpointText(text: string): TreeHead | undefined {
   return bytes?.length === HASH_BYTES ? { origin, size: Number(size), root: bytes } : undefined;
 }
 
-/** A tree head without a signature, as the promotion check's header carries it: whoever keeps the answer is a witness. */
-export const witnessedHead = (log: TreeLog, size: number, root: Uint8Array): string =>
+/** A tree head without a signature, for the header of a promotion check. Clients keep it as evidence. */
+export const unsignedHeadText = (log: TreeLog, size: number, root: Uint8Array): string =>
   `${log};size=${size};root=:${toBase64(root)}:`;
 
 /**
- * The heads that a kept `Countersign-Checkpoint` header says, by log; undefined when it has not its form. The header's own name may
- * stand before it, as a CI log shows it; parameters and logs of a later version are passed over.
+ * The heads in a kept `Countersign-Checkpoint` header, by log; undefined if it is malformed. The header's name may precede it, as in
+ * a CI log. Unknown parameters and logs are ignored, because later versions may add some.
  */
-export function parseWitnessedHeads(text: string): Map<string, { size: number; root: Uint8Array }> | undefined {
+export function parseUnsignedHeads(text: string): Map<string, { size: number; root: Uint8Array }> | undefined {
   const value = text.replace(/^\s*countersign-checkpoint:/i, '').trim();
   const heads = new Map<string, { size: number; root: Uint8Array }>();
   for (const member of value.split(',')) {
     const [log, ...parameters] = member.split(';').map((part) => part.trim());
     if (log === undefined || !/^[a-z][a-z0-9_-]*$/.test(log) || heads.has(log)) return undefined;
-    const head = witnessed(parameters);
+    const head = unsignedHeadOf(parameters);
     if (head === undefined) return undefined;
     heads.set(log, head);
   }
   return heads;
 }
 
-function witnessed(parameters: readonly string[]): { size: number; root: Uint8Array } | undefined {
+function unsignedHeadOf(parameters: readonly string[]): { size: number; root: Uint8Array } | undefined {
   const parameter = (name: string) => parameters.findLast((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
   const [, encoded] = /^:([A-Za-z0-9+/]+=*):$/.exec(parameter('root') ?? '') ?? [];
   const head = parseCheckpointText(`-\n${parameter('size') ?? ''}\n${encoded ?? ''}\n`);

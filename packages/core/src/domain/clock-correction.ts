@@ -1,19 +1,19 @@
 import type { TreeLog } from './checkpoint.ts';
 
-/** The action of the audit entry by which an operator lets the times of the logs step back (docs/formats.md, "Corrected times"). */
+/** The action of the audit entry that allows times of the logs to go back (docs/formats.md, "Corrected times"). */
 export const CLOCK_CORRECTED = 'clock.corrected';
 
-/** Where the times of one log may step back: behind row `size`, from exactly `before` to `after` or later. */
+/** A permitted step back of the times of one log: after row `size`, from exactly `before` to `after` or later. */
 export interface StepBack {
   size: number;
   before: string;
   after: string;
 }
 
-/** What one entry allows: a step of each log that it names. */
+/** The steps of one entry, for each log that it names. */
 export type ClockCorrection = Partial<Record<TreeLog, StepBack>>;
 
-/** What must be known of an audit entry, which is taken as hostile. */
+/** The members of an audit entry that are read. The input is untrusted. */
 interface Entry {
   action?: unknown;
   recorded_by?: unknown;
@@ -25,8 +25,8 @@ const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'tra
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * What an audit entry allows; undefined for every other entry. An ingestion key may write the same action: only what the service recorded
- * for its operator counts.
+ * The correction in an audit entry; undefined for every other entry. Ingestion keys can write the same action, so only entries that the
+ * service recorded for its operator count.
  */
 export function correctionIn({ action, recorded_by: by, metadata }: Entry): ClockCorrection | undefined {
   if (action !== CLOCK_CORRECTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
@@ -38,26 +38,26 @@ export function correctionIn({ action, recorded_by: by, metadata }: Entry): Cloc
   return correction;
 }
 
-/** Whether a step allows row `seq` to have the time `at` behind a row with the later time `before`. */
+/** Whether a step permits row `seq` to have the time `at` after a row with the later time `before`. */
 export const allowsStep = (step: StepBack | undefined, seq: number, before: string, at: string): boolean =>
   step !== undefined && step.size === seq - 1 && step.before === before && step.after <= at;
 
 /**
- * Checks that the times of a log do not step back except where a correction allows it. Without the audit ledger nothing is known of
- * corrections, so nothing is checked.
+ * Checks that the times of a log never go back except by a permitted correction. Corrections are in the audit ledger, so nothing is
+ * checked without it.
  */
-export class Moments {
+export class RowTimes {
   #last = '';
   readonly #log: TreeLog;
   readonly #corrections: readonly ClockCorrection[] | undefined;
 
-  /** @param corrections those of the log's audit ledger; undefined where nobody has supplied it. */
+  /** @param corrections those of the audit ledger; undefined if it was not supplied. */
   constructor(log: TreeLog, corrections: readonly ClockCorrection[] | undefined) {
     this.#log = log;
     this.#corrections = corrections;
   }
 
-  /** Takes the time of row `seq`. Returns what is wrong with it, or undefined. */
+  /** Checks the time of row `seq`. Returns its fault, or undefined. */
   next(seq: number, at: unknown, name: string): string | undefined {
     if (this.#corrections === undefined) return undefined;
     if (typeof at !== 'string' || !INSTANT.test(at)) return `${name} is not UTC with milliseconds`;

@@ -1,12 +1,12 @@
-/** The clocks of one machine, read together. */
+/** The clocks of one machine, read at the same time. */
 export interface ClockReading {
-  /** The time of day, which can be set. */
+  /** The system clock, which can be set. */
   wallMs: number;
-  /** A clock that nobody sets and that also runs while the machine is suspended. Where it starts does not matter. */
+  /** A monotonic clock that also runs while the machine is suspended. Its start is arbitrary. */
   steadyMs: number;
 }
 
-/** The database's clock, which was read at some moment between two readings of ours. */
+/** The database's clock, with our clocks before and after the query. */
 export interface DatabaseReading {
   before: ClockReading;
   after: ClockReading;
@@ -14,67 +14,68 @@ export interface DatabaseReading {
 }
 
 /**
- * Why no moment can be taken from the clocks.
- * `jumped`: the time of day moved against the steady clock. `apart`: the database's clock differs from ours.
+ * Why the clocks cannot be used.
+ * `jumped`: the system clock moved against the monotonic clock. `apart`: the database's clock differs from ours.
  * `settling`: the clocks agree again, but not for long enough.
  */
 export interface ClockFault {
   kind: 'jumped' | 'apart' | 'settling';
-  /** How far the clock is ahead, in milliseconds; negative when it is behind. 0 while settling. */
+  /** How far the clock is ahead, in milliseconds; negative if it is behind. 0 while settling. */
   aheadMs: number;
-  /** When it clears by itself if nothing changes, in milliseconds from now; null when only a clock that is put right clears it. */
+  /** When the fault clears if nothing changes, in milliseconds from now; null if a clock must be corrected first. */
   clearsInMs: number | null;
 }
 
-/** A difference up to this is ordinary: drift, NTP corrections, delays. */
+/** A normal difference: drift, NTP corrections, delays. */
 export const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
 /** After a fault the clocks must agree for this long. */
 export const CLOCK_SETTLING_MS = 5_000;
 
-/** A jump that the database's clock shares is accepted after it has stood for as long as it is large, within these bounds. */
+/** A jump that the database's clock shares is accepted after as much time as its size, within these limits. */
 export const JUMP_ACCEPTED_MS_MIN = 10_000;
 export const JUMP_ACCEPTED_MS_MAX = 600_000;
 
-/** How fast a clock may be corrected without being set. Linux slews by at most 500 millionths. */
+/** The largest correction rate without setting a clock. Linux slews by at most 500 millionths. */
 const DRIFT_MAX = 0.001;
 
-/** A time of day that moves by more than this against the steady clock while a jump is under way has jumped anew. */
+/** A larger movement against the monotonic clock during a jump is a new jump. */
 const SAME_JUMP_MS = 1_000;
 
 interface Jump {
-  /** The time of day minus the steady clock since the jump. */
+  /** The system clock minus the monotonic clock since the jump. */
   offsetMs: number;
-  /** Since when the database's clock agrees with it, by the steady clock. */
+  /** When the database's clock started to agree with it, by the monotonic clock. */
   agreedSinceMs: number | undefined;
 }
 
 /**
- * Decides whether moments may be taken from the clocks. Readings go in, a fault or nothing comes out; it reads no clock itself.
+ * Decides whether the clocks can be used for recording times. The caller passes the readings.
  *
- * It keeps the difference between the time of day and the steady clock. While that difference holds and the database agrees, all is well.
+ * It tracks the difference between the system clock and the monotonic clock. There is no fault while that difference is stable and the
+ * database agrees.
  */
 export class ClockGuard {
-  /** The time of day minus the steady clock, as it was last believed. */
+  /** The accepted difference between the system clock and the monotonic clock. */
   #offsetMs: number;
   #observedAtMs: number;
-  /** Whether the database has ever agreed with the believed difference. */
+  /** Whether the database has ever agreed with the accepted difference. */
   #isConfirmed = false;
   #jump: Jump | undefined;
-  /** The database's clock minus the steady clock when it last agreed; undefined before it has. */
+  /** The database's clock minus the monotonic clock when it last agreed; undefined before. */
   #databaseOffsetMs: number | undefined;
-  /** How far the database's clock was ahead of ours when it was last read; 0 when it agreed. */
+  /** How far the database's clock was ahead at its last reading; 0 if it agreed. */
   #apartMs = 0;
-  /** Since when there is no fault after there was one. */
+  /** The start of the period without faults after a fault. */
   #settlingSinceMs: number | undefined;
 
-  /** Believes the time of day of the first reading: an earlier jump cannot be noticed. */
+  /** Accepts the system clock of the first reading: an earlier jump cannot be detected. */
   constructor({ wallMs, steadyMs }: ClockReading) {
     this.#offsetMs = wallMs - steadyMs;
     this.#observedAtMs = steadyMs;
   }
 
-  /** Takes in a reading of our own clocks. Returns what is wrong now, if anything. */
+  /** Processes a reading of our own clocks. Returns the current fault, if any. */
   observe({ wallMs, steadyMs }: ClockReading): ClockFault | undefined {
     const offsetMs = wallMs - steadyMs;
     const strayMs = offsetMs - this.#offsetMs;
@@ -92,19 +93,19 @@ export class ClockGuard {
     return this.#fault(steadyMs);
   }
 
-  /** Takes in a reading of the database's clock. Returns what is wrong now, if anything. */
+  /** Processes a reading of the database's clock. Returns the current fault, if any. */
   compare({ before, after, databaseMs }: DatabaseReading): ClockFault | undefined {
     this.observe(after);
     const earliestMs = Math.min(before.wallMs, after.wallMs);
     const latestMs = Math.max(before.wallMs, after.wallMs);
     const apartMs = databaseMs > latestMs ? databaseMs - latestMs : Math.min(0, databaseMs - earliestMs);
     if (Math.abs(apartMs) > CLOCK_DIFFERENCE_MAX_MS) this.#disagree(apartMs);
-    // An answer that took long refutes agreement but cannot show it.
+    // A slow query can disprove agreement but not prove it.
     else if (latestMs - earliestMs <= CLOCK_DIFFERENCE_MAX_MS) this.#agree(after, databaseMs - before.steadyMs);
     return this.#fault(after.steadyMs);
   }
 
-  /** The database's clock as it was last believed, carried on by the steady clock; undefined before it has agreed with ours. */
+  /** The last accepted time of the database, advanced by the monotonic clock; undefined before the first agreement. */
   believedDatabaseMs(steadyMs: number): number | undefined {
     return this.#databaseOffsetMs === undefined ? undefined : this.#databaseOffsetMs + steadyMs;
   }
@@ -131,7 +132,7 @@ export class ClockGuard {
     this.#settlingSinceMs = undefined;
   }
 
-  /** A clock that the database never agreed with was wrong before the jump, so the jump is its correction. */
+  /** If the database never agreed with the earlier clock, that clock was wrong and the jump is its correction. */
   #acceptedAfterMs({ offsetMs }: Jump): number {
     if (!this.#isConfirmed) return JUMP_ACCEPTED_MS_MIN;
     const sizeMs = Math.abs(offsetMs - this.#offsetMs);

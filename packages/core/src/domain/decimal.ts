@@ -5,8 +5,8 @@ interface Decimal {
 }
 
 /**
- * Exact sum of the numbers as they are written: 0.1 + 0.2 is "0.3". A JSON number means the decimal that was sent,
- * which is the shortest one that its double prints as.
+ * The exact sum of numbers as written: 0.1 + 0.2 is "0.3". A JSON number means the decimal that was sent, which is the shortest one
+ * that its double prints as.
  */
 export function decimalSum(numbers: readonly number[]): string {
   return decimalText(numbers.map(decimalOf).reduce(add, { digits: 0n, scale: 0 }));

@@ -2,20 +2,20 @@ import { canonicalJson } from './canonical-json.ts';
 import { decisionFormFault } from './decision-form.ts';
 import type { Digests } from './digests.ts';
 
-/** How decisions are signed (docs/formats.md, "Decision signature"). */
+/** The signature algorithm of decisions (docs/formats.md, "Decision signature"). */
 export const SIGNATURE_ALG = 'HMAC-SHA256';
 
 /** HKDF's `info` for a tenant's decision key; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
 export const decisionKeyInfo = (tenantId: string, keyId: string): string => `countersign/decision-key/v1|${tenantId}|${keyId}`;
 
-/** The three members that a signature adds. */
+/** The three members of a signature. */
 export interface Signature {
   response_sha256: string;
   signature: string;
   signature_alg: typeof SIGNATURE_ALG;
 }
 
-/** What a decision hashes to: SHA-256 over the canonical text of all but the signature's members, hex. */
+/** The digest of a decision: SHA-256 over the canonical text of all members but those of the signature, hex. */
 export function decisionDigest(decision: object, digests: Pick<Digests, 'sha256Hex'>): string {
   const {
     response_sha256: _digest,
@@ -26,13 +26,13 @@ export function decisionDigest(decision: object, digests: Pick<Digests, 'sha256H
   return digests.sha256Hex(canonicalJson(content));
 }
 
-/** Signs a decision: returns it with digest, signature and algorithm. */
+/** Returns the decision with digest, signature and algorithm. */
 export function signDecision<D extends object>(decision: D, key: Uint8Array, digests: Digests): D & Signature {
   const digest = digests.sha256Hex(canonicalJson(decision));
   return { ...decision, response_sha256: digest, signature: mac(digest, key, digests), signature_alg: SIGNATURE_ALG };
 }
 
-/** Why a signed decision is not to be believed; undefined when it is as it was signed. */
+/** Why a signed decision is not genuine; undefined if it is. */
 export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, digests: Digests): string | undefined {
   const { response_sha256: digest, signature, signature_alg: alg } = signed;
   if (alg !== SIGNATURE_ALG) return `signature_alg is ${JSON.stringify(alg)}, expected ${SIGNATURE_ALG}`;
@@ -48,7 +48,7 @@ export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, 
 const mac = (digest: string, key: Uint8Array, digests: Digests): string =>
   digests.hmacSha256Hex(key, `countersign/decision/v1\n${SIGNATURE_ALG}\n${digest}\n`);
 
-/** Compares without stopping at the first difference, so that timing says nothing about the right signature. */
+/** Compares in constant time, so that timing does not reveal the right signature. */
 function sameText(left: string, right: string): boolean {
   let difference = left.length ^ right.length;
   for (let index = 0; index < right.length; index += 1)

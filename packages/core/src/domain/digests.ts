@@ -1,6 +1,6 @@
 /**
- * The digests that the domain takes as an argument: it makes the text, the caller brings the cryptography
- * (`node:crypto` on the server, @noble/hashes in browsers and edge runtimes), so that there is one synchronous code everywhere.
+ * The hash functions that the caller passes to the domain: `node:crypto` on the server, @noble/hashes in browsers and edge runtimes.
+ * So the code of the domain is the same everywhere, and synchronous.
  */
 export interface Digests {
   /** SHA-256 of the UTF-8 bytes of a text, 64 lower-case hex digits. */

@@ -3,7 +3,7 @@ import { NESTING_MAX } from './chain-report.ts';
 
 const [QUOTE, BRACE, LETTER_N] = [0x22, 0x7b, 0x6e];
 
-/** The members of an entry that are read, in canonical order: what each begins with, and whether it may be null instead. */
+/** The members of an entry that are read, in canonical order: the prefix of each value, and whether null is allowed. */
 const READ = [
   { name: 'action', first: QUOTE, nullable: false },
   { name: 'actor', first: QUOTE, nullable: false },
@@ -21,17 +21,17 @@ const READ = [
 
 type Member = (typeof READ)[number]['name'];
 
-/** What is known of the next row before it is read. */
+/** What is known about the next row. */
 export interface KnownPlace {
   seq: number;
-  /** row_hash of the row before, hexadecimal. */
+  /** row_hash of the previous row, hexadecimal. */
   prevHash: string | null;
   tenantId: string;
 }
 
 /**
- * An entry's canonical text, read without being parsed: where the members' values stand in it. What is known beforehand is not read but
- * must stand there as it is known. One object reads many texts in turn.
+ * Finds the members' values in an entry's canonical text without parsing it. Known values are not read but compared. One object reads
+ * many texts in turn.
  */
 export class EntryText {
   readonly #reader = new CanonicalText();
@@ -41,8 +41,8 @@ export class EntryText {
   #tenant = { id: '', json: '' };
 
   /**
-   * Reads an entry that begins at a place of a text up to its last member's end, and gives that place: the closing brace stands there, or
-   * more members. NO_END unless the members are those of an entry at its place, all in canonical form and of the right kinds.
+   * Reads an entry at a position of a text up to the end of its last member, and returns that position: a closing brace or further
+   * members follow. NO_END unless all members have the expected names, canonical form and types.
    */
   read(text: string, from: number, known: KnownPlace): number {
     if (!this.#reader.open(text)) return NO_END;
@@ -50,7 +50,7 @@ export class EntryText {
     let at = from;
     for (let place = 0; place < READ.length; place += 1) {
       const before = this.#befores[place]!;
-      // Twice as fast as startsWith where it stands there; where it does not, nothing more is searched.
+      // Twice as fast as startsWith for matching texts. Others are rejected at once anyway.
       if (text.indexOf(before, at) !== at) return NO_END;
       at += before.length;
       this.#starts[place] = at;
@@ -64,7 +64,7 @@ export class EntryText {
     return text.startsWith(VERSION, at) ? at + VERSION.length : NO_END;
   }
 
-  /** What a member says. */
+  /** The value of a member. */
   value(member: Member): string | null {
     const place = PLACE[member];
     const raw = this.#reader.text.slice(this.#starts[place]!, this.#ends[place]!);
@@ -72,7 +72,7 @@ export class EntryText {
     return raw.includes('\\') ? JSON.parse(raw) : raw.slice(1, -1);
   }
 
-  /** The members that are known stand before others that are read. */
+  /** The known members precede others that are read. */
   #expect({ seq, prevHash, tenantId }: KnownPlace): void {
     if (this.#tenant.id !== tenantId) this.#tenant = { id: tenantId, json: JSON.stringify(tenantId) };
     this.#befores[PLACE.rationale] = `,"prev_hash":${prevHash === null ? 'null' : `"${prevHash}"`},"rationale":`;

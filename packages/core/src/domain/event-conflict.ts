@@ -1,9 +1,9 @@
-/** An event contradicts those before it in its log: nothing that the server appends does. */
+/** An event contradicts the earlier events of its log. The server never appends such an event. */
 export class EventConflictError extends Error {
   override name = 'EventConflictError';
 }
 
-/** Applies an event; what about it does not follow from those before it, or undefined. */
+/** Applies an event. Returns why it does not follow from the earlier events, or undefined. */
 export function conflict<Event>(state: { apply(event: Event): void }, event: Event): string | undefined {
   try {
     state.apply(event);

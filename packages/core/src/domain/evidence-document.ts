@@ -3,23 +3,23 @@ import type { DecidedEvaluation, NoEvaluation, PromotionDecision } from '../cont
 import { decidePromotion, type Evidence, POLICY, roundedHours } from './promotion.ts';
 
 /**
- * What the service read about an agent for one promotion check: raw columns and no derived values. Members are declared, and must be
- * written, in the order of canonical JSON. Instants are UTC with six fraction digits.
+ * What the service read about an agent for one promotion check: raw columns without derived values. Members must be declared and
+ * written in the order of canonical JSON. Times are UTC with six fraction digits.
  */
-export interface EvidenceRead {
+export interface EvidenceInput {
   agent: { id: string; name: string; risk_level: string } | null;
-  /** What an approver decided about this evaluation; null while nobody has. */
+  /** An approver's decision about this evaluation; null if there is none. */
   approval: { decided_at: string; status: 'approved' | 'rejected' } | null;
   /** The latest evaluation, whatever its status. */
   evaluation: EvidenceEvaluation | null;
   open_recertifications: number;
-  /** The latest evaluations of the agent's other series, the latest first; at most OTHERS_MAX and one more. */
+  /** The latest evaluations of the agent's other series, latest first; at most OTHERS_MAX plus one. */
   other_evaluations: OtherEvidenceEvaluation[];
-  /** The database's clock when all this was read: ages count up to it. */
+  /** The database's clock at the time of reading. Ages are relative to it. */
   read_at: string;
 }
 
-/** The latest evaluation, as its row has it. */
+/** The latest evaluation, from its row. */
 export interface EvidenceEvaluation {
   category: string | null;
   evaluated_at: string | null;
@@ -32,7 +32,7 @@ export interface EvidenceEvaluation {
   status: EvaluationStatus;
 }
 
-/** An evaluation that the decision does not rest on, but that its message may name. */
+/** Another evaluation, which only the message mentions. */
 export interface OtherEvidenceEvaluation {
   evaluated_at: string | null;
   name: string;
@@ -42,7 +42,7 @@ export interface OtherEvidenceEvaluation {
   suite: string | null;
 }
 
-/** What the request asked, defaults filled in. */
+/** The parameters of the request, with defaults. */
 export interface EvidenceQuestion {
   agent_id: string | null;
   agent_name: string | null;
@@ -51,21 +51,21 @@ export interface EvidenceQuestion {
   min_pass_rate: number;
 }
 
-/** Everything that one verdict was computed from (docs/formats.md, "Evidence"). */
-export interface EvidenceDocument extends EvidenceRead {
+/** Everything that a verdict is computed from (docs/formats.md, "Evidence"). */
+export interface EvidenceDocument extends EvidenceInput {
   asked: EvidenceQuestion;
   policy: string;
-  /** Names of known agents that look like the unknown one that was asked for. */
+  /** Names of known agents that look like an unknown one in the request. */
   similar_names: readonly string[];
   tenant_id: string;
   version: 1;
 }
 
-/** The evidence document of one check. Its members, and those of what it holds, are in canonical order: JSON.stringify writes JCS. */
+/** The evidence document of one check. All members are in canonical order, so that JSON.stringify writes JCS. */
 export const evidenceDocument = (
   tenantId: string,
   asked: EvidenceQuestion,
-  read: EvidenceRead,
+  read: EvidenceInput,
   similarNames: readonly string[],
 ): EvidenceDocument => ({
   agent: read.agent,
@@ -81,7 +81,7 @@ export const evidenceDocument = (
   version: 1,
 });
 
-/** The members of a decision that follow from its evidence. */
+/** The members of a decision that its evidence determines. */
 export type DecidedMembers = Pick<
   PromotionDecision,
   | 'allowed'
@@ -99,8 +99,8 @@ export type DecidedMembers = Pick<
   | 'checks'
 >;
 
-/** Decides on an evidence document. The service signs what this returns; a verifier compares what was signed with it. */
-export function decideOn(document: EvidenceDocument): DecidedMembers {
+/** Decides from an evidence document. The service signs the result; a verifier compares it with the signed decision. */
+export function decideFromEvidence(document: EvidenceDocument): DecidedMembers {
   const { asked, agent } = document;
   const evidence = evidenceOf(document);
   const { allowed, reason, message, event, checks } = decidePromotion(evidence, {
@@ -127,12 +127,12 @@ export function decideOn(document: EvidenceDocument): DecidedMembers {
   };
 }
 
-/** The agent's name, or else what was asked for. */
+/** The agent's name, or the name or ID in the request. */
 export const agentLabelOf = ({ agent, asked }: Pick<EvidenceDocument, 'agent' | 'asked'>): string =>
   agent?.name ?? asked.agent_name ?? asked.agent_id ?? '';
 
-/** What the rules look at, computed from the raw columns. */
-export function evidenceOf(read: EvidenceRead & { similar_names?: readonly string[] }): Evidence {
+/** The input of the rules, computed from the raw columns. */
+export function evidenceOf(read: EvidenceInput & { similar_names?: readonly string[] }): Evidence {
   const { agent, approval } = read;
   const now = microsOf(read.read_at);
   return {
@@ -148,7 +148,7 @@ export function evidenceOf(read: EvidenceRead & { similar_names?: readonly strin
   };
 }
 
-/** The clocks of two nodes may differ by this much; a moment later than that was written by a wrong clock. */
+/** The tolerated difference between clocks of two nodes. A time further in the future was written by a wrong clock. */
 const CLOCKS_APART_MICROS = 5_000_000;
 
 function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: number): Evidence['evaluation'] {
@@ -168,8 +168,8 @@ function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: num
 }
 
 /**
- * An evaluation's age: from the earlier of `evaluated_at` and the moment of recording. Negative where it was recorded in the future,
- * whatever `evaluated_at` says: a clock was wrong, and it grants nothing.
+ * The age of an evaluation, from `evaluated_at` or the time of recording, whichever is earlier. Negative if it was recorded in the
+ * future, whatever `evaluated_at` says: a clock was wrong, so the evaluation does not count.
  */
 function ageHours(times: { recorded_at: string; evaluated_at: string | null }, now: number): number {
   const recorded = microsOf(times.recorded_at);
@@ -177,8 +177,8 @@ function ageHours(times: { recorded_at: string; evaluated_at: string | null }, n
   return (now - since) / 3_600_000_000;
 }
 
-/** Microseconds since 1970 of an instant with six fraction digits. Exact: they stay below 2^53 until the year 2255. */
+/** Microseconds since 1970 of a time with six fraction digits. Exact, because they stay below 2^53 until the year 2255. */
 const microsOf = (instant: string): number => Date.parse(inMilliseconds(instant)) * 1000 + Number(instant.slice(23, 26));
 
-/** `2026-11-20T09:30:00.123456Z` as decisions write instants: cut to milliseconds. */
+/** Cuts `2026-11-20T09:30:00.123456Z` to milliseconds, the form of times in decisions. */
 const inMilliseconds = (instant: string): string => `${instant.slice(0, 23)}Z`;

@@ -3,10 +3,10 @@ import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
-/** Separates this hash from every other one and names its version (docs/formats.md, "Evidence event"). */
+/** Separates this hash from all others and contains its version (docs/formats.md, "Evidence event"). */
 export const EVIDENCE_DOMAIN = 'countersign/evidence/v1\n';
 
-/** What the log `evidence` records: everything that a promotion check is decided on. */
+/** The facts in the log `evidence`: everything that promotion checks depend on. */
 export type EvidenceFact =
   | { action: 'agent.registered'; agent_id: string; agent_name: string }
   | { action: 'agent.risk_set'; agent_id: string; risk_level: 'low' | 'high' }
@@ -21,9 +21,9 @@ export interface RecordedEvaluation {
   action: 'evaluation.recorded';
   agent_id: string;
   category: string | null;
-  /** SHA-256 of the request's body as it is kept, 64 hex digits. */
+  /** SHA-256 of the stored body of the request, 64 hex digits. */
   document_sha256: string;
-  /** When it was run, as its sender says: UTC with six fraction digits. */
+  /** When it ran, according to its sender: UTC with six fraction digits. */
   evaluated_at: string | null;
   evaluation_id: string;
   harness_id: string | null;
@@ -33,7 +33,7 @@ export interface RecordedEvaluation {
   suite: string | null;
 }
 
-/** One event of the log `evidence`, all of it under its hash. */
+/** One event of the log `evidence`. The hash covers all of it. */
 export type EvidenceEvent = EvidenceFact & {
   version: 1;
   tenant_id: string;
@@ -44,7 +44,7 @@ export type EvidenceEvent = EvidenceFact & {
   recorded_by: string;
 };
 
-/** The canonical text of an event, and its hash: the leaf data of the log's tree. */
+/** The canonical text and the hash of an event. The hash is its leaf data. */
 export function hashEvidenceEvent(
   event: EvidenceEvent,
   digests: Pick<Digests, 'sha256Hex'>,
@@ -53,18 +53,18 @@ export function hashEvidenceEvent(
   return { canonical, hash: digests.sha256Hex(EVIDENCE_DOMAIN + canonical) };
 }
 
-/** Where a log continues. */
-export interface EvidencePlace {
+/** The next position in a log. */
+export interface LogPosition {
   /** The number that the next event must have. */
   seq: number;
-  /** The log's tenant; undefined where the first event names it. */
+  /** The log's tenant; undefined if the first event determines it. */
   tenantId: string | undefined;
 }
 
-/** Reads what should be a log's next event. Returns it with its canonical text and hash, or what is wrong with it. The input is hostile. */
+/** Reads the next event of a log. Returns it with its canonical text and hash, or its fault. The input is untrusted. */
 export function readEvidenceEvent(
   value: unknown,
-  place: EvidencePlace,
+  place: LogPosition,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: EvidenceEvent; canonical: string; hash: string } | { fault: string } {
   const checked = checkEvidenceEvent(value, place);
@@ -79,12 +79,9 @@ export function readEvidenceEvent(
 }
 
 /**
- * The same without its canonical text and hash: for a text whose hash is compared otherwise.
+ * The same without canonical text and hash, for callers that compare the hash themselves.
  */
-export function checkEvidenceEvent(
-  value: unknown,
-  { seq, tenantId }: EvidencePlace,
-): { event: EvidenceEvent } | { fault: string } {
+export function checkEvidenceEvent(value: unknown, { seq, tenantId }: LogPosition): { event: EvidenceEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const fault = memberFault(value as Record<string, unknown>);
   if (fault !== undefined) return { fault };
@@ -117,7 +114,7 @@ const COMMON: Readonly<Record<string, Form>> = {
   agent_id: isUuid,
 };
 
-/** The further members of each action, and what each may be. */
+/** The additional members of each action and their forms. */
 const MEMBERS: Readonly<Record<EvidenceEvent['action'], Readonly<Record<string, Form>>>> = {
   'agent.registered': { agent_name: isText },
   'agent.risk_set': { risk_level: oneOf('low', 'high') },

@@ -1,9 +1,9 @@
 import { EventConflictError } from './event-conflict.ts';
-import type { EvidenceQuestion, EvidenceRead, OtherEvidenceEvaluation } from './evidence-document.ts';
+import type { EvidenceInput, EvidenceQuestion, OtherEvidenceEvaluation } from './evidence-document.ts';
 import type { EvidenceEvent, RecordedEvaluation } from './evidence-event.ts';
 import { OTHERS_MAX } from './promotion.ts';
 
-/** An evaluation as the log recorded it, with the last answer of an approver. */
+/** An evaluation from the log, with the last decision of an approver. */
 export interface KnownEvaluation {
   id: string;
   agentId: string;
@@ -19,7 +19,7 @@ export interface KnownEvaluation {
   recordedAt: string;
   recordedBy: string;
   evaluatedAt: string | null;
-  /** SHA-256 of the request's body as it is kept, hex. */
+  /** SHA-256 of the stored body of the request, hex. */
   documentSha256: string;
   approval: { status: 'approved' | 'rejected'; decidedAt: string } | null;
 }
@@ -33,12 +33,12 @@ export interface OpenRecertification {
   openedAt: string;
 }
 
-/** An agent as the log knows it. */
+/** An agent from the log. */
 export interface KnownAgent {
   readonly id: string;
   readonly name: string;
   readonly riskLevel: 'low' | 'high';
-  /** Its evaluation that was recorded last; null while there is none. */
+  /** Its evaluation that was recorded last; null if there is none. */
   readonly latest: KnownEvaluation | null;
   readonly openRecertifications: readonly OpenRecertification[];
 }
@@ -53,27 +53,27 @@ interface AgentState extends KnownAgent {
   bySeries: Map<string, KnownEvaluation>;
 }
 
-/** What a question names, and whether its id and its name are of different agents or one of them is unknown. */
+/** The evidence for a request. Its ID and name may be of different agents, or unknown. */
 export interface FoundEvidence {
-  evidence: Omit<EvidenceRead, 'read_at'>;
+  evidence: Omit<EvidenceInput, 'read_at'>;
   mismatch: boolean;
 }
 
 /**
- * What the events of a workspace's log `evidence` add up to. Only what is an object's newest event counts. A promotion check is decided on
- * this alone, so rows that somebody else has written to the database have no effect on it.
+ * The state that the events of a workspace's log `evidence` produce. Only the newest event of an object counts. Promotion checks use only
+ * this state, so rows that were written to the database without the server have no effect.
  */
 export class EvidenceState {
   #size = 0;
   readonly #agents = new Map<string, AgentState>();
   readonly #byName = new Map<string, AgentState>();
 
-  /** How many events have been applied. */
+  /** The number of applied events. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many agents are known. */
+  /** The number of known agents. */
   get agentCount(): number {
     return this.#agents.size;
   }
@@ -90,25 +90,25 @@ export class EvidenceState {
     return this.#byName.get(name);
   }
 
-  /** An evaluation of an agent, if a check can still rest on it: if it is the latest one, or that of a harness. */
+  /** An evaluation of an agent, if promotion checks can still use it: the latest one, or the latest of a harness. */
   evaluationOf(agentId: string, evaluationId: string): KnownEvaluation | undefined {
     const agent = this.#agents.get(agentId);
     return agent === undefined ? undefined : current(agent).find(({ id }) => id === evaluationId);
   }
 
-  /** The evaluations of an agent that checks can rest on, each once. */
+  /** The evaluations of an agent that promotion checks can use. */
   evaluationsOf(agentId: string): KnownEvaluation[] {
     const agent = this.#agents.get(agentId);
     return agent === undefined ? [] : [...new Set(current(agent))];
   }
 
-  /** The approvals that count, each with its evaluation. */
+  /** The current approvals with their evaluations. */
   approvedEvaluations(): KnownEvaluation[] {
     const all = [...this.#agents.keys()].flatMap((id) => this.evaluationsOf(id));
     return all.filter(({ approval }) => approval?.status === 'approved');
   }
 
-  /** Applies the next event. Throws EventConflictError when it does not follow from the events before it. */
+  /** Applies the next event. Throws EventConflictError if it contradicts the earlier events. */
   apply(event: EvidenceEvent): void {
     if (event.seq !== this.#size + 1) throw new EventConflictError(`event ${event.seq} follows event ${this.#size}`);
     if (event.action === 'agent.registered') this.#register(event.agent_id, event.agent_name);
@@ -116,7 +116,7 @@ export class EvidenceState {
     this.#size += 1;
   }
 
-  /** The evidence on what a promotion check asks about. */
+  /** The evidence for a promotion check. */
   find(question: Pick<EvidenceQuestion, 'agent_id' | 'agent_name' | 'harness_id'>): FoundEvidence {
     const byId = question.agent_id === null ? undefined : this.#agents.get(question.agent_id);
     const byName = question.agent_name === null ? undefined : this.#byName.get(question.agent_name);
@@ -152,7 +152,7 @@ export class EvidenceState {
         agent.riskLevel = event.risk_level;
         break;
       case 'evaluation.recorded':
-        addEvaluation(agent, knownEvaluation(event));
+        addEvaluation(agent, evaluationOfEvent(event));
         break;
       case 'approval.decided':
         setApproval(agent, event.evaluation_id, { status: event.status, decidedAt: at });
@@ -172,11 +172,11 @@ export class EvidenceState {
   }
 }
 
-/** A moment with milliseconds as the evidence has moments: with six fraction digits. */
+/** Extends a time with milliseconds to six fraction digits. */
 const exact = (moment: string): string => moment.replace('Z', '000Z');
 
-/** An evaluation as its event says. */
-export const knownEvaluation = (event: RecordedEvaluation & EvidenceEvent): KnownEvaluation => ({
+/** The evaluation in an event. */
+export const evaluationOfEvent = (event: RecordedEvaluation & EvidenceEvent): KnownEvaluation => ({
   id: event.evaluation_id,
   agentId: event.agent_id,
   seq: event.seq,
@@ -197,21 +197,21 @@ function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): void {
   agent.latest = evaluation;
   if (evaluation.harnessId !== null) agent.byHarness.set(evaluation.harnessId, evaluation);
   const series = JSON.stringify([evaluation.suite ?? evaluation.name, evaluation.harnessId]);
-  // Deleted first, so that the map is in the order of the latest evaluations.
+  // Deleted first, so that the map stays in the order of the latest evaluations.
   agent.bySeries.delete(series);
   agent.bySeries.set(series, evaluation);
 }
 
-/** An evaluation that a later one has replaced is not kept: its approval grants nothing any more. */
+/** Ignores evaluations that were replaced by later ones, because their approvals no longer count. */
 function setApproval(agent: AgentState, evaluationId: string, approval: KnownEvaluation['approval']): void {
   for (const evaluation of current(agent)) if (evaluation.id === evaluationId) evaluation.approval = approval;
 }
 
-/** The evaluations that a check can rest on: the latest one, and those of each harness. */
+/** The evaluations that promotion checks can use: the latest one, and the latest of each harness. */
 const current = ({ latest, byHarness }: AgentState): KnownEvaluation[] =>
   latest === null ? [] : [latest, ...byHarness.values()];
 
-function evidenceOn(agent: AgentState | undefined, harnessId: string | null): Omit<EvidenceRead, 'read_at'> {
+function evidenceOn(agent: AgentState | undefined, harnessId: string | null): Omit<EvidenceInput, 'read_at'> {
   if (agent === undefined)
     return { agent: null, approval: null, evaluation: null, open_recertifications: 0, other_evaluations: [] };
   const latest = harnessId === null ? agent.latest : (agent.byHarness.get(harnessId) ?? null);
@@ -225,7 +225,7 @@ function evidenceOn(agent: AgentState | undefined, harnessId: string | null): Om
 }
 
 /** Members in the order of canonical JSON, as in the evidence document. */
-const latestEvaluation = (evaluation: KnownEvaluation): NonNullable<EvidenceRead['evaluation']> => ({
+const latestEvaluation = (evaluation: KnownEvaluation): NonNullable<EvidenceInput['evaluation']> => ({
   category: evaluation.category,
   evaluated_at: evaluation.evaluatedAt,
   harness_id: evaluation.harnessId,
@@ -237,7 +237,7 @@ const latestEvaluation = (evaluation: KnownEvaluation): NonNullable<EvidenceRead
   status: evaluation.status,
 });
 
-/** The latest evaluations of the agent's other series, the latest first; at most OTHERS_MAX and one more. */
+/** The latest evaluations of the agent's other series, latest first; at most OTHERS_MAX plus one. */
 function otherEvaluations(agent: AgentState, latest: KnownEvaluation): OtherEvidenceEvaluation[] {
   if (agent.bySeries.size < 2) return [];
   const others = [...agent.bySeries.values()].reverse().filter(({ id }) => id !== latest.id);

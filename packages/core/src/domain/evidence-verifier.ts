@@ -1,16 +1,16 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
-import { decideOn, type EvidenceDocument } from './evidence-document.ts';
-import { deeperThan } from './nesting.ts';
+import { decideFromEvidence, type EvidenceDocument } from './evidence-document.ts';
+import { isNestedDeeperThan } from './nesting.ts';
 import { POLICY } from './promotion.ts';
 
-/** Deepest nesting of an evidence document. */
+/** The maximum nesting of an evidence document. */
 const DEPTH_MAX = 4;
 
 /**
- * Why a decision does not follow from the evidence that is said to be its own; undefined when it does. The text must have the digest that the
- * decision names, and deciding on it again must give the same verdict. Texts for people (`message`) are not compared: a later version may
- * word them differently. The decision's own signature is checked apart.
+ * Why a decision does not follow from its evidence; undefined if it does. The text must have the digest that the decision names, and
+ * deciding again must give the same verdict. Messages for people are not compared, because later versions may reword them. The
+ * signature of the decision is checked elsewhere.
  */
 export function evidenceFault(
   decision: Record<string, unknown>,
@@ -26,22 +26,22 @@ export function evidenceFault(
   return 'fault' in document ? document.fault : difference(decision, document.value);
 }
 
-/** Reads an evidence document; the fault says what keeps it from being one that this version knows. */
+/** Reads an evidence document of a known version and policy, or returns its fault. */
 export function readEvidence(text: string): { value: EvidenceDocument } | { fault: string } {
   const value = parsed(text);
-  if (!isObject(value) || deeperThan(value, DEPTH_MAX)) return { fault: 'the evidence is not a JSON object of its form' };
+  if (!isObject(value) || isNestedDeeperThan(value, DEPTH_MAX)) return { fault: 'the evidence is not a JSON object of its form' };
   if (value.version !== 1) return { fault: `the evidence has version ${JSON.stringify(value.version)}; this verifier knows 1` };
   if (value.policy !== POLICY)
     return { fault: `the evidence is for the policy ${JSON.stringify(value.policy)}; this verifier knows ${POLICY}` };
-  const unfit = unfitMember(value, DOCUMENT);
+  const unfit = invalidMember(value, DOCUMENT);
   if (unfit !== undefined) return { fault: `the evidence has no ${unfit} of its form` };
   if (canonicalText(value) !== text) return { fault: 'the evidence is not canonical JSON (RFC 8785)' };
   return { value: value as unknown as EvidenceDocument };
 }
 
-/** The first member of a decision that its evidence contradicts. */
+/** The first member of a decision that contradicts its evidence. */
 function difference(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
-  const { message: _, checks, ...decided } = decideOn(document);
+  const { message: _, checks, ...decided } = decideFromEvidence(document);
   const expected: Record<string, unknown> = { ...decided, tenant_id: document.tenant_id, checks: checks.map(withoutMessage) };
   const signed: Record<string, unknown> = {
     ...decision,
@@ -95,14 +95,14 @@ const orNull =
 const objectOf =
   (tests: Record<string, Test>): Test =>
   (value) =>
-    isObject(value) && unfitMember(value, tests) === undefined;
+    isObject(value) && invalidMember(value, tests) === undefined;
 const listOf =
   (test: Test): Test =>
   (value) =>
     Array.isArray(value) && value.every(test);
 
-/** The first member that is missing, has another form or is not known. */
-function unfitMember(value: Record<string, unknown>, tests: Record<string, Test>): string | undefined {
+/** The first member that is missing, malformed or unknown. */
+function invalidMember(value: Record<string, unknown>, tests: Record<string, Test>): string | undefined {
   return (
     Object.keys(tests).find((name) => !Object.hasOwn(value, name) || !tests[name]!(value[name])) ??
     Object.keys(value).find((name) => !Object.hasOwn(tests, name))

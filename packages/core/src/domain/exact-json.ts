@@ -2,12 +2,12 @@ import type { Issue, IssueCode } from '../contract/issue.ts';
 import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
 
 /**
- * Finds what JSON.parse loses without a word: a member given twice, a number that a double cannot hold, half a surrogate pair.
- * For bodies that decide or are hashed, where nothing may be lost (decisions.md, "Fields").
+ * Finds what JSON.parse loses silently: repeated members, numbers that a double cannot hold, halves of surrogate pairs. For bodies that
+ * decide or are hashed, which must be exact (docs/api.md).
  *
- * @param text JSON that JSON.parse has accepted already; the scan relies on that and checks no grammar.
- * @param numbers the members of the whole that must be numbers: no string is a remedy there, and minus zero is taken as zero
- *   (docs/decisions/0003). Everywhere else its sign would be lost under the hash.
+ * @param text JSON that JSON.parse has accepted. The scan does not check the grammar.
+ * @param numbers members that must be numbers, so a string is no remedy and minus zero is read as zero (docs/decisions/0003).
+ *   Elsewhere the hash would lose the sign of zero.
  * @returns the issues in the order of the text, at most ISSUES_MAX.
  */
 export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE): Issue[] {
@@ -18,17 +18,17 @@ export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE)
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Minus zero as the zero that it is taken for: it is neither stored nor shown nor signed with its sign. */
+/** Replaces minus zero by zero, so that its sign is not stored, shown or signed. */
 export const unsignedZero = (number: number): number => (number === 0 ? 0 : number);
 
-/** Where the scan stands inside one object or array. */
+/** The position in an object or array. */
 interface Frame {
   /** Member names seen so far; undefined in an array. */
   names: Set<string> | undefined;
   step: string | number;
 }
 
-/** One pass over the text with its own stack, so that depth costs memory and not the call stack. */
+/** One pass over the text with an explicit stack, so that deep nesting cannot overflow the call stack. */
 class Scan {
   readonly issues: Issue[] = [];
   readonly #text: string;
@@ -84,7 +84,7 @@ class Scan {
     this.#at = at + 1;
     const frame = this.#frames.at(-1);
     const isName = frame?.names !== undefined && frame.step === NO_NAME_YET;
-    if (!isName && !escaped) return; // UTF-8 holds no lone surrogates: only an escape can bring one
+    if (!isName && !escaped) return; // UTF-8 cannot contain lone surrogates; only an escape can
     const value: string = escaped ? JSON.parse(this.#text.slice(start, this.#at)) : this.#text.slice(start + 1, at);
     if (isName) this.#name(frame, value);
     if (escaped && !value.isWellFormed()) {
@@ -113,20 +113,20 @@ class Scan {
   }
 
   #add(code: IssueCode, message: string): void {
-    // A name that is no well-formed text still has to be written into the answer.
+    // The path of an issue must be well-formed text, whatever the member name is.
     const path = jsonPointer(this.#frames.flatMap(({ step }) => (step === NO_NAME_YET ? [] : [step]))).toWellFormed();
     this.issues.push({ path, code, message: message.toWellFormed() });
   }
 }
 
-/** Marks an object whose next string is a member name. No name can be this: it is not a string. */
+/** Marks an object whose next string is a member name. It is not a string, so no name equals it. */
 const NO_NAME_YET = -1;
 
 /** Characters of a number after its first: digits, sign, point, exponent. */
 const isNumberChar = (char: number): boolean =>
   (char >= 0x30 && char <= 0x39) || char === 0x2e || char === 0x65 || char === 0x45 || char === 0x2b || char === 0x2d;
 
-/** Whether the double that a literal becomes prints as the same decimal, sign included: the canonical form of -0 is 0. */
+/** Whether the double of a literal prints as the same decimal with the same sign. The canonical form of -0 is 0. */
 function isExact(literal: string): boolean {
   const number = Number(literal);
   if (!Number.isFinite(number) || Object.is(number, -0)) return false;
@@ -142,15 +142,15 @@ function isExact(literal: string): boolean {
 
 const isZero = (literal: string): boolean => decimalForm(literal).digits === '';
 
-/** Significant digits without zeros at either end, and the power of ten of the last one. Zero has no digits. */
+/** The significant digits without zeros at either end, and the power of ten of the last one. Zero has no digits. */
 function decimalForm(literal: string): { negative: boolean; digits: string; exponent: number } {
   const negative = literal.startsWith('-');
   const [mantissa = '', exponent = '0'] = literal.replace(/^-/, '').toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   const all = (whole + fraction).replace(/^0+/, '');
   let end = all.length;
-  while (all.charCodeAt(end - 1) === 0x30) end -= 1; // not /0+$/: on zeros within a megabyte of digits that takes minutes
+  while (all.charCodeAt(end - 1) === 0x30) end -= 1; // The expression /0+$/ takes minutes on a megabyte of digits.
   const digits = all.slice(0, end);
-  // An exponent too large for Number has made the value zero or infinite, and then the digits differ already.
+  // An exponent too large for Number has made the value zero or infinite, so the digits differ already.
   return { negative, digits, exponent: Number(exponent) - fraction.length + all.length - digits.length };
 }

@@ -2,7 +2,7 @@ import { NESTING_MAX } from './chain-report.ts';
 import { inexactnessOf } from './exact-json.ts';
 
 /**
- * The JSON value of an export's line or of a signed document, or what is wrong with the text. Every byte of it is taken as hostile.
+ * Parses a line of an export or a signed document, or returns its fault. The input is untrusted.
  * @param what names the text in a fault.
  */
 export function parseLine(text: string, what = 'the line'): { row: unknown } | { fault: string } {
@@ -10,23 +10,23 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
   const parsed = parse(text, what);
   if ('fault' in parsed) return parsed;
   if (isExactly(parsed.row, text)) return parsed;
-  // A reader may take the other one of two members, or show the number that was rounded away: one hash, two meanings.
+  // Readers could use either of two equal members, or a rounded number: the same hash with two meanings.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;
   return { fault: inexact.path === '' ? inexact.message : `${inexact.message} (at ${inexact.path})` };
 }
 
 /**
- * Whether a line says just what was parsed of it: then nothing was lost, and no scan is needed. Lines that we write do. Half a surrogate
- * pair is escaped alike on both sides, so whatever looks like one is scanned.
+ * Whether JSON.stringify of the value gives the same line, so that parsing lost nothing and no scan is needed. Lines of this service
+ * pass. Lines that may contain half a surrogate pair are always scanned.
  */
 const isExactly = (row: unknown, text: string): boolean => JSON.stringify(row) === text && !text.includes('\\ud');
 
-/** A byte order mark is kept, and is then no JSON. */
+/** Keeps a byte order mark, so that JSON.parse rejects it. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The text of a line; undefined when it is not UTF-8. */
-export function decoded(line: Uint8Array): string | undefined {
+/** The text of a line; undefined if it is not UTF-8. */
+export function decodeUtf8(line: Uint8Array): string | undefined {
   try {
     return UTF8.decode(line);
   } catch {
@@ -43,7 +43,7 @@ function parse(text: string, what: string): { row: unknown } | { fault: string }
   }
 }
 
-/** Before the text is parsed: a line of brackets alone would become millions of objects. */
+/** Checked before parsing, because a line of only brackets would become millions of objects. */
 function bracketsDeeperThan(text: string, max: number): boolean {
   if (!hasMoreOpened(text, max)) return false;
   let depth = 0;
@@ -62,7 +62,7 @@ function bracketsDeeperThan(text: string, max: number): boolean {
   return false;
 }
 
-/** Whether more than `max` brackets are opened anywhere, in strings too: fewer cannot be nested deeper, and are found quickly. */
+/** Whether there are more than `max` opening brackets, also in strings. If not, the nesting is within the limit. */
 function hasMoreOpened(text: string, max: number): boolean {
   let opened = 0;
   for (const bracket of ['{', '[']) {

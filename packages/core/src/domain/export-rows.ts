@@ -1,7 +1,7 @@
 import type { AcceptedRestore } from './accepted-restore.ts';
 import { ChainVerifier } from './chain-verifier.ts';
 import type { TreeLog } from './checkpoint.ts';
-import { type ClockCorrection, Moments } from './clock-correction.ts';
+import { type ClockCorrection, RowTimes } from './clock-correction.ts';
 import { type DecisionMembers, decisionFormFault } from './decision-form.ts';
 import { decisionDigest } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
@@ -12,44 +12,49 @@ import { readKeyEvent } from './key-event.ts';
 import { KeyState } from './key-state.ts';
 import { readTraceEvent } from './trace-event.ts';
 
-/** One log's rows as an export has them (docs/formats.md, "Export", "Decisions export", "Key event"). */
+/** The rows of an export of one log (docs/formats.md, "Export", "Decisions export", "Key event"). */
 export interface ExportRows {
   tenantId: string | undefined;
-  /** The last whole row's hash. */
+  /** The hash of the last intact row. */
   head: string | null;
-  /** What the rows allow of the times of all logs; those of the audit ledger alone do. */
+  /** The corrections of the clock in the rows; only the audit ledger has some. */
   readonly corrections: readonly ClockCorrection[];
-  /** What they say of accepted restores; only those of the audit ledger say anything. */
+  /** The accepted restores in the rows; only the audit ledger has some. */
   readonly restores?: readonly AcceptedRestore[];
-  /** Takes the next row by its line, where that is enough to see that it is whole. */
+  /** Accepts the next row by its text if that is sufficient; false if it must be parsed. */
   takes(line: string): boolean;
-  /** Takes the next row; what is wrong with it, or undefined. */
+  /** Verifies the next row. Returns its fault, or undefined. */
   next(row: unknown, seq: number): string | undefined;
 }
 
 type Hex = Pick<Digests, 'sha256Hex'>;
 
 /**
- * The rows of an export of a log, to be taken one by one.
- * @param corrections what the audit ledger allows of the times of the other logs; undefined where it was not supplied.
- * @param tenantId whose log it must be; taken from the rows when left out.
+ * Verifies the rows of an export one by one.
+ * @param corrections the corrections of the clock in the audit ledger; undefined if it was not supplied.
+ * @param tenantId the expected tenant; by default that of the rows.
  */
 export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockCorrection[], tenantId?: string): ExportRows {
   switch (log) {
     case 'audit':
       return auditRows(digests, tenantId);
     case 'decisions':
-      return decisionRows(digests, new Moments(log, corrections), tenantId);
+      return decisionRows(digests, new RowTimes(log, corrections), tenantId);
     case 'evidence':
-      return eventRows(digests, new Moments(log, corrections), { read: readEvidenceEvent, state: new EvidenceState() }, tenantId);
+      return eventRows(
+        digests,
+        new RowTimes(log, corrections),
+        { read: readEvidenceEvent, state: new EvidenceState() },
+        tenantId,
+      );
     case 'keys':
-      return eventRows(digests, new Moments(log, corrections), { read: readKeyEvent, state: new KeyState() }, tenantId);
+      return eventRows(digests, new RowTimes(log, corrections), { read: readKeyEvent, state: new KeyState() }, tenantId);
     case 'traces':
-      return eventRows(digests, new Moments(log, corrections), { read: readTraceEvent, state: undefined }, tenantId);
+      return eventRows(digests, new RowTimes(log, corrections), { read: readTraceEvent, state: undefined }, tenantId);
   }
 }
 
-/** Which log's export a row is of; undefined for what is of none. */
+/** The log of a row's export; undefined if there is none. */
 export function logOf(row: unknown): TreeLog | undefined {
   if (!isObject(row)) return undefined;
   if (isObject(row.decision)) return 'decisions';
@@ -75,8 +80,8 @@ function auditRows(digests: Hex, tenantId: string | undefined): ExportRows {
   };
 }
 
-/** `{"seq":n,"decision":{…}}`: the digest is computed, and is the leaf. The signature needs the tenant's key, which no export brings. */
-function decisionRows(digests: Hex, moments: Moments, demanded: string | undefined): ExportRows {
+/** `{"seq":n,"decision":{…}}`: the computed digest is the leaf. Exports do not contain the key, so the signature is not checked. */
+function decisionRows(digests: Hex, moments: RowTimes, demanded: string | undefined): ExportRows {
   const ids = new Set<string>();
   const rows: ExportRows = {
     tenantId: demanded,
@@ -114,7 +119,7 @@ interface Event {
   recorded_at: string;
 }
 
-/** How the events of a log are read, and what they add up to; undefined where no event can contradict another one. */
+/** How the events of a log are read and applied; undefined if events cannot contradict each other. */
 interface EventReading<E extends Event> {
   read(
     value: unknown,
@@ -124,10 +129,10 @@ interface EventReading<E extends Event> {
   state: { apply(event: E): void } | undefined;
 }
 
-/** An event a line. It brings no hash: what was altered in it shows against a kept head, and in no other way. */
+/** One event per line, without a hash. An altered event is only detected by a kept head. */
 function eventRows<E extends Event>(
   digests: Hex,
-  moments: Moments,
+  moments: RowTimes,
   { read, state }: EventReading<E>,
   tenantId: string | undefined,
 ): ExportRows {

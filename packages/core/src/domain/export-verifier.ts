@@ -4,39 +4,39 @@ import type { ChainReport, FirstBad } from './chain-report.ts';
 import type { TreeLog } from './checkpoint.ts';
 import type { ClockCorrection } from './clock-correction.ts';
 import type { Digests } from './digests.ts';
-import { decoded, parseLine } from './export-line.ts';
+import { decodeUtf8, parseLine } from './export-line.ts';
 import { type ExportRows, logOf, rowsOf } from './export-rows.ts';
-import { HeldTree, type KeptHead } from './held-tree.ts';
 import type { Sha256 } from './merkle-tree.ts';
+import { type KeptHead, TreeVerifier } from './tree-verifier.ts';
 
-/** The cryptography that a verification is done with; brought by the caller. */
+/** The cryptography for verification, passed by the caller. */
 export interface Hashing {
   digests: Pick<Digests, 'sha256Hex'>;
   sha256: Sha256;
 }
 
-/** What an export is held against besides itself. */
-export interface ExportDemand {
+/** What an export is compared with. */
+export interface ExportExpectation {
   log?: TreeLog;
   kept?: readonly KeptHead[];
-  /** What the audit ledger allows of the times of this log (ChainReport.corrections); undefined where it was not supplied. */
+  /** The corrections of the clock in the audit ledger (ChainReport.corrections); undefined if it was not supplied. */
   corrections?: readonly ClockCorrection[] | undefined;
-  /** What the audit ledger says of accepted restores; that of the export itself where it is one of the audit ledger. */
+  /** The accepted restores of the audit ledger. An export of the audit ledger uses its own. */
   restores?: readonly AcceptedRestore[] | undefined;
-  /** The tenant whose log it must be. */
+  /** The expected tenant. */
   tenantId?: string | undefined;
-  /** Hears how many rows are read, now and then. */
+  /** Called now and then with the number of rows read. */
   progress?: ((rows: number) => void) | undefined;
 }
 
-/** Walks an export, a line at a time, and holds it against what was kept. Every byte of it is taken as hostile. */
+/** Verifies an export line by line and compares it with kept heads. The input is untrusted. */
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { digests, sha256 }: Hashing,
-  { log = 'audit', kept = [], corrections, restores = [], tenantId, progress }: ExportDemand = {},
+  { log = 'audit', kept = [], corrections, restores = [], tenantId, progress }: ExportExpectation = {},
 ): Promise<ChainReport> {
   const rows = rowsOf(log, digests, corrections, tenantId);
-  const tree = new HeldTree(sha256, kept);
+  const tree = new TreeVerifier(sha256, kept);
   let entries = 0;
   const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
     const allowed = rows.corrections.length === 0 ? {} : { corrections: rows.corrections };
@@ -48,7 +48,7 @@ export async function verifyExport(
       const seq = entries + 1;
       const reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, rows, seq);
       if (reason !== undefined) return report({ firstBad: (seq === 1 && ofAnotherLog(line, log)) || { seq, reason } });
-      // Two more hashes a row, which nobody needs who kept nothing.
+      // Two more hashes per row, which are only needed with kept heads.
       if (kept.length > 0) tree.append(bytesOfHex(rows.head!));
       entries = seq;
       progress?.(seq);
@@ -57,9 +57,9 @@ export async function verifyExport(
   return report({ firstBad: undefined, contradiction: tree.end(log, rows.tenantId, rows.restores ?? restores) });
 }
 
-/** An export of another log, by its first line; undefined for everything else. */
+/** The fault of an export of another log, from its first line; undefined otherwise. */
 function ofAnotherLog(line: Uint8Array | 'too long', log: TreeLog): FirstBad | undefined {
-  const text = line === 'too long' ? undefined : decoded(line);
+  const text = line === 'too long' ? undefined : decodeUtf8(line);
   const parsed = text === undefined ? undefined : parseLine(text);
   const isOf = parsed !== undefined && 'row' in parsed ? logOf(parsed.row) : undefined;
   if (isOf === undefined || isOf === log) return undefined;
@@ -67,7 +67,7 @@ function ofAnotherLog(line: Uint8Array | 'too long', log: TreeLog): FirstBad | u
 }
 
 function faultOf(line: Uint8Array, rows: ExportRows, seq: number): string | undefined {
-  const text = decoded(line);
+  const text = decodeUtf8(line);
   if (text === undefined) return 'the line is not UTF-8';
   if (rows.takes(text)) return undefined;
   const parsed = parseLine(text);

@@ -1,29 +1,29 @@
 /**
- * The head of a log is sealed with a message authentication code by a key that is never in the database, so that whoever can only write to
- * the database cannot make a head that is believed (docs/formats.md, "Sealed heads").
+ * The head of a log is sealed with a message authentication code. Its key is never in the database, so write access to the database is
+ * not enough to forge a valid head (docs/formats.md, "Sealed heads").
  */
 
-/** The key epoch that new seals bear: the first byte of a seal. It leaves room for another master secret later. */
+/** The key epoch of new seals: the first byte of a seal. A later master secret will get another one. */
 export const SEAL_EPOCH = 1;
 
 /** HKDF's `info` for a tenant's head seal key; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
 export const headSealInfo = (tenantId: string): string => `countersign/head-seal/v1|${tenantId}`;
 
-/** What a seal covers: all that a head says. */
+/** The content of a head, all of which the seal covers. */
 export interface SealedHead {
   tenantId: string;
   log: string;
   /** Number of rows. */
   size: number;
-  /** Hash of the last row in hex; null where rows are not chained, or there are none. */
+  /** Hash of the last row in hex; null if rows are not chained or there are none. */
   lastHash: string | null;
-  /** The hashes of the tree's frontier, one after the other. */
+  /** The concatenated hashes of the tree's frontier. */
   frontier: Uint8Array;
-  /** Moment of the last row, UTC with microseconds; null when there is none. */
+  /** Time of the last row, UTC with microseconds; null if there is none. */
   lastMoment: string | null;
 }
 
-/** The bytes that are authenticated: the fields in this order, each behind its length in four bytes, big-endian. */
+/** The authenticated bytes: the fields in this order, each preceded by its length in four bytes, big-endian. */
 export function headSealMessage({ tenantId, log, size, lastHash, frontier, lastMoment }: SealedHead): Uint8Array {
   const texts = [String(SEAL_EPOCH), tenantId, log, String(size), lastHash ?? '', lastMoment ?? ''];
   const message = new Uint8Array(texts.reduce((sum, text) => sum + 4 + text.length, 4 + frontier.length));

@@ -1,6 +1,6 @@
 import type { KeyKind } from '../contract/scopes.ts';
 
-/** A key as it is sent: `aa_live_<12 hex>.<32 random bytes, base64url>` (specification 5.2), or `aa_read_…` for a read token. */
+/** A key as sent: `aa_live_<12 hex>.<32 random bytes, base64url>` (specification 5.2), or `aa_read_…` for a read token. */
 export interface IngestionKey {
   kind: KeyKind;
   /** Twelve hex digits; visible, identifies the key. */
@@ -16,27 +16,27 @@ export const SECRET_BYTES = 32;
 /** Bytes of the random prefix. */
 export const PREFIX_BYTES = 6;
 
-/** Reads a key; undefined when the text has not its form. */
+/** Parses a key; undefined if it is malformed. */
 export function parseIngestionKey(text: string): IngestionKey | undefined {
   const [, kind, prefix, secret] = FORM.exec(text) ?? [];
   return prefix === undefined || secret === undefined ? undefined : { kind: kind as KeyKind, prefix, secret };
 }
 
-/** Writes a key. This text is shown once and never stored. */
+/** Formats a key. Its text is shown once and never stored. */
 export const formatIngestionKey = ({ kind, prefix, secret }: IngestionKey): string => `aa_${kind}_${prefix}.${secret}`;
 
-/** A prefix as people give it, with or without `aa_live_` (`aa_read_`); undefined when it is none. */
+/** A prefix as people enter it, with or without `aa_live_` (`aa_read_`); undefined if it is malformed. */
 export function parseKeyPrefix(text: string): string | undefined {
   const bare = text.replace(/^aa_(live|read)_/, '');
   return /^[0-9a-f]{12}$/.test(bare) ? bare : undefined;
 }
 
-/** The key that a request carries: Authorization: Bearer wins over X-Service-Key, another kind of Authorization is ignored beside it. */
+/** The key of a request: Authorization: Bearer takes precedence over X-Service-Key, and other Authorization schemes are ignored. */
 export function sentKey(authorization: string | undefined, serviceKey: string | undefined): string | undefined {
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
   if (bearer !== undefined) return bearer;
   return BEARER.test(authorization ?? '') ? undefined : serviceKey?.trim();
 }
 
-/** The whole scheme, to its end: `Bearer-Extra` is another one (RFC 9110, section 5.6.2: what a token holds). */
+/** Matches the whole scheme: `Bearer-Extra` is another one (RFC 9110, section 5.6.2). */
 const BEARER = /^Bearer(?![\w!#$%&'*+.^`|~-])/i;

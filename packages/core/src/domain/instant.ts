@@ -1,14 +1,14 @@
 /**
- * Reading date-times (RFC 3339's form of ISO 8601, spec/decisions.md "Fields"): date, T, hours, minutes, seconds,
- * 0 to 9 fraction digits; without an offset it is UTC. Read by character, not by a regular expression: a trace has twenty of
- * them, each read twice, and this is 3 to 4 times as fast (docs/performance.md).
+ * Parses date-times (RFC 3339): date, T, hours, minutes, seconds, 0 to 9 fraction digits; without an offset it is UTC. It reads
+ * characters instead of using a regular expression, because a trace has twenty date-times, each read twice, and this is 3 to 4 times
+ * as fast (docs/performance.md).
  */
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const DATE_LENGTH = 'YYYY-MM-DD'.length;
 const SECONDS_END = 'YYYY-MM-DDThh:mm:ss'.length;
 const OFFSET_LENGTH = '+hh:mm'.length;
 
-/** Microseconds since 1970-01-01T00:00:00Z; undefined when the text is no date-time. Digits beyond microseconds are cut. */
+/** Microseconds since 1970-01-01T00:00:00Z; undefined if the text is not a date-time. Further digits are cut off. */
 export function parseDateTime(text: string): bigint | undefined {
   const seconds = wholeSeconds(text);
   return seconds === undefined ? undefined : BigInt(seconds) * 1_000_000n + BigInt(microseconds(text));
@@ -20,7 +20,7 @@ export const isDateTime = (text: string): boolean => wholeSeconds(text) !== unde
 /** Whether a text is a date that exists, YYYY-MM-DD. */
 export const isCalendarDate = (text: string): boolean => text.length === DATE_LENGTH && daysSince1970(text) !== undefined;
 
-/** Seconds since 1970 without their fraction; undefined when the text is no date-time. */
+/** Seconds since 1970 without the fraction; undefined if the text is not a date-time. */
 function wholeSeconds(text: string): number | undefined {
   const days = daysSince1970(text);
   const hour = digits(text, 11, 2);
@@ -41,7 +41,7 @@ function microseconds(text: string): number {
   return micros;
 }
 
-/** Where the fraction ends: a point and 1 to 9 digits, or nothing. */
+/** The end of the fraction: a point and 1 to 9 digits, or nothing. */
 function fractionEnd(text: string): number {
   if (!isChar(text, SECONDS_END, '.')) return SECONDS_END;
   let at = SECONDS_END + 1;
@@ -49,7 +49,7 @@ function fractionEnd(text: string): number {
   return at === SECONDS_END + 1 ? SECONDS_END : at;
 }
 
-/** Minutes to the east of UTC that the rest of the text says; undefined when it says something else. */
+/** The offset from UTC in minutes at the end of the text; undefined if it is malformed. */
 function offsetAfter(text: string, at: number): number | undefined {
   if (at === text.length || (at + 1 === text.length && isChar(text, at, 'Z', 'z'))) return 0;
   if (at + OFFSET_LENGTH !== text.length || !isChar(text, at, '+', '-') || !isChar(text, at + 3, ':')) return undefined;
@@ -59,13 +59,13 @@ function offsetAfter(text: string, at: number): number | undefined {
   return (isChar(text, at, '-') ? -1 : 1) * (hour * 60 + minute);
 }
 
-/** Days since 1970-01-01 of the date that the text begins with; undefined when it is none that exists. */
+/** Days since 1970-01-01 of the date at the start of the text; undefined if it does not exist. */
 function daysSince1970(text: string): number | undefined {
   const year = digits(text, 0, 4);
   const month = digits(text, 5, 2);
   const day = digits(text, 8, 2);
   if (!isChar(text, 4, '-') || !isChar(text, 7, '-') || !dayExists(year, month, day)) return undefined;
-  // Years from March on, so that the leap day is the last (Howard Hinnant, "chrono-compatible low-level date algorithms").
+  // Years start in March, so that the leap day is the last (Howard Hinnant, "chrono-compatible low-level date algorithms").
   const marchYear = month > 2 ? year : year - 1;
   const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) + Math.floor(marchYear / 400);
   const dayOfMarchYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
@@ -78,15 +78,15 @@ function dayExists(year: number, month: number, day: number): boolean {
   return year !== NO_NUMBER && day >= 1 && day <= days;
 }
 
-/** Second 60 exists at the end of a UTC day alone, as a leap second (RFC 3339, section 5.7). */
+/** Second 60 exists only at the end of a UTC day, as a leap second (RFC 3339, section 5.7). */
 function secondExists(second: number, utcMinutes: number): boolean {
   return second <= 59 || (second === 60 && ((utcMinutes % 1440) + 1440) % 1440 === 1439);
 }
 
-/** What `digits` says of other characters: larger than any number that four digits make. */
+/** The result of `digits` for other characters: larger than any number of four digits. */
 const NO_NUMBER = 10_000;
 
-/** The number that up to four digits make; NO_NUMBER when they are no digits. */
+/** The number that up to four digits form; NO_NUMBER for other characters. */
 function digits(text: string, at: number, count: number): number {
   let number = 0;
   for (let place = at; place < at + count; place += 1) {

@@ -1,17 +1,17 @@
-/** Most JSON values and different member names that a body may hold. Both set the time and memory of parsing, far more than its bytes do. */
+/** Limits of JSON values and different member names in a body. Both determine time and memory of parsing, more than the bytes do. */
 export interface JsonBounds {
   valuesMax: number;
-  /** Different names, in the whole body. */
+  /** Different member names in the whole body. */
   namesMax: number;
 }
 
 /**
- * Which bound a JSON text exceeds, counted in its bytes before anything is parsed. Stops at the first one.
+ * The limit that a JSON text exceeds, counted in its bytes before parsing. Stops at the first one.
  *
- * Values are counted by their separators: each comma, each opening bracket and each opening brace counts one, so an empty list or object
- * counts twice. Names are told apart by a hash, so the count is a close estimate from below.
- * @param document UTF-8; it need not be JSON. What is not is found by the parser.
- * @param seed any number that senders do not know: names cannot be chosen so that they fall together.
+ * Values are counted by their separators: each comma, opening bracket and opening brace counts one, so an empty list or object counts
+ * twice. Names are compared by a hash, so their count is a close lower estimate.
+ * @param document UTF-8 text; the parser finds invalid JSON.
+ * @param seed a random number that senders do not know, so that they cannot choose names with equal hashes.
  */
 export function exceededBound(
   document: Uint8Array,
@@ -49,19 +49,19 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const BRACKET = 0x5b;
 const BRACE = 0x7b;
-/** Twenty times the names of the largest bound: few fall together. */
+/** Twenty times the names of the largest limit, so that collisions are rare. */
 const SEEN_BITS = 1 << 22;
-/** Bytes of a string that tell it apart, besides its length. Longer names that differ behind them are too few to matter. */
+/** The bytes of a string that are hashed, besides its length. Names that differ only after them are rare. */
 const HASHED_BYTES = 64;
 
-/** Where the string ends that begins at this quote: at its other quote, or at the end of the text. */
+/** The end of the string that starts at this quote: its closing quote, or the end of the text. */
 function stringEnd(document: Uint8Array, start: number): number {
   const near = Math.min(document.length, start + HASHED_BYTES);
   for (let at = start + 1; at < near; at += 1) {
     if (document[at] === QUOTE) return at;
     if (document[at] === BACKSLASH) at += 1;
   }
-  // A long string: the next quote is looked for natively. It ends the string unless an odd number of backslashes stands before it.
+  // A long string: the next quote is searched natively. It ends the string unless an odd number of backslashes precedes it.
   for (let from = near; ; ) {
     const quote = document.indexOf(QUOTE, from);
     if (quote < 0) return document.length;

@@ -2,10 +2,10 @@ import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
-/** The prefix that separates this hash from every other one and carries its version (docs/formats.md, "Key event"). */
+/** Separates this hash from all others and contains its version (docs/formats.md, "Key event"). */
 export const KEY_EVENT_DOMAIN = 'countersign/key-event/v2\n';
 
-/** One event of the key audit trail, all of it under its hash. */
+/** One event of the key audit trail. The hash covers all of it. */
 export interface KeyEvent {
   version: 2;
   tenant_id: string;
@@ -25,28 +25,28 @@ export interface KeyEvent {
   scopes: readonly string[];
   /** RFC 3339, or null for a key that does not expire. */
   expires_at: string | null;
-  /** SHA-256, hex, of the stored hash of the key's secret: it commits to the secret without telling anything of it. */
+  /** SHA-256, hex, of the stored hash of the key's secret. It commits to the secret without revealing it. */
   credential_sha256: string;
 }
 
-/** The canonical text of an event, and its hash: the leaf data of the trail's tree. */
+/** The canonical text and the hash of an event. The hash is its leaf data. */
 export function hashKeyEvent(event: KeyEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
   return { canonical, hash: digests.sha256Hex(KEY_EVENT_DOMAIN + canonical) };
 }
 
-/** Where a trail goes on. */
-export interface TrailPlace {
+/** The next position in a trail. */
+export interface LogPosition {
   /** The number that the next event must have. */
   seq: number;
-  /** Whose trail it is; undefined where the first event says so. */
+  /** The trail's tenant; undefined if the first event determines it. */
   tenantId: string | undefined;
 }
 
-/** What should be a trail's next event, with its canonical text and its hash; or what is wrong with it. It is taken as hostile. */
+/** Reads the next event of a trail. Returns it with its canonical text and hash, or its fault. The input is untrusted. */
 export function readKeyEvent(
   value: unknown,
-  place: TrailPlace,
+  place: LogPosition,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: KeyEvent; canonical: string; hash: string } | { fault: string } {
   const checked = checkKeyEvent(value, place);
@@ -61,9 +61,9 @@ export function readKeyEvent(
 }
 
 /**
- * The same without its canonical text and hash: for a text whose hash is compared otherwise.
+ * The same without canonical text and hash, for callers that compare the hash themselves.
  */
-export function checkKeyEvent(value: unknown, { seq, tenantId }: TrailPlace): { event: KeyEvent } | { fault: string } {
+export function checkKeyEvent(value: unknown, { seq, tenantId }: LogPosition): { event: KeyEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const event = value as KeyEvent;
   if (event.version !== 2) return { fault: `version ${JSON.stringify(event.version)} is not known to this verifier` };
@@ -80,7 +80,7 @@ const isText: Form = (value) => typeof value === 'string';
 const isPrefix: Form = (value) => typeof value === 'string' && /^[0-9a-f]{12}$/.test(value);
 const ACTIONS: readonly unknown[] = ['minted', 'rotated', 'revoked', 'scopes_changed'];
 
-/** The members of an event and what each may be: these and no others. */
+/** All members of an event and their forms. */
 const MEMBERS: Readonly<Record<keyof KeyEvent, Form>> = {
   version: (value) => value === 2,
   tenant_id: isUuid,

@@ -1,7 +1,7 @@
 import { EventConflictError } from './event-conflict.ts';
 import type { KeyEvent } from './key-event.ts';
 
-/** A key as the key audit trail knows it. */
+/** A key from the key audit trail. */
 export interface KnownKey {
   readonly id: string;
   readonly kind: KeyEvent['kind'];
@@ -16,19 +16,19 @@ export interface KnownKey {
 }
 
 /**
- * What the events of a key audit trail add up to. Keys are believed on this alone, so that a row that somebody else has written to the database, or an
- * older row put back, authenticates nobody.
+ * The state that the events of a key audit trail produce. Only this state authenticates keys, so a row that was written to the database
+ * without the server, or an older row that was restored, has no effect.
  */
 export class KeyState {
   #size = 0;
   readonly #byPrefix = new Map<string, KnownKey>();
 
-  /** How many events have been applied. */
+  /** The number of applied events. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many keys are known, revoked ones too. */
+  /** The number of known keys, including revoked ones. */
   get keyCount(): number {
     return this.#byPrefix.size;
   }
@@ -41,7 +41,7 @@ export class KeyState {
     return this.#byPrefix.values();
   }
 
-  /** Applies the next event. Throws EventConflictError when it does not follow from the events before it. */
+  /** Applies the next event. Throws EventConflictError if it contradicts the earlier events. */
   apply(event: KeyEvent): void {
     if (event.seq !== this.#size + 1) throw new EventConflictError(`event ${event.seq} follows event ${this.#size}`);
     const known = this.#byPrefix.get(event.prefix);

@@ -1,7 +1,7 @@
 import { HASH_BYTES } from './merkle-tree.ts';
 import { fromBase64, toBase64 } from './signed-note.ts';
 
-/** An inclusion proof that can be checked offline (https://c2sp.org/tlog-proof): where the leaf stands, the hashes, the checkpoint. */
+/** An inclusion proof that can be verified offline (https://c2sp.org/tlog-proof): index of the leaf, hashes, checkpoint. */
 export interface LogProof {
   /** From 0: the row of seq n is leaf n - 1. */
   index: number;
@@ -11,14 +11,14 @@ export interface LogProof {
 }
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1';
-/** More than any tree of 2^53 leaves needs. */
+/** More than the largest tree of 2^53 leaves needs. */
 const HASHES_MAX = 64;
 
 /** Writes a proof. */
 export const formatLogProof = ({ index, hashes, checkpoint }: LogProof): string =>
   [FIRST_LINE, `index ${index}`, ...hashes.map(toBase64), '', checkpoint].join('\n');
 
-/** Reads a proof; undefined when it has not its form. `extra` is allowed and ignored: nothing vouches for it. */
+/** Parses a proof; undefined if it is malformed. `extra` is allowed and ignored, because nothing proves it. */
 export function parseLogProof(text: string): LogProof | undefined {
   const split = text.indexOf('\n\n');
   if (split < 0) return undefined;

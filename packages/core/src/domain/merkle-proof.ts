@@ -12,7 +12,7 @@ export interface NodePlace {
   index: number;
 }
 
-/** The subtrees whose hashes prove that leaf `index` is in the tree of `size` leaves, from the leaf upwards (RFC 6962, section 2.1.1). */
+/** The subtrees whose hashes prove that leaf `index` is in the tree of `size` leaves, from the leaf up (RFC 6962, section 2.1.1). */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
   if (!(Number.isSafeInteger(index) && index >= 0 && index < size))
     throw new RangeError(`leaf ${index} is not in a tree of ${size} leaves`);
@@ -38,7 +38,7 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
   if (first === 0 || first === second) return [];
   const ranges: LeafRange[] = [];
   let [start, end] = [0, second];
-  let whole = true; // the first tree is still exactly the subtree looked at
+  let whole = true; // whether the first tree still equals the current subtree
   while (end !== first) {
     const split = start + largestPowerBelow(end - start);
     if (first <= split) {
@@ -54,7 +54,7 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
   return ranges.reverse();
 }
 
-/** The complete subtrees that a range is made of, the largest first. A range of a proof is aligned, so they fall in size. */
+/** The complete subtrees of a range, largest first. Ranges of a proof are aligned, so the sizes decrease. */
 export function completeSubtrees({ start, end }: LeafRange): NodePlace[] {
   const places: NodePlace[] = [];
   for (let at = start; at < end; ) {
@@ -70,7 +70,7 @@ export function completeSubtrees({ start, end }: LeafRange): NodePlace[] {
 export const rangeHash = (range: LeafRange, hashOf: (place: NodePlace) => Uint8Array, sha256: Sha256): Uint8Array =>
   foldRight(completeSubtrees(range).map(hashOf), sha256);
 
-/** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2); undefined when the proof has not the form it must have. */
+/** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2); undefined if the proof is malformed. */
 export function rootOfInclusion(
   index: number,
   size: number,
@@ -95,7 +95,7 @@ export function rootOfInclusion(
   return last === 0 ? root : undefined;
 }
 
-/** The two roots that a consistency proof leads to (RFC 9162, section 2.1.4.2); undefined when it has not the form it must have. */
+/** The two roots that a consistency proof leads to (RFC 9162, section 2.1.4.2); undefined if it is malformed. */
 export function rootsOfConsistency(
   first: number,
   second: number,
@@ -104,7 +104,7 @@ export function rootsOfConsistency(
   sha256: Sha256,
 ): { first: Uint8Array; second: Uint8Array } | undefined {
   if (!(Number.isSafeInteger(first) && Number.isSafeInteger(second) && first > 0 && first < second)) return undefined;
-  // Where the first tree is a complete subtree, its root is the first element and is not sent.
+  // If the first tree is a complete subtree, its root is the first element and is not in the proof.
   const path = isPowerOfTwo(first) ? [firstRoot, ...proof] : [...proof];
   const seed = path.shift();
   if (seed === undefined) return undefined;

@@ -1,15 +1,15 @@
 /**
  * The Merkle tree of RFC 6962, section 2.1 (kept by RFC 9162): leaf = SHA-256(0x00 || data), node = SHA-256(0x01 || left || right).
- * The tree is never held whole: a frontier is enough to append and to know the root, and proofs name the nodes they need.
+ * The tree is never held in memory: a frontier is enough to append and to compute the root, and proofs name the nodes that they need.
  */
 
-/** SHA-256 over bytes, 32 bytes; brought by the caller, as in digests.ts. */
+/** SHA-256 over bytes, 32 bytes; passed by the caller, like digests.ts. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 
 /** Bytes of a hash. */
 export const HASH_BYTES = 32;
 
-/** What is hashed, written over each time: it is read before the call ends, and a million rows need no three million pieces of memory. */
+/** A reused buffer for hash input. It is read before the call ends, and a million rows would need three million allocations. */
 const leafBytes = new Uint8Array(1 + HASH_BYTES);
 const nodeBytes = new Uint8Array(1 + 2 * HASH_BYTES);
 
@@ -30,17 +30,17 @@ export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): U
   return sha256(bytes);
 }
 
-/** The leaf hashes of data of HASH_BYTES each, one behind the other as the data is. */
+/** The leaf hashes of concatenated data of HASH_BYTES each, also concatenated. */
 export function leafHashes(data: Uint8Array, sha256: Sha256): Uint8Array {
   const hashes = new Uint8Array(data.length);
   for (let at = 0; at < data.length; at += HASH_BYTES) hashes.set(leafHash(data.subarray(at, at + HASH_BYTES), sha256), at);
   return hashes;
 }
 
-/** The root over a power of two of hashes that stand one behind the other. */
+/** The root over a power of two of concatenated hashes. */
 export function completeRoot(hashes: Uint8Array, sha256: Sha256): Uint8Array {
-  const level = new Uint8Array(hashes); // a copy, and of a Buffer too: its own slice() is a view
-  // Each level is written over the one below: a pair's hash stands where its left one stood, or before.
+  const level = new Uint8Array(hashes); // A copy, also of a Buffer, whose slice() is only a view.
+  // Each level overwrites the one below: the hash of a pair is written at or before the position of its left hash.
   for (let length = level.length; length > HASH_BYTES; length /= 2) {
     for (let at = 0; at < length; at += 2 * HASH_BYTES) {
       nodeBytes[0] = 1;
@@ -59,7 +59,7 @@ export interface TreeNode {
 }
 
 /**
- * The right edge of a tree: the roots of its complete subtrees, from left to right. All that an append needs, and at most 53 hashes.
+ * The right edge of a tree: the roots of its complete subtrees, from left to right. Appending needs nothing else; at most 53 hashes.
  */
 export class Frontier {
   size: number;
@@ -80,7 +80,7 @@ export class Frontier {
     return this.#roots;
   }
 
-  /** Appends one leaf by its data. `completed` hears of each node above the leaves that this completes. */
+  /** Appends one leaf by its data. `completed` is called for each node above the leaves that this completes. */
   append(data: Uint8Array, completed?: (node: TreeNode) => void): void {
     let hash = leafHash(data, this.#sha256);
     let index = this.size;
@@ -93,14 +93,14 @@ export class Frontier {
     this.size += 1;
   }
 
-  /** The root of the tree; of an empty one the hash of nothing (RFC 6962, section 2.1). */
+  /** The root of the tree; for an empty one the hash of nothing (RFC 6962, section 2.1). */
   root(): Uint8Array {
     if (this.#roots.length === 0) return this.#sha256(new Uint8Array());
     return foldRight(this.#roots, this.#sha256);
   }
 }
 
-/** The hash over neighbouring subtrees, from the right: how complete subtrees of falling size make one. */
+/** Combines the roots of complete subtrees of decreasing size into one root, from the right. */
 export function foldRight(hashes: readonly Uint8Array[], sha256: Sha256): Uint8Array {
   let hash = hashes.at(-1);
   if (hash === undefined) throw new RangeError('nothing to fold');

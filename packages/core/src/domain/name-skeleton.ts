@@ -1,18 +1,18 @@
 import { CONFUSABLES } from './confusables-data.ts';
 
 /**
- * When two names look alike (docs/decisions/0040): their skeletons by Unicode Technical Standard #39 are equal, whatever the case of
- * their letters. Two keys are needed. The look-alikes of a capital letter are not those of its small one: capital I looks like l and
- * small i does not, capital Cyrillic Н looks like H and small н does not look like h.
+ * Two names look alike if their skeletons by Unicode Technical Standard #39 are equal, ignoring case (docs/decisions/0040). This needs
+ * two keys, because the look-alikes of a capital letter differ from those of its small letter: capital I looks like l but small i does
+ * not, and capital Cyrillic Н looks like H but small н does not look like h.
  */
 export interface NameSkeletons {
-  /** Equal for names that look alike as they are written, and then differ at most by case: `PaypaI` and `paypal`. */
+  /** Equal for names that look alike as written, and then differ at most by case: `PaypaI` and `paypal`. */
   asWritten: string;
-  /** Equal for names that look alike once both are in small letters: `INVOICE` and `invoice`. */
+  /** Equal for names that look alike in small letters: `INVOICE` and `invoice`. */
   caseless: string;
 }
 
-/** Both keys of a name, without white space at its ends: names from before the rule have it. */
+/** Both keys of a name, without white space at its ends, which old names may have. */
 export function nameSkeletons(name: string): NameSkeletons {
   const seen = name.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
   return { asWritten: skeleton(foldCase(skeleton(seen))), caseless: skeleton(foldCase(seen)) };
@@ -24,10 +24,10 @@ export function lookAlike(a: string, b: string): boolean {
   return first.asWritten === second.asWritten || first.caseless === second.caseless;
 }
 
-/** Unicode's full case folding, so that ß and SS are equal, made of what JavaScript has; the first step turns ẞ into ß. */
+/** Unicode's full case folding, so that ß and SS are equal, from JavaScript's functions. The first step turns ẞ into ß. */
 const foldCase = (text: string): string => text.toLowerCase().toUpperCase().toLowerCase();
 
-// Most names are plain ASCII: these are all the characters of it that the table maps.
+// Most names are plain ASCII. These are all its characters in the table.
 const CONFUSABLE_ASCII = /["%01I`m|]/;
 
 /** The skeleton of UTS #39, section 4, without its treatment of right-to-left text. */
@@ -41,7 +41,7 @@ function skeleton(text: string): string {
 
 let table: Map<string, string> | undefined;
 
-/** What each confusable character is mapped to. Read at the first use: most processes meet few names. */
+/** The prototype of each confusable character. Built at the first use, because few processes need it. */
 function prototypes(): Map<string, string> {
   table ??= readTable();
   return table;

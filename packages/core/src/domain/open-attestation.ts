@@ -7,21 +7,21 @@ import {
   STATEMENT_TYPE,
 } from './attestation.ts';
 import { type DecisionMembers, decisionFormFault } from './decision-form.ts';
-import { decoded, parseLine } from './export-line.ts';
+import { decodeUtf8, parseLine } from './export-line.ts';
 import { fromBase64, sameBytes, type VerifyEd25519 } from './signed-note.ts';
 
-/** Most signatures that an envelope may have. */
+/** The maximum number of signatures in an envelope. */
 const SIGNATURES_MAX = 100;
 
-/** The text of an envelope, read so that it says one thing only: no member twice, nothing that JSON.parse loses. */
+/** Parses the text of an envelope. Rejects repeated members and anything else that JSON.parse loses. */
 export function readEnvelope(text: string): { envelope: unknown } | { fault: string } {
   const read = parseLine(text, 'the envelope');
   return 'fault' in read ? read : { envelope: read.row };
 }
 
 /**
- * The decision that an envelope attests, if one of the keys has signed it and it is a statement about that decision; or why not.
- * Input is taken as hostile. A text is read by readEnvelope first.
+ * The decision in an envelope, if one of the keys has signed it and its statement is about that decision; or the fault. The input is
+ * untrusted. Parse a text with readEnvelope first.
  */
 export function openAttestation(
   envelope: unknown,
@@ -54,7 +54,7 @@ interface ReadSignature {
   sig: Uint8Array;
 }
 
-/** The signatures, if each of them has its form: one that has not could be read in another way elsewhere. */
+/** The signatures, if all of them are well-formed, because other readers could read a malformed one differently. */
 function signaturesOf(given: unknown): ReadSignature[] | undefined {
   if (!Array.isArray(given) || given.length === 0 || given.length > SIGNATURES_MAX) return undefined;
   const read = given.map((signature): ReadSignature | undefined => {
@@ -65,7 +65,7 @@ function signaturesOf(given: unknown): ReadSignature[] | undefined {
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** The key that has signed. `keyid` is a hint: the key that it names is tried first, then the others. */
+/** The key that has signed. `keyid` is a hint: the key that it names is tried first. */
 function signerOf(
   message: Uint8Array,
   signatures: readonly ReadSignature[],
@@ -80,9 +80,9 @@ function signerOf(
   return undefined;
 }
 
-/** The decision in a statement's payload, which must be exactly what this service writes; nothing is checked of the decision yet. */
+/** The decision in a statement's payload, which must be exactly what this service writes. The decision is not verified yet. */
 function statementIn(payload: Uint8Array): { predicate: Record<string, unknown> } | { fault: string } {
-  const text = decoded(payload);
+  const text = decodeUtf8(payload);
   const read = text === undefined ? undefined : parseLine(text, 'the payload');
   if (read === undefined) return { fault: 'the payload is not UTF-8' };
   if ('fault' in read) return read;

@@ -8,38 +8,38 @@ import type {
 } from '../contract/promotion-check.ts';
 import { acceptableName, agentNameProblems, codePoint } from './agent-name.ts';
 
-/** The policy that the rules below are, named in every decision. A change of the rules is a new version. */
+/** The policy of the rules below, named in every decision. A change of the rules needs a new version. */
 export const POLICY = 'recent-passing-evaluation/v1';
 
-/** What the service itself holds about the agent, read in one moment. */
+/** The facts about the agent, all read at the same time. */
 export interface Evidence {
   agent: { id: string; name: string; highRisk: boolean } | null;
-  /** The latest evaluation, whatever its status, with its age at that moment by the database's clock. */
+  /** The latest evaluation, whatever its status, with its age by the database's clock. */
   evaluation: (DecidedEvaluation & { ageHours: number }) | null;
-  /** Of an agent that is not known: the names of known ones that look like what was asked for, at most SIMILAR_MAX of storage. */
+  /** For an unknown agent: similar names of known ones, at most SIMILAR_MAX of storage. */
   similarNames?: readonly string[];
-  /** What people said of this evaluation; null when nobody was asked or nobody answered. */
+  /** The state of the approval; null if none was requested. */
   approval: 'pending' | 'approved' | 'rejected' | null;
-  /** Whether the approval has a time in the future, because a clock was wrong: then it grants nothing. */
+  /** Whether the approval has a time in the future. Then a clock was wrong, and the approval does not count. */
   approvalInFuture?: boolean;
-  /** How many re-certifications of the agent are open. */
+  /** The number of open re-certifications of the agent. */
   openRecertifications: number;
-  /** The latest evaluations of the agent's other series (suite or else name, and harness), the latest first; up to OTHERS_MAX and one more. */
+  /** The latest evaluations of the agent's other series (suite or name, and harness), latest first; up to OTHERS_MAX plus one. */
   others: readonly OtherEvaluation[];
 }
 
-/** Another evaluation of the agent, which the decision does not rest on. */
+/** Another evaluation of the agent, which only the message mentions. */
 export interface OtherEvaluation extends Pick<DecidedEvaluation, 'name' | 'status' | 'pass_rate'> {
   /** Name of its suite. */
   suite: string | null;
   ageHours: number;
 }
 
-/** What the question demands. */
-export interface Demand {
-  /** What was asked for, for messages: the agent's name, or its id. */
+/** The criteria of the request. */
+export interface PromotionCriteria {
+  /** The agent's name or ID in the request, for messages. */
   agentLabel: string;
-  /** The harness that alone was asked about, for messages; undefined for any. */
+  /** The harness in the request, for messages; undefined for any. */
   harnessId?: string | null;
   minPassRate: number;
   maxAgeHours: number;
@@ -54,7 +54,7 @@ export interface Verdict {
   checks: ConditionCheck[];
 }
 
-/** The event of each reason (decisions.md, "Promotion check"). */
+/** The event of each reason (docs/formats.md, "Promotion decision"). */
 export const EVENT_OF_REASON: Record<Reason, DecisionEvent> = {
   no_recent_evaluation: 'promotion.blocked',
   evaluation_not_passing: 'evaluation.failed',
@@ -65,25 +65,25 @@ export const EVENT_OF_REASON: Record<Reason, DecisionEvent> = {
   all_conditions_met: 'promotion.allowed',
 };
 
-/** The four conditions of section 4.5, in its order. Unknown never passes. */
-export function decidePromotion(evidence: Evidence, demand: Demand): Verdict {
+/** Evaluates the four conditions of section 4.5, in order. An unknown fact fails its condition. */
+export function decidePromotion(evidence: Evidence, criteria: PromotionCriteria): Verdict {
   const checks = [
-    recentPassing(evidence, demand),
-    passRate(evidence, demand),
-    highRiskApproval(evidence, demand),
-    recertification(evidence, demand),
+    recentPassing(evidence, criteria),
+    passRate(evidence, criteria),
+    highRiskApproval(evidence, criteria),
+    recertification(evidence, criteria),
   ];
   const failed = checks.find((check) => !check.passed);
   const reason = failed?.reason ?? 'all_conditions_met';
-  const message = failed?.message ?? allowedMessage(evidence, demand);
+  const message = failed?.message ?? allowedMessage(evidence, criteria);
   return { allowed: failed === undefined, reason, event: EVENT_OF_REASON[reason], message, checks };
 }
 
-/** Most other evaluations that a message names. */
+/** The number of other evaluations that a message names. */
 export const OTHERS_MAX = 5;
 
-/** What the decision rests on, and that other suites of the agent say something else, or the same. */
-function allowedMessage({ evaluation, others }: Evidence, { agentLabel }: Demand): string {
+/** Names the evaluation of the decision, and the results of the agent's other suites. */
+function allowedMessage({ evaluation, others }: Evidence, { agentLabel }: PromotionCriteria): string {
   const allowed = `${agentLabel} may be promoted: all four conditions are met`;
   if (evaluation === null) return `${allowed}.`;
   const { name, pass_rate: rate, ageHours } = evaluation;
@@ -100,13 +100,13 @@ function otherInWords({ name, suite, status, pass_rate: rate, ageHours }: OtherE
 
 const QUOTED_LENGTH_MAX = 60;
 
-/** A name in a message: in quotes of its own, short, and without characters that are invisible or change the direction of the text. */
+/** A name in a message: quoted, shortened, and without characters that are invisible or change the direction of the text. */
 function quoted(name: string): string {
   const plain = [...name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replaceAll('"', "'")];
   return `"${plain.length > QUOTED_LENGTH_MAX ? `${plain.slice(0, QUOTED_LENGTH_MAX - 1).join('')}…` : plain.join('')}"`;
 }
 
-/** An age for people who compare evaluations: whole minutes, hours or days. */
+/** An approximate age: whole minutes, hours or days. */
 function agoInWords(ageHours: number): string {
   if (!(ageHours >= 0)) return 'in the future';
   if (ageHours < 1) return `${ageInWords(ageHours)} ago`;
@@ -116,7 +116,7 @@ function agoInWords(ageHours: number): string {
 
 function recentPassing(
   { agent, evaluation, similarNames = [] }: Evidence,
-  { agentLabel, harnessId, maxAgeHours }: Demand,
+  { agentLabel, harnessId, maxAgeHours }: PromotionCriteria,
 ): ConditionCheck {
   const condition = 'recent_passing_evaluation';
   if (agent === null) {
@@ -159,7 +159,7 @@ function recentPassing(
   );
 }
 
-/** Names the known agent that may have been meant, and what the eye misses in the name that was asked for. */
+/** Suggests similar known agents, and points out invisible or look-alike characters in the requested name. */
 function unknownAgentMessage(asked: string, similar: readonly string[]): string {
   const problems = agentNameProblems(asked).map(({ message }) => message);
   if (similar.length === 0 && problems.length === 0)
@@ -170,7 +170,7 @@ function unknownAgentMessage(asked: string, similar: readonly string[]): string 
   return `No agent named ${quoted(asked)} is known here${differs}; ${remedy}`;
 }
 
-/** Where two names that look alike first differ, unless both are in ASCII there and anybody sees it. */
+/** The first difference of two names that look alike, unless it is visible because both characters are ASCII. */
 function difference(asked: string, known: string): string {
   const [a, b] = [[...asked], [...known]];
   const index = a.findIndex((character, at) => character !== b[at]);
@@ -179,7 +179,7 @@ function difference(asked: string, known: string): string {
   return ` (position ${index + 1} is ${codePoint(first)} and not ${codePoint(second)})`;
 }
 
-function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Demand): ConditionCheck {
+function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: PromotionCriteria): ConditionCheck {
   const condition = 'pass_rate';
   const rate = evaluation?.pass_rate ?? null;
   if (rate === null) {
@@ -199,17 +199,20 @@ function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Demand)
   return passing(condition, `The pass rate is ${rate} %, and ${minPassRate} % is required.`);
 }
 
-/** What stands before and after the agent that was asked for, in the third condition of a decision about an unknown one. */
+/** The text around the requested agent in the third condition of a decision about an unknown one. */
 const UNKNOWN_RISK = { before: 'The risk level of ', after: ' is not known.' };
 
-/** What a decision about an unknown agent was asked about, name or id, as the signed decision says it; null for a known agent. */
+/** The name or ID of the unknown agent in a signed decision; null for a known agent. */
 export function askedAgent({ agent_id, checks }: Pick<PromotionDecision, 'agent_id' | 'checks'>): string | null {
   const message = checks.find(({ condition }) => condition === 'high_risk_approval')?.message;
   if (agent_id !== null || !message?.startsWith(UNKNOWN_RISK.before) || !message.endsWith(UNKNOWN_RISK.after)) return null;
   return message.slice(UNKNOWN_RISK.before.length, -UNKNOWN_RISK.after.length);
 }
 
-function highRiskApproval({ agent, evaluation, approval, approvalInFuture }: Evidence, { agentLabel }: Demand): ConditionCheck {
+function highRiskApproval(
+  { agent, evaluation, approval, approvalInFuture }: Evidence,
+  { agentLabel }: PromotionCriteria,
+): ConditionCheck {
   const condition = 'high_risk_approval';
   if (agent === null) return failing(condition, 'approval_required', `${UNKNOWN_RISK.before}${agentLabel}${UNKNOWN_RISK.after}`);
   if (!agent.highRisk) return passing(condition, 'The agent is not high-risk.');
@@ -237,7 +240,7 @@ function highRiskApproval({ agent, evaluation, approval, approvalInFuture }: Evi
   );
 }
 
-function recertification({ agent, openRecertifications }: Evidence, { agentLabel }: Demand): ConditionCheck {
+function recertification({ agent, openRecertifications }: Evidence, { agentLabel }: PromotionCriteria): ConditionCheck {
   const condition = 'recertification';
   if (agent === null)
     return failing(condition, 'recertification_open', `Whether ${agentLabel} must be re-certified is not known.`);
@@ -260,9 +263,9 @@ const failing = (condition: Condition, reason: Reason, message: string): Conditi
 });
 
 /**
- * An age in hours as it is decided by, shown and signed: one number, so that a decision never contradicts itself. At most 4 decimals, where
- * every JSON printer agrees; rounded away from zero, which is the strict side of both limits. Rounded to the nearest first: 1.1 * 10,000 is
- * 11000.000000000002, and must not become 11,001.
+ * The age in hours that is compared, shown and signed. One number, so that a decision is consistent. At most 4 decimals, which all JSON
+ * printers write alike, rounded up, which is strict for both limits. First rounded to the nearest, because 1.1 * 10,000 is
+ * 11000.000000000002 and must not become 11,001.
  */
 export function roundedHours(hours: number): number {
   const nearest = Math.round(Math.abs(hours) * 10_000);
@@ -272,7 +275,7 @@ export function roundedHours(hours: number): number {
 
 const hours = (count: number): string => `${count} ${count === 1 ? 'hour' : 'hours'}`;
 
-/** An age for people; from an hour on, which is the lowest limit, as exactly as it is decided by. */
+/** An age for people. From one hour on, the lowest limit, it is exact. */
 function ageInWords(ageHours: number): string {
   if (ageHours >= 1) return hours(ageHours);
   const minutes = Math.floor(ageHours * 60);

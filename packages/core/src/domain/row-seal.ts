@@ -1,32 +1,32 @@
 /**
- * Rows that no log holds are sealed one by one, with a message authentication code by a key that is never in the database, so that
- * whoever can only write to the database cannot make a row that is believed (docs/formats.md, "Sealed rows").
+ * Rows that are in no log are sealed one by one with a message authentication code. Its key is never in the database, so write access to
+ * the database is not enough to forge a valid row (docs/formats.md, "Sealed rows").
  */
 import { SEAL_EPOCH } from './head-seal.ts';
 
-/** A value under a seal: text in UTF-8, or bytes. Null is distinct from empty. */
+/** A sealed value: text in UTF-8, or bytes. Null differs from empty. */
 export type SealedValue = string | Uint8Array | null;
 
-/** What a row's seal covers. */
+/** The content that a row's seal covers. */
 export interface SealedRow {
   table: string;
-  /** Empty for tables that belong to no tenant. */
+  /** Empty for tables without a tenant. */
   tenantId: string;
-  /** Names the list of columns of this table. */
+  /** The version of the list of columns of this table. */
   version: number;
-  /** The columns in the order of the list, the primary key first. */
+  /** The values in the order of the list, the primary key first. */
   values: readonly SealedValue[];
 }
 
 /** HKDF's `info` for the seal key of a table; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
 export const rowSealInfo = (table: string, tenantId: string): string => `countersign/row-seal/v1|${table}|${tenantId}`;
 
-/** Stands for the length of a value that is null. */
+/** Replaces the length of a null value. */
 const NULL_LENGTH = 0xffff_ffff;
 
 const utf8 = new TextEncoder();
 
-/** The bytes that are authenticated: epoch, table, tenant, version and values, each behind its length in four bytes, big-endian. */
+/** The authenticated bytes: epoch, table, tenant, version and values, each preceded by its length in four bytes, big-endian. */
 export function rowSealMessage({ table, tenantId, version, values }: SealedRow): Uint8Array {
   const fields: readonly SealedValue[] = [String(SEAL_EPOCH), table, tenantId, String(version), ...values];
   let bytesMax = 0;
@@ -45,7 +45,7 @@ function writeLength(length: number, into: Uint8Array, at: number): void {
   for (let index = 0; index < 4; index += 1) into[at + index] = length >>> (24 - 8 * index);
 }
 
-/** Writes a value and returns its length. ASCII is written in place: the encoder costs a microsecond a call. */
+/** Writes a value and returns its length. ASCII is written directly, because the encoder costs a microsecond per call. */
 function writeValue(value: string | Uint8Array, into: Uint8Array, at: number): number {
   if (typeof value !== 'string') {
     into.set(value, at);

@@ -1,13 +1,13 @@
 import type { Sha256 } from './merkle-tree.ts';
 
 /**
- * C2SP signed notes (https://c2sp.org/signed-note), with Ed25519 signatures alone: text, a blank line, signature lines.
- * Cryptography comes in as arguments; input is taken as hostile.
+ * C2SP signed notes (https://c2sp.org/signed-note) with Ed25519 signatures only: text, a blank line, signature lines. The caller passes
+ * the cryptography. The input is untrusted.
  */
 
-/** A key that checks notes. */
+/** A key that verifies notes. */
 export interface NoteKey {
-  /** No spaces, no plus sign: `countersign/<instance id>`. */
+  /** Without spaces and plus signs: `countersign/<instance id>`. */
   name: string;
   /** 32 bytes, RFC 8032. */
   publicKey: Uint8Array;
@@ -38,7 +38,7 @@ export function keyId({ name, publicKey }: NoteKey, sha256: Sha256): Uint8Array 
   return sha256(bytes).slice(0, ID_BYTES);
 }
 
-/** Signs a text, which must end in a newline, by each of the signers: two while one key follows another. */
+/** Signs a text, which must end in a newline, with each signer: two during a rotation. */
 export function signNote(text: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   if (!text.endsWith('\n') || hasControls(text))
     throw new RangeError('a note is text that ends in a newline and holds no other control characters');
@@ -51,7 +51,7 @@ function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string
   return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signature))}\n`;
 }
 
-/** A note with the signatures of those signers too that have not signed it yet; those that it bears stay. */
+/** Adds missing signatures to a note; existing ones stay. */
 export function addSignatures(note: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   const split = note.lastIndexOf('\n\n');
   const lines = note.slice(split + 2).split('\n');
@@ -66,7 +66,7 @@ function isSignatureOf(line: string, key: NoteKey, sha256: Sha256): boolean {
   return name === key.name && bytes !== undefined && sameBytes(keyId(key, sha256), bytes.subarray(0, ID_BYTES));
 }
 
-/** The text of a note that one of the keys has signed; or why it is not to be believed. A bad signature of a known key refuses the whole note. */
+/** The text of a note that one of the keys has signed; or the fault. A wrong signature of a known key rejects the whole note. */
 export function openNote(
   note: string,
   keys: readonly NoteKey[],
@@ -87,7 +87,7 @@ export function openNote(
     if (name === undefined || bytes === undefined || bytes.length <= ID_BYTES)
       return { fault: 'a signature line has not its form' };
     const key = keys.find((known) => known.name === name && sameBytes(keyId(known, sha256), bytes.subarray(0, ID_BYTES)));
-    if (key === undefined) continue; // signatures of unknown keys say nothing, either way
+    if (key === undefined) continue; // signatures of unknown keys are ignored
     const signature = bytes.subarray(ID_BYTES);
     if (signature.length !== SIGNATURE_BYTES || !verify(key.publicKey, message, signature))
       return { fault: `the signature of ${name} is wrong` };
@@ -96,13 +96,13 @@ export function openNote(
   return signer === undefined ? { fault: 'none of the known keys has signed it' } : { text, key: signer };
 }
 
-/** A key as verifiers are given it: `<name>+<key id, hex>+<base64 of type and public key>`. */
+/** A key in the format for verifiers: `<name>+<key id, hex>+<base64 of type and public key>`. */
 export function noteVerifierKey(key: NoteKey, sha256: Sha256): string {
   const id = [...keyId(key, sha256)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   return `${key.name}+${id}+${toBase64(concat(new Uint8Array([ED25519]), key.publicKey))}`;
 }
 
-/** Reads a verifier key; undefined when it has not its form, or its id is not that of its key. */
+/** Parses a verifier key; undefined if it is malformed, or its ID does not match its key. */
 export function parseNoteVerifierKey(text: string, sha256: Sha256): NoteKey | undefined {
   const [, name, , encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/u.exec(text.trim()) ?? [];
   const bytes = encoded === undefined ? undefined : fromBase64(encoded);
@@ -120,7 +120,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Bytes of standard base64; undefined unless it is exactly what toBase64 writes: one value, one text. */
+/** Decodes standard base64; undefined unless toBase64 would write the same text. */
 export function fromBase64(text: string): Uint8Array | undefined {
   try {
     const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
@@ -130,7 +130,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** Whether two byte strings are the same. For public values: it stops at the first difference. */
+/** Compares bytes. Only for public values, because it stops at the first difference. */
 export const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
   left.length === right.length && left.every((byte, index) => byte === right[index]);
 

@@ -4,42 +4,42 @@ import type { Sha256 } from './merkle-tree.ts';
 import { fromBase64, type NoteKey, parseNoteVerifierKey, type VerifyEd25519 } from './signed-note.ts';
 
 /**
- * How a signing key vouches for the next one (docs/formats.md, "Succession of signing keys"): it signs the ids of both. Readers who kept
- * the older key follow it to the newer one without trusting the sender of the list of keys.
+ * A signing key signs the IDs of itself and its successor (docs/formats.md, "Succession of signing keys"). Readers with the older key can
+ * follow it to the newer one without trusting the sender of the list.
  */
 
-/** The cryptography that checking takes. */
+/** The cryptography for the checks. */
 export interface SuccessionChecks {
   sha256: Sha256;
   verify: VerifyEd25519;
 }
 
-/** A key that was read from a JWKS. */
+/** A key from a JWKS. */
 export interface ListedKey {
   noteKey: NoteKey;
   /** The 32 bytes in base64url. */
   x: string;
   kid: string;
-  /** When it ended; undefined while it signs. */
+  /** When it was retired; undefined while it signs. */
   retiredAt: string | undefined;
-  /** Id of the key that vouches for it. */
+  /** ID of its predecessor. */
   predecessor: string | undefined;
   /** Base64. */
   predecessorSignature: string | undefined;
-  /** Id of the lost key that an operator put it in the place of. */
+  /** ID of the lost key that an operator replaced with this one. */
   resetFrom: string | undefined;
 }
 
-/** Begins every signed text, so that no checkpoint and no attestation can be taken for one. */
+/** The prefix of every signed text, so that no checkpoint or attestation is mistaken for one. */
 const DOMAIN = 'countersign/signing-key-successor/v1\n';
 
 const NAME_PREFIX = 'countersign/';
 
-/** The bytes that the predecessor signs. Ids are thumbprints of the keys. */
+/** The bytes that the predecessor signs. IDs are thumbprints of the keys. */
 export const successionMessage = (instanceId: string, predecessor: string, successor: string): Uint8Array =>
   new TextEncoder().encode(DOMAIN + canonicalJson({ instance_id: instanceId, predecessor, successor }));
 
-/** Reads a key of a JWKS; undefined if it is no Ed25519 key with the `note_key` of the same key. */
+/** Reads a key of a JWKS; undefined if it is not an Ed25519 key with a matching `note_key`. */
 export function readListedKey(jwk: unknown, sha256: Sha256): ListedKey | undefined {
   const members = (jwk ?? {}) as Record<string, unknown>;
   const noteKey = typeof members.note_key === 'string' ? parseNoteVerifierKey(members.note_key, sha256) : undefined;
@@ -57,7 +57,7 @@ export function readListedKey(jwk: unknown, sha256: Sha256): ListedKey | undefin
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Why a key is not the successor of another one; undefined if the other one has signed for it. */
+/** Why a key is not the successor of another one; undefined if the other one has signed it. */
 export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, verify }: SuccessionChecks): string | undefined {
   const signer = publicJwk(predecessor.publicKey, sha256).kid;
   if (key.predecessor !== signer) return `the key ${key.kid} does not name ${signer} as its predecessor`;
@@ -70,7 +70,7 @@ export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, 
   return `the signature over the key ${key.kid} is not one of its predecessor ${signer}`;
 }
 
-/** The first key whose predecessor is in the same list and has not signed for it; undefined if there is none. */
+/** The fault of the first key whose predecessor is in the same list and has not signed it; undefined if there is none. */
 export function listedSuccessionFault(listed: readonly unknown[], checks: SuccessionChecks): string | undefined {
   const keys = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
   for (const key of keys) {
@@ -82,20 +82,24 @@ export function listedSuccessionFault(listed: readonly unknown[], checks: Succes
 }
 
 /** What a list of keys proves to a reader who has some of them. */
-export interface Followed {
-  /** Keys that the reader did not have and that a chain of signatures proves, each behind its predecessor. */
+export interface SuccessionResult {
+  /** New keys that a chain of signatures proves, each after its predecessor. */
   proven: ListedKey[];
-  /** Why each of the others is not believed. */
+  /** Why each of the others is rejected. */
   refused: { key: ListedKey; fault: string }[];
 }
 
-/** Follows the signatures in a list from keys that the reader has. The list may come from anybody. */
-export function followSuccessors(known: readonly NoteKey[], listed: readonly unknown[], checks: SuccessionChecks): Followed {
+/** Follows the signatures in a list from known keys. The list is untrusted. */
+export function followSuccessors(
+  known: readonly NoteKey[],
+  listed: readonly unknown[],
+  checks: SuccessionChecks,
+): SuccessionResult {
   const believed = new Map(known.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
   const read = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
   const waiting = new Map(read.filter(({ kid }) => !believed.has(kid)).map((key) => [key.kid, key]));
   const proven: ListedKey[] = [];
-  const refused: Followed['refused'] = [];
+  const refused: SuccessionResult['refused'] = [];
   for (let next = nextOf(waiting, believed); next !== undefined; next = nextOf(waiting, believed)) {
     waiting.delete(next.kid);
     const fault = successionFault(next, believed.get(next.predecessor!)!, checks);

@@ -1,4 +1,4 @@
-/** The y of the eight points of small order of edwards25519: 32 bytes, little-endian, in hex. Two points share each but the first two. */
+/** The y of the eight points of small order of edwards25519: 32 bytes, little-endian, in hex. Each but the first two is of two points. */
 const SMALL_ORDER: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -11,7 +11,7 @@ const SMALL_ORDER: ReadonlySet<string> = new Set([
 const PRIME_TAIL = `${'ff'.repeat(30)}7f`;
 
 /**
- * Whether an Ed25519 public key must not be trusted, whatever it has signed: a point of small order, or a second spelling of a point.
+ * Whether an Ed25519 public key must be rejected whatever it signed: a point of small order, or a second encoding of a point.
  * docs/formats.md, "Ed25519".
  */
 export function isOfSmallOrder(publicKey: Uint8Array): boolean {

@@ -2,16 +2,16 @@ import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
-/** Separates this hash from every other one and names its version (docs/formats.md, "Trace event"). */
+/** Separates this hash from all others and contains its version (docs/formats.md, "Trace event"). */
 export const TRACE_DOMAIN = 'countersign/traces/v1\n';
 
-/** One request, or one part of an OpenTelemetry export, that was stored with a trace. */
+/** A stored submission of a trace: one request, or a part of an OpenTelemetry export. */
 export interface TraceSubmission {
-  /** The trace's agent behind this submission. */
+  /** The trace's agent after this submission. */
   agent_id: string | null;
-  /** SHA-256 of the document as it is kept, 64 hex digits. */
+  /** SHA-256 of the stored document, 64 hex digits. */
   document_sha256: string;
-  /** SHA-256 of the OpenTelemetry export that the document was mapped from; null where the document itself is what came. */
+  /** SHA-256 of the OpenTelemetry export of the document; null if the document itself was received. */
   export_sha256: string | null;
   /** Identifier of the trace in this workspace. */
   id: string;
@@ -29,19 +29,19 @@ export interface TraceEvent {
   seq: number;
   /** UTC with milliseconds. */
   recorded_at: string;
-  /** The moment that the rows of the submissions have: UTC with milliseconds. */
+  /** The time in the rows of the submissions: UTC with milliseconds. */
   received_at: string;
   action: 'traces.recorded';
   submissions: readonly TraceSubmission[];
 }
 
-/** The canonical text of an event, and its hash: the leaf data of the log's tree. */
+/** The canonical text and the hash of an event. The hash is its leaf data. */
 export function hashTraceEvent(event: TraceEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
   return { canonical, hash: digests.sha256Hex(TRACE_DOMAIN + canonical) };
 }
 
-/** Reads what should be a log's next event. Returns it with its canonical text and hash, or what is wrong with it. The input is hostile. */
+/** Reads the next event of a log. Returns it with its canonical text and hash, or its fault. The input is untrusted. */
 export function readTraceEvent(
   value: unknown,
   { seq, tenantId }: { seq: number; tenantId: string | undefined },

@@ -4,16 +4,16 @@ import { followSuccessors, listedSuccessionFault, type SuccessionChecks } from '
 import { trustedKeys } from './trusted-keys.ts';
 
 /**
- * The trust file (docs/formats.md, "Trust file"): by what a gate believes a decision. It binds the workspace and the instance's public
- * keys. `url` is a hint and binds nothing, because a proxy may stand between. `successors` are JWKs of later keys that keys of the file have
- * vouched for. Readers ignore members that they do not know.
+ * The trust file (docs/formats.md, "Trust file"), by which a gate verifies decisions. It names the workspace and the instance's public
+ * keys. `url` is only a hint, because a proxy may be in between. `successors` are JWKs of later keys, proven by keys of the file.
+ * Readers ignore unknown members.
  */
 export interface TrustFile {
   version: 1;
   workspace: { id: string; name: string };
   /** The address of the service, for people. */
   url: string;
-  /** JWKs with `note_key`; an ended one with `retired_at`. */
+  /** JWKs with `note_key`; a retired one has `retired_at`. */
   keys: readonly object[];
 }
 
@@ -23,10 +23,10 @@ export const trustFileText = (file: Omit<TrustFile, 'version'>): string => {
   return `${JSON.stringify({ version: 1, workspace, url, keys }, null, 2)}\n`;
 };
 
-/** What a reader takes from a trust file. */
+/** The parsed content of a trust file. */
 export interface TrustFileContent {
   workspace: { id: string; name: string };
-  /** Those of `keys`, and then those of `successors`, each behind its predecessor. */
+  /** The keys of `keys`, then those of `successors`, each after its predecessor. */
   keys: TrustFileKey[];
 }
 
@@ -35,16 +35,16 @@ export interface TrustFileKey {
   noteKey: NoteKey;
   /** The 32 bytes in base64url. */
   x: string;
-  /** When it ended; undefined while it signs. */
+  /** When it was retired; undefined while it signs. */
   retiredAt: string | undefined;
 }
 
-/** Whether a text is that of a trust file and not of a JWKS, by its first member. */
+/** Whether a text is a trust file and not a JWKS, by its first member. */
 export const isTrustFile = (text: string): boolean => /^\s*\{\s*"version"\s*:/.test(text);
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Reads a trust file. The fault completes a sentence that begins with the file's name. */
+/** Parses a trust file. The fault completes a sentence that starts with the file's name. */
 export function readTrustFile(text: string, checks: SuccessionChecks): TrustFileContent | { fault: string } {
   if (text.trim() === '') return { fault: 'is not a trust file: it is empty' };
   const value = parsed(text);
@@ -66,7 +66,7 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
   return 'fault' in content ? content : withSuccessors(content, successors, checks);
 }
 
-/** The content with the keys of `successors`. One that is not proven from a live key of the file refuses the file. */
+/** Adds the keys of `successors`. One that no live key of the file proves makes the file invalid. */
 function withSuccessors(
   content: TrustFileContent,
   successors: unknown,
@@ -76,13 +76,13 @@ function withSuccessors(
   if (!Array.isArray(successors)) return { fault: 'is not a trust file: `successors` is not an array' };
   if (successors.length > 0 && trustedKeys(JSON.stringify({ keys: successors }), checks.sha256)?.length !== successors.length)
     return { fault: 'is not a trust file: `successors` holds something that is no Ed25519 JWK with its `note_key`' };
-  const { proven, refused } = followSuccessors(vouching(content), successors, checks);
+  const { proven, refused } = followSuccessors(vouchingKeys(content), successors, checks);
   if (refused.length > 0) return { fault: `has a successor that is not proven: ${refused[0]!.fault}` };
   return { ...content, keys: [...content.keys, ...proven] };
 }
 
-/** The keys of a trust file that vouch for successors: those that have not ended. */
-export const vouching = ({ keys }: TrustFileContent): NoteKey[] =>
+/** The keys of a trust file that can prove successors: the live ones. */
+export const vouchingKeys = ({ keys }: TrustFileContent): NoteKey[] =>
   keys.filter(({ retiredAt }) => retiredAt === undefined).map(({ noteKey }) => noteKey);
 
 function readWorkspace(value: unknown): TrustFileContent['workspace'] | undefined {
@@ -112,10 +112,10 @@ function readKeys(
   return { workspace, keys };
 }
 
-/** The command that writes the present trust file of a workspace. */
+/** The command that prints the current trust file of a workspace. */
 export const renewal = (name: string): string => `countersign-server trust show --workspace ${quotedWord(name)}`;
 
-/** A name as a shell takes it. */
+/** Quotes a name for a shell. */
 const quotedWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);
 
 function parsed(text: string): unknown {

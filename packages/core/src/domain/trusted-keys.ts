@@ -3,8 +3,8 @@ import type { Sha256 } from './merkle-tree.ts';
 import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
 
 /**
- * The keys that a reader kept: verifier keys one a line, or the JWKS of `/.well-known/jwks.json`, whose `note_key` members count.
- * Undefined when there is none in it, or one of them has not its form: a key that is passed over would look like a wrong signature.
+ * The keys that a reader kept: verifier keys one a line, or the JWKS of `/.well-known/jwks.json` with its `note_key` members. Undefined if
+ * there is none or one is malformed, because an ignored key would look like a wrong signature.
  */
 export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
   const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);
@@ -23,7 +23,7 @@ function keysOfJwks(text: string, sha256: Sha256): (NoteKey | undefined)[] {
   return keys.filter((jwk) => memberOf(jwk, 'crv') === 'Ed25519').map((jwk) => keyOfJwk(jwk, sha256));
 }
 
-/** The note's key, if it is the very key of the JWK. */
+/** The note key of a JWK, if both have the same public key. */
 function keyOfJwk(jwk: unknown, sha256: Sha256): NoteKey | undefined {
   const noteKey = memberOf(jwk, 'note_key');
   const key = typeof noteKey === 'string' ? parseNoteVerifierKey(noteKey, sha256) : undefined;

@@ -1,8 +1,8 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 
 /**
- * Left out of every line. The driver's errors bear in `detail` the row that broke a rule, a password's hash and an e-mail address
- * included, and in `where` values of the statement; what they say besides names the rule.
+ * Removed from every line. The driver's errors contain the row that violated a rule in `detail`, including password hashes and e-mail
+ * addresses, and values of the statement in `where`. Their other members name the rule.
  */
 const SECRET = [
   'req.headers.authorization',
@@ -13,7 +13,7 @@ const SECRET = [
   'err.internalQuery',
 ];
 
-/** The server's log: one JSON object a line, to stdout unless told otherwise. */
+/** The server's log: one JSON object per line, to stdout by default. */
 export const serverLog = (level: string, to?: DestinationStream): Logger => {
   const options = { level, redact: SECRET };
   return to === undefined ? pino(options) : pino(options, to);

@@ -1,2 +1,2 @@
-/** A name as a shell takes it, in lines that people copy into a terminal. */
+/** Quotes a name for a shell, in lines that people copy into a terminal. */
 export const shellWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Contradiction } from '@countersign/core/domain/chain-report';
-import { checkpointMisfit, openCheckpoint, parseWitnessedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
-import type { KeptHead } from '@countersign/core/domain/held-tree';
+import { checkpointMisfit, openCheckpoint, parseUnsignedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
 import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
 import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
+import type { KeptHead } from '@countersign/core/domain/tree-verifier';
 import { isTrustFile, readTrustFile } from '@countersign/core/domain/trust-file';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { sha256, verifyEd25519 } from '../crypto/digests.ts';
@@ -66,7 +66,7 @@ export function keptHeads(
 }
 
 function headGiven(text: string, log: TreeLog): KeptHead {
-  const heads = parseWitnessedHeads(text);
+  const heads = parseUnsignedHeads(text);
   if (heads === undefined)
     throw new WrongInput('--head must be a Countersign-Checkpoint header, such as audit;size=6;root=:IDJ0...FpY=:');
   const head = heads.get(log);

@@ -1,5 +1,5 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
-import { type ExportDemand, verifyExport } from '@countersign/core/domain/export-verifier';
+import { type ExportExpectation, verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
 import type { OpenDatabase } from '../app/open-database.ts';
 import { deriveDecisionKey, digests, sha256 } from '../crypto/digests.ts';
@@ -130,7 +130,7 @@ async function reportOn(session: Session, asked: Asked & { log: LogName }, { hea
 }
 
 /** What an export of the audit ledger says of the times and restores of the other logs. It must be whole itself. */
-async function saidByAudit(audit: string): Promise<Pick<ExportDemand, 'corrections' | 'restores'>> {
+async function saidByAudit(audit: string): Promise<Pick<ExportExpectation, 'corrections' | 'restores'>> {
   const {
     firstBad,
     corrections = [],

@@ -1,6 +1,6 @@
 /**
- * The content coding to answer with: of those offered, the one with the highest weight in Accept-Encoding (RFC 9110, section 12.5.3), and
- * among equals the first one. Undefined when the client takes none of them, or does not say.
+ * The content coding of a response: of the offered ones, the one with the highest weight in Accept-Encoding (RFC 9110, section 12.5.3),
+ * or the first of equals. Undefined if the client accepts none of them or sends no header.
  */
 export function preferredEncoding<E extends string>(acceptEncoding: string | undefined, offered: readonly E[]): E | undefined {
   if (acceptEncoding === undefined) return undefined;
@@ -13,7 +13,7 @@ export function preferredEncoding<E extends string>(acceptEncoding: string | und
   return preferred;
 }
 
-/** A coding and its weight, `gzip;q=0.5`: 1 where none is given, and 0 where it is no number. */
+/** A coding and its weight, `gzip;q=0.5`: 1 by default, 0 if it is not a number. */
 function weightOf(given: string): [coding: string, weight: number] {
   const [coding = '', ...parameters] = given.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));

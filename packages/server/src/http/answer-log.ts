@@ -1,23 +1,23 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { EarlyRefusal } from './error-reply.ts';
 
-/** One line a second and kind of refusal. */
+/** One line per second for each kind of rejection. */
 const PERIOD_MS = 1_000;
 
-/** The refusals of one kind since the last line. */
+/** The rejections of one kind since the last line. */
 interface Counted {
   count: number;
   status: number;
-  /** Facts of the first of them, to look it up by. */
+  /** Details of the first one, for finding it. */
   endpoint: string;
   reqId: string;
-  /** Why the service cannot take requests now, where it says. */
+  /** Why the service cannot accept requests now, if known. */
   reason: string | undefined;
 }
 
 /**
- * The log's lines about answers. Each one is there at level debug. Above it, refusals are counted by kind and written once a second:
- * whoever sends thousands of bad requests a second must not fill the disk with lines about them.
+ * Logs responses. Each one is logged at level debug. Above it, rejections are counted by kind and written once a second, so that
+ * thousands of bad requests per second do not fill the disk.
  */
 export class AnswerLog {
   readonly #log: FastifyBaseLogger;
@@ -28,17 +28,17 @@ export class AnswerLog {
     this.#log = log;
   }
 
-  /** Takes note of an answer that was sent. */
+  /** Logs a response that was sent. */
   note(request: FastifyRequest, reply: FastifyReply, endpoint: string): void {
     const { statusCode: status } = reply;
     const answer = { endpoint, status, ms: Math.round(reply.elapsedTime * 10) / 10 };
     if (status < 400) request.log.debug(answer, 'answered');
-    // A fault of our own has a line for each request that met it.
+    // An internal error is logged for every request.
     else if (status === 500) request.log.warn(answer, 'answered');
     else this.#noteRefusal(request, answer);
   }
 
-  /** Takes note of a refusal that no request of the application stands for. */
+  /** Logs a rejection that never became a request of the application. */
   noteEarly({ code, status, requestId: reqId, reason }: EarlyRefusal, endpoint: string): void {
     this.#log.debug({ reqId, endpoint, status, code, reason }, 'answered');
     this.#count(code, { status, endpoint, reqId, reason });
@@ -58,7 +58,7 @@ export class AnswerLog {
     this.#timer ??= setTimeout(() => this.flush(), PERIOD_MS).unref();
   }
 
-  /** Writes what was counted. */
+  /** Writes the counts. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -72,7 +72,7 @@ export class AnswerLog {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why the request was refused, once it was. */
+    /** Why the request was rejected, if it was. */
     refusal: { code: string; reason: string | undefined } | undefined;
   }
 }

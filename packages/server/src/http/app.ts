@@ -14,30 +14,30 @@ import { registerOtlpApi } from './otlp-api.ts';
 import { type PublicApi, registerPublicApi } from './public-api.ts';
 import { hostCheck } from './request-host.ts';
 
-/** What the application stands on. */
+/** The parts of the application. */
 export interface AppParts {
   api: PublicApi;
   connections: Connections;
   ledger: LedgerApi;
   metrics: Metrics;
-  /** Who may read /metrics here. */
+  /** Who may read /metrics on this listener. */
   metricsAccess: MetricsAccess;
   log: FastifyBaseLogger;
   tls: { cert: string; key: string } | undefined;
   /** Registers the portal: its API and its pages. */
   portal: (app: FastifyInstance) => void;
-  /** Host names that requests may be addressed to, and whether a proxy passes them on. */
+  /** The host names that requests may name, and whether a proxy forwards them. */
   hosts: { names: readonly string[]; behindProxy: boolean };
-  /** Whether the server can serve. */
+  /** Tests whether the server is ready. */
   readiness: { reason(): Promise<string | undefined> };
-  /** What a ready server cannot do at the moment, a sentence each. */
+  /** The restrictions of a ready server, one sentence each. */
   warnings: () => string[];
 }
 
-/** The endpoint, in metrics and the log, of requests that no route has a name for. */
+/** The endpoint, in metrics and the log, of requests without a named route. */
 const NO_ENDPOINT = 'other';
 
-/** The HTTP application; what happens to a request, and in what order, is seen here and in public-api.ts. */
+/** The HTTP application. This file and public-api.ts define the order of all steps of a request. */
 export function buildApp(parts: AppParts): FastifyInstance {
   const { api, connections, ledger, portal, metrics, metricsAccess, log, tls, hosts, readiness, warnings } = parts;
   const answerLog = new AnswerLog(log);
@@ -65,13 +65,13 @@ export function buildApp(parts: AppParts): FastifyInstance {
   return app;
 }
 
-/** What is read by a GET is asked for by HEAD too, as monitors and proxies do. */
+/** GET routes also support HEAD, which monitors and proxies use. */
 const ALSO_BY_HEAD = { exposeHeadRoute: true } as const;
 
-/** What probes of a platform ask, by whatever address they know. */
+/** Options of the probes of a platform, which may use any host name. */
 const PROBE = { ...ALSO_BY_HEAD, config: { anyHost: true } } as const;
 
-/** Whether the process lives, and whether it can serve. */
+/** Registers the probes: whether the process is alive, and whether it is ready. */
 function registerOperations(app: FastifyInstance, { readiness, warnings }: Pick<AppParts, 'readiness' | 'warnings'>): void {
   app.get('/livez', PROBE, async () => ({ status: 'ok' }));
   app.get('/readyz', PROBE, async (_request, reply) => {
@@ -83,7 +83,7 @@ function registerOperations(app: FastifyInstance, { readiness, warnings }: Pick<
   refuseOtherMethods(app, ['/livez', '/readyz'], ['GET', 'HEAD']);
 }
 
-/** The contract, for machines and for people. */
+/** Registers the contract for machines and for people. */
 function registerDocs(app: FastifyInstance): void {
   const document = openApiDocument();
   const contract = new ConstantDocument(JSON.stringify(document), { 'content-type': 'application/json; charset=utf-8' });

@@ -12,10 +12,10 @@ import type { Principal } from '../ingest/ingest-request.ts';
 import { believedKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
 
-/** A secret that no key has: an unknown prefix is compared against it, and costs the same work as a known one. */
+/** A secret that no key has. Unknown prefixes are compared with it, so that they cost as much time as known ones. */
 const NO_SECRET = Buffer.alloc(32);
 
-/** Resolves keys to principals. A key's row is looked up for every request, and believed where it is what the key audit trail says. */
+/** Resolves keys to principals. A key's row is read for every request, and must match the key audit trail. */
 export class Authenticator {
   readonly #pool: Pool;
   readonly #lookups: KeyLookups;
@@ -26,7 +26,7 @@ export class Authenticator {
     this.#lookups = new KeyLookups(pool);
   }
 
-  /** Who is asking, if their key has the scope. One and the same 401 for every key that is not good. */
+  /** The principal of a request, if its key has the scope. All invalid keys get the same 401. */
   async authenticate(headers: IncomingHttpHeaders, scope: KeyScope): Promise<Principal> {
     const key = parseIngestionKey(sentKey(headers.authorization, headers['x-service-key'] as string | undefined) ?? '');
     if (key === undefined) throw unauthorized();
@@ -41,12 +41,12 @@ export class Authenticator {
     return { tenantId: record.tenantId, keyId: record.keyId, prefix: record.prefix, scopes };
   }
 
-  /** Whether a key is revoked, or past its expiry. A clock that jumped expires nothing, and revives nothing that has expired. */
+  /** Whether a key is revoked or expired. After a jump of the clock no key expires, and no expired key is accepted. */
   #isOver({ isRevoked, expiresAt }: KnownKey): boolean {
     return isRevoked || (expiresAt !== null && Date.parse(expiresAt) <= clockOf(this.#pool).now().getTime());
   }
 
-  /** Last use, at most once a minute, beside the request and not before it: a failure here belongs to no request. */
+  /** Records the last use, at most once a minute, without delaying the request. A failure belongs to no single request. */
   #noteUse({ tenantId, keyId }: KeyRecord): void {
     const now = performance.now();
     if (now - (this.#lastNoted.get(keyId) ?? -Infinity) < 60_000) return;
@@ -57,7 +57,7 @@ export class Authenticator {
   }
 }
 
-/** One challenge for all: it says neither whether the prefix exists nor what was wrong. */
+/** The same challenge for all: it reveals neither whether the prefix exists nor what is wrong. */
 const unauthorized = (): ApiError => new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
 
 const insufficientScope = (scope: KeyScope): ApiError =>
@@ -75,13 +75,13 @@ const insufficientScope = (scope: KeyScope): ApiError =>
     },
   );
 
-/** The keys that one statement looks up. */
+/** The keys of one query. */
 interface Lookup {
   prefixes: Set<string>;
   found: Promise<ReadonlyMap<string, KeyRecord>>;
 }
 
-/** Looks keys up in the database for every request: those of one turn of the event loop travel in one statement. */
+/** Reads keys from the database for every request. Those of one tick share a query. */
 class KeyLookups {
   readonly #pool: Pool;
   #next: Lookup | undefined;
@@ -90,7 +90,7 @@ class KeyLookups {
     this.#pool = pool;
   }
 
-  /** The key of a prefix as the database has it after this call began. */
+  /** The key with a prefix, as it is in the database after this call. */
   async find(prefix: string): Promise<KeyRecord | undefined> {
     this.#next ??= this.#prepare();
     this.#next.prefixes.add(prefix);
@@ -101,7 +101,7 @@ class KeyLookups {
     const prefixes = new Set<string>();
     const endOfTurn = new Promise<void>((resolve) => setImmediate(resolve));
     const found = endOfTurn.then(() => {
-      this.#next = undefined; // whoever comes from now on must not be answered with what was read before
+      this.#next = undefined; // Later calls must not get a result that was read before them.
       return this.#read(prefixes);
     });
     return { prefixes, found };
@@ -116,7 +116,7 @@ class KeyLookups {
   }
 }
 
-/** Throws what a request is told when the database does not answer. */
+/** Throws the error of a request while the database is unavailable. */
 function asUnavailable(error: unknown): never {
   throw isDatabaseAway(error) ? unavailable(error) : error;
 }

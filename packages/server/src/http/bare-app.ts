@@ -15,27 +15,27 @@ import {
 import { deferContinue } from './expect-continue.ts';
 import { paceRequests } from './paced-input.ts';
 
-/** What every listener of the server has. */
+/** The parts of every listener. */
 export interface BareAppParts {
   connections: Connections;
   log: FastifyBaseLogger;
   tls: { cert: string; key: string } | undefined;
-  /** The error to answer a request with before anything else, or undefined for a good request. */
+  /** Checks a request before everything else; returns its error, or undefined. */
   checkRequest: (request: FastifyRequest) => ApiError | undefined;
-  /** Takes note of what is refused before any hook runs. */
+  /** Called for rejections before any hook runs. */
   noteEarlyRefusal?: (refusal: EarlyRefusal) => void;
 }
 
-/** Time for the headers and the body of a request to arrive. */
+/** How long headers and body of a request may take to arrive. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Node would answer a request without Host by itself, with neither body nor request id: the hook below answers it. A client may close
- * its side after its requests and still read the answers; for TLS that is a setting, for TCP Node's default.
+ * Node would respond to a request without Host by itself, without body and request ID; the hook below does it instead. A client may close
+ * its side after its requests and still read the responses. For TLS that is an option, for TCP Node's default.
  */
 const NODE_SETTINGS = { requireHostHeader: false, allowHalfOpen: true };
 
-/** An application without routes: its connections are bounded, its requests have an id, and its errors are those of the table. */
+/** An application without routes, with limited connections, request IDs, and errors of the table. */
 export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal }: BareAppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
@@ -60,8 +60,8 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal 
     log.warn({ missing, node: process.version }, 'requests of a connection are not paced: this version of Node is not supported'),
   );
 
-  // Bodies are read by read-body.ts, after the key: Fastify is to leave stream and Content-Type alone, whatever the method.
-  // All methods that Node reads, so that one which nobody takes is told so too.
+  // read-body.ts reads bodies after the key was checked, so Fastify must not touch stream and Content-Type, whatever the method. All
+  // methods that Node parses are registered, so that an unsupported one gets a 405.
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
   app.decorateRequest('refusal', undefined);
@@ -80,5 +80,5 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal 
   return app;
 }
 
-/** The server under an application, for what Fastify does not offer. */
+/** The server of an application, for features that Fastify lacks. */
 export const httpServer = (app: FastifyInstance): Server => app.server as Server;

@@ -1,8 +1,8 @@
 import type { JsonBounds } from '@countersign/core/domain/json-size';
 
 /**
- * Most values and different names of a body, by what the body is for. They bound the time and the heap that parsing takes: decision 0037
- * has the measurement, and `WORKER_HEAP_MB` follows from it. An honest trace of 18 MB holds some 500,000 values.
+ * The maximum number of values and different names in a body, by its purpose. They limit time and heap of parsing: docs/decisions/0037 has
+ * the measurement, and `WORKER_HEAP_MB` follows from it. A real trace of 18 MB has about 500,000 values.
  */
 export const BODY_BOUNDS = {
   report: { valuesMax: 1_000_000, namesMax: 100_000 },
@@ -10,18 +10,18 @@ export const BODY_BOUNDS = {
   portal: { valuesMax: 50_000, namesMax: 5_000 },
 } as const satisfies Record<string, JsonBounds>;
 
-/** Bodies up to this size are light whatever they hold. */
+/** Bodies up to this size are light whatever they contain. */
 const SMALL_BODY_BYTES_MAX = 64 * 1024;
 
-/** Beyond this size none is light. */
+/** Larger bodies are never light. */
 const LIGHT_BODY_BYTES_MAX = 256 * 1024;
 
-/** Most separators of a light body that is not small: fewer than any bound above, and what a small body may hold at worst is ten times that. */
+/** The maximum number of separators in a light body of middle size: below every limit above. A small body has at most ten times as many. */
 const LIGHT_SEPARATORS_MAX = 5_000;
 
 /**
- * Whether a body is parsed on the main thread, uncounted: it is small, or of middle size with few values, like a batch of telemetry. All
- * others are counted, and parsed on the worker thread. Separators in strings count too, which errs towards the worker.
+ * Whether a body is parsed on the main thread without counting: it is small, or of middle size with few values, like a batch of
+ * telemetry. All others are counted and parsed on the worker thread. Separators in strings count too, which favours the worker.
  */
 export function isLight(document: Uint8Array): boolean {
   if (document.length <= SMALL_BODY_BYTES_MAX) return true;
@@ -39,7 +39,7 @@ const BRACKET = 0x5b;
 const BRACE = 0x7b;
 
 /**
- * Heap limit of the worker thread. V8 may end the whole process when a thread reaches its limit, so no body within the bounds may come near it:
- * at least twice what the worst one needs.
+ * Heap limit of the worker thread: at least twice the need of the worst body within the limits. V8 may end the whole process if a thread
+ * reaches its limit.
  */
 export const WORKER_HEAP_MB = 768;

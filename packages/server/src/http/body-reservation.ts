@@ -1,16 +1,16 @@
 import type { Admission } from '../database/admission.ts';
 
-/** Room for one request body in the admission of bodies. */
+/** The memory of one request body, reserved in the admission of bodies. */
 export interface BodyReservation {
-  /** Makes sure that this many bytes of the body have room, or throws 503. */
+  /** Reserves memory for this many bytes of the body in total, or throws 503. */
   cover(bytes: number): void;
-  /** Gives all of it back. Safe to call twice. */
+  /** Releases all of it. Safe to call twice. */
   release(): void;
 }
 
 /**
- * Takes the whole declared length at once, before a byte is read: a body that is admitted is never crowded out by later ones,
- * and one that is refused has cost nothing.
+ * Reserves the whole declared length at once, before a byte is read. So an accepted body is never displaced by later ones, and a
+ * rejected one costs nothing.
  */
 export function reserveDeclared(admission: Admission, tenantId: string, bytes: number): BodyReservation {
   admission.enter(tenantId, bytes);
@@ -24,13 +24,13 @@ export function reserveDeclared(admission: Admission, tenantId: string, bytes: n
   };
 }
 
-/** First step of a body whose length is unknown, and how many times its compressed length a body is expected to hold. */
+/** The first reservation for a body of unknown length, and the expected expansion of a compressed body. */
 const FIRST_STEP_BYTES = 64 * 1024;
 const EXPECTED_EXPANSION = 8;
 
 /**
- * Reserves for a body whose length is not known: chunked, or compressed. Its room doubles as it grows. All such bodies together take no
- * more than their part of the admission, so they never crowd out bodies of a declared length.
+ * Reserves memory for a chunked or compressed body, whose length is unknown. The reservation doubles as the body grows. All such bodies
+ * together are limited to their part of the admission, so that they never displace bodies of a declared length.
  * @param compressedBytes the declared length of a compressed body.
  */
 export function reserveGrowing(

@@ -7,19 +7,19 @@ import type { IngestRequest } from '../ingest/ingest-request.ts';
 import type { ExportRequest } from '../otlp/export.ts';
 import { prepareBody, prepareExport } from './prepare-body.ts';
 
-/** One body for the worker; its bytes are transferred. */
+/** A body for the worker. Its bytes are transferred. */
 export type BodyTask = { document: Uint8Array<ArrayBuffer> } & (
   | { operation: OperationId; asked: Omit<IngestRequest, 'document'> }
   | { operation: 'export'; asked: Omit<ExportRequest, 'document'> }
 );
 
-/** What the worker made of a body, with its bytes again; or the error to answer. */
+/** The result of the worker with the returned bytes; or an error. */
 export type BodyResult =
   | { prepared: unknown; document: Uint8Array<ArrayBuffer> }
   | { refused: { code: ErrorCode; issues: Issue[]; headers: Record<string, string> } }
   | { fault: unknown };
 
-/** The worker thread that prepares large bodies: one after the other, in the order they come. */
+/** The worker thread that prepares large bodies, one after the other in the order of arrival. */
 parentPort?.on('message', (task: BodyTask) => {
   const { document } = task;
   const bytes = Buffer.from(document.buffer, document.byteOffset, document.length);

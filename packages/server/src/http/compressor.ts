@@ -2,11 +2,11 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { preferredEncoding } from './accept-encoding.ts';
 
-/** In the order of preference: at these levels, brotli takes less time than gzip and makes smaller answers. */
+/** In order of preference: at these levels brotli is faster than gzip and compresses better. */
 const ENCODINGS = ['br', 'gzip'] as const;
 export type ContentEncoding = (typeof ENCODINGS)[number];
 
-/** Quick levels: the next ones save a few percent more and take two to four times as long (docs/performance.md). */
+/** Fast levels: higher ones save a few percent more and take two to four times as long (docs/performance.md). */
 const QUICK = {
   br: (sizeHint: number) => ({
     params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_SIZE_HINT]: sizeHint },
@@ -14,20 +14,20 @@ const QUICK = {
   gzip: { level: 1 },
 };
 
-/** A smaller answer fits into one packet as it is. */
+/** A smaller response fits into one packet anyway. */
 const BYTES_MIN = 1_400;
-/** A larger answer would occupy a thread for more than about 40 ms. */
+/** A larger response would occupy a thread for more than about 40 ms. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** Answers that are compressed at once: half of Node's threads, which hash passwords and unpack bodies too. */
+/** Concurrent compressions: half of Node's threads, which also hash passwords and decompress bodies. */
 const AT_ONCE_MAX = 2;
 
 const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
 
-/** Compresses answers on Node's threads. It bounds the time that this takes; an answer beyond the bounds is sent as it is. */
+/** Compresses responses on Node's threads within limits of size and concurrency. Beyond them a response is sent uncompressed. */
 export class Compressor {
   #underWay = 0;
 
-  /** The text compressed in a way that the client takes; undefined when it is to be sent as it is. */
+  /** The compressed text in a coding that the client accepts; undefined to send it uncompressed. */
   async compress(
     text: string,
     acceptEncoding: string | undefined,

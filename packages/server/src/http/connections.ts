@@ -3,50 +3,50 @@ import type { Socket } from 'node:net';
 import { unavailable } from '../errors/api-error.ts';
 import { answerOnSocket } from './error-reply.ts';
 
-/** What bounds the connections of a server. */
+/** The limits of a server's connections. */
 export interface ConnectionLimits {
-  /** Connections in all. */
+  /** Connections in total. */
   connectionsMax: number;
-  /** Connections from one address; undefined for no such bound. */
+  /** Connections from one address; undefined for no limit. */
   perAddressMax: number | undefined;
-  /** Time after which a connection is ended whose peer takes nothing of what waits for it. */
+  /** Time after which a connection is closed whose client does not read. */
   sendTimeoutMs: number;
 }
 
-/** Refused connections that may wait for their peer to read why; more are closed at once. */
+/** Rejected connections that stay open until the client has read the reason; further ones are closed at once. */
 const REFUSED_MAX = 256;
 
-/** What Node keeps of a socket for itself: how much the operating system has taken. */
+/** Node's internal counters of a socket: the bytes that the operating system has accepted. */
 type WithHandle = Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null };
 
-/** How far the peer of a connection had read, and since when it has not read on. */
+/** The output progress of a connection, and when it last changed. */
 interface Progress {
   taken: number;
   since: number;
 }
 
-/** The open connections of a server: bounded in all and by address, and ended when their peer does not read. */
+/** The open connections of a server: limited in total and per address, and closed if their client does not read. */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #open = new Set<Socket>();
   readonly #byAddress = new Map<string, number>();
   readonly #unsent = new Map<WithHandle, Progress>();
   #lingering = 0;
-  /** Connections refused since the start. */
+  /** Connections rejected since the start. */
   refused = 0;
-  /** Connections ended since the start because their peer took nothing. */
+  /** Connections closed since the start because their client did not read. */
   stalled = 0;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
-  /** Connections that are open now. */
+  /** The number of open connections. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** Takes care of a server's connections; `isTls` when it speaks TLS, in which a refusal cannot be said before the handshake. */
+  /** Manages a server's connections; `isTls` if it uses TLS, where a rejection has no readable response. */
   watch(server: Server, isTls: boolean): void {
     const accept = server.listeners('connection')[0] as (this: Server, socket: Socket) => void;
     server.removeListener('connection', accept);
@@ -86,15 +86,15 @@ export class Connections {
       this.#lingering -= 1;
     });
     socket.on('error', () => undefined);
-    socket.resume(); // what it sends is not looked at: closing before it is read would lose the answer
+    socket.resume(); // Its input is discarded, because closing with unread input would lose the response.
     answerOnSocket(socket, unavailable('too many connections'));
   }
 
-  /** Ends the connections whose output has stood still for too long. */
+  /** Closes connections whose output made no progress for too long. */
   #endStalled(): void {
     const now = performance.now();
     for (const socket of this.#open as ReadonlySet<WithHandle>) {
-      // Where Node keeps no such count, its own buffer shows progress by whole writes.
+      // Without that counter, Node's own buffer shows progress only by whole writes.
       const queued = socket._handle?.writeQueueSize ?? socket.writableLength;
       if (queued === 0) {
         this.#unsent.delete(socket);

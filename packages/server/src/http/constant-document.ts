@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** How long a client may reuse a document before it asks again. A new version of the server has new documents. */
+/** How long a client may cache a document. A new version of the server has new documents. */
 const CACHE_CONTROL = 'public, max-age=300';
 
-/** A document that stays the same while the server runs: its bytes are made once, and every response shares them. */
+/** A document that never changes while the server runs. Its bytes are created once and shared by all responses. */
 export class ConstantDocument {
   readonly #bytes: Buffer;
   readonly #etag: string;
@@ -17,7 +17,7 @@ export class ConstantDocument {
     this.#headers = { ...headers, 'cache-control': CACHE_CONTROL, etag: this.#etag };
   }
 
-  /** Sends the document, or 304 to a client that already has it. */
+  /** Sends the document, or 304 if the client already has it. */
   send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     void reply.headers(this.#headers);
     if (!namesEtag(request.headers['if-none-match'], this.#etag)) return reply.send(this.#bytes);

@@ -1,8 +1,8 @@
 /**
- * The contract for people, at /docs: plain HTML made once from the OpenAPI document, without a script. A viewer library would bring
- * megabytes of JavaScript, fonts from elsewhere and a wider Content-Security-Policy for the same text (docs/decisions/0008).
+ * The contract for people at /docs: HTML made once from the OpenAPI document, without a script. A viewer library would need megabytes of
+ * JavaScript, external fonts and a weaker Content-Security-Policy for the same text (docs/decisions/0008).
  */
-// biome-ignore lint/suspicious/noExplicitAny: the document is JSON of our own making, walked for display alone.
+// biome-ignore lint/suspicious/noExplicitAny: the document is JSON of this service, and only displayed.
 type Json = any;
 
 /** The page of an OpenAPI document. */
@@ -23,7 +23,7 @@ ${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${linksTo(ope
 <h2>Schemas</h2><ul>${schemas.map(([name]) => `<li><a href="#schema-${name}">${name}</a></li>`).join('')}</ul></nav>
 <main><p class="lead">${escaped(document.info.description)}</p>
 <p>Send the key as <code>Authorization: Bearer &lt;key&gt;</code>, or as <code>X-Service-Key</code>. Bodies under <code>/api/</code> are JSON.</p>
-${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${paragraphs(tag.description)}${operations.map(operationSection).join('')}`).join('')}<h2>Reading</h2><p>For auditors and automation, with a read token (<code>Authorization: Bearer aa_read_…</code>): it reads, and writes nothing.</p>
+${sections.map(({ tag, operations }: Json) => `<h2>${tag.name}</h2>${paragraphs(tag.description)}${operations.map(operationSection).join('')}`).join('')}<h2>Reading</h2><p>For auditors and automation, with a read token (<code>Authorization: Bearer aa_read_…</code>): it can read, but not write.</p>
 ${readings.map(readingSection).join('')}<h2>Schemas</h2>${schemas.map(([name, schema]) => schemaSection(name, schema)).join('')}</main></body></html>`;
 }
 

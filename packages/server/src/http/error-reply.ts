@@ -7,19 +7,19 @@ import { isDatabaseAway } from '../database/pool.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** A refusal that no request of the application stands for: by the HTTP parser, or before the hooks. */
+/** A rejection by the HTTP parser or before the hooks, which never became a request of the application. */
 export interface EarlyRefusal {
   code: ErrorCode;
   status: number;
   requestId: string;
-  /** What the parser calls the fault. */
+  /** The parser's code of the fault. */
   reason: string | undefined;
 }
 
-/** Who takes note of early refusals, by connection. */
+/** The callbacks for early rejections, by connection. */
 const notedBy = new WeakMap<Duplex, (refusal: EarlyRefusal) => void>();
 
-/** Has early refusals on a server's connections noted. */
+/** Sets the callback for early rejections of a server's connections. */
 export function noteEarlyRefusals(
   server: Server,
   event: 'connection' | 'secureConnection',
@@ -28,16 +28,16 @@ export function noteEarlyRefusals(
   server.on(event, (socket: Duplex) => notedBy.set(socket, note));
 }
 
-/** What is answered for an error: those of the table as they are, a database that is away as 503, anything else as a bare 500. */
+/** Maps an error to the table: its own errors are kept, an unavailable database is a 503, anything else a 500. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return isDatabaseAway(error) ? unavailable(error) : new ApiError('internal_error');
 }
 
-/** Headers that describe a body which is not sent when sending it fails. */
+/** Headers of a body that is not sent if sending fails. */
 const OF_THE_ANSWER_MEANT = ['content-encoding', 'content-disposition', 'content-length'];
 
-/** Sends an error. A fault of our own is logged with all that is known, and answered with its name alone. */
+/** Sends an error. An internal error is logged in full, and its response contains only the code. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = asApiError(error);
   noteError(answer, error, request);
@@ -49,17 +49,17 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
     .send(JSON.stringify(answer.body));
 }
 
-/** Has an error in the log once its answer is sent. A fault of our own is logged at once, with all that is known. */
+/** Logs an error after its response. An internal error is logged at once, in full. */
 export function noteError(answer: ApiError, error: unknown, request: FastifyRequest): void {
   if (answer.status === 500) request.log.error({ err: error }, answer.code.replaceAll('_', ' '));
   request.refusal = { code: answer.code, reason: reasonOf(answer.cause) };
 }
 
-/** What the log says of an error's cause. */
+/** The text of an error's cause for the log. */
 const reasonOf = (cause: unknown): string | undefined =>
   cause === undefined ? undefined : cause instanceof Error ? cause.message : String(cause);
 
-/** Answers a path that cannot be decoded (`/%zz`). No hook has run yet, so the request id is set here. */
+/** Responds to a path that cannot be decoded (`/%zz`). No hook has run yet, so the request ID is set here. */
 export function replyUnreadablePath(_error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   swallowRest(request);
   const headers = { 'x-request-id': request.id, 'x-content-type-options': 'nosniff' };
@@ -72,9 +72,9 @@ function noteRefusal(socket: Duplex, { code, status, cause }: ApiError, requestI
   notedBy.get(socket)?.({ code, status, requestId, reason: reasonOf(cause) });
 }
 
-/** Requests that Node ends by itself, without body or request id, are answered from the table like all others. */
+/** Responds from the table to requests that Node would reject by itself, without body or request ID. */
 export function answerWhatNodeWouldNot(server: Server): void {
-  // RFC 9112, section 9.6: a client that has closed its side still reads. Its connection is closed behind the last answer.
+  // RFC 9112, section 9.6: a client that has closed its side still reads. Its connection is closed after the last response.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   // RFC 9110, section 10.1.1: an expectation other than 100-continue may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
@@ -84,16 +84,16 @@ export function answerWhatNodeWouldNot(server: Server): void {
   });
 }
 
-/** Connections that end with an answer to what the parser refused: what still comes on them is ignored. */
+/** Connections that are closing after a parser error: further input is ignored. */
 const ending = new WeakSet<Duplex>();
 
-/** Answers what the HTTP parser refuses: malformed requests, headers that are too large, requests that do not arrive in time. */
+/** Responds to errors of the HTTP parser: malformed requests, headers that are too large, requests that do not arrive in time. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !(socket.writable || ending.has(socket))) {
     socket.destroy();
     return;
   }
-  if (ending.has(socket)) return; // the parser refuses every further piece too; closing at once would lose the answers on their way
+  if (ending.has(socket)) return; // The parser also rejects further input. Closing at once would lose earlier responses.
   ending.add(socket);
   const code: ErrorCode =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -107,9 +107,9 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 }
 
 /**
- * Answers on the bare socket once the requests before have their answers: answers come in the order of the requests (RFC 9112, section
- * 9.3.2), and an error that overtook them would make a stored record look refused. Which response has the socket is known to Node
- * alone, under a name of its own that its own handler of these errors asks too; counting them here would cost every good request.
+ * Writes the response to the bare socket after those to earlier requests, because responses keep the order of requests (RFC 9112,
+ * section 9.3.2). An error that came too early would make a stored record look rejected. Only Node knows which response has the
+ * socket; this reads the same internal property as its own error handler. Counting here would cost time on every valid request.
  */
 function answerInTurn(socket: Duplex, answer: ApiError): void {
   const response = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
@@ -118,10 +118,10 @@ function answerInTurn(socket: Duplex, answer: ApiError): void {
   else answerOnSocket(socket, answer);
 }
 
-/** How long a sender may take to close its side after an answer on the bare socket. */
+/** How long a sender may take to close its side after a response on the bare socket. */
 const CLOSING_MS_MAX = 5_000;
 
-/** Writes a whole answer where there is no response object to write it with, and closes; a sender that does not is cut off. */
+/** Writes a complete response without a response object and closes the connection; a sender that does not close is cut off. */
 export function answerOnSocket(socket: Duplex, answer: ApiError): void {
   const body = JSON.stringify(answer.body);
   const requestId = newId();
@@ -147,22 +147,22 @@ function closeInTime(socket: Duplex, patienceMs = CLOSING_MS_MAX): void {
   socket.once('close', () => clearTimeout(cut));
 }
 
-/** Bytes of an unread body that are still read and dropped, so that the sender gets to read why it was refused. */
+/** Bytes of an unread body that are read and discarded, so that the sender can read the rejection. */
 const LINGER_BYTES_MAX = 64 * 1024 * 1024;
 const LINGER_MS_MAX = 10_000;
-/** Connections that linger at once. Beyond it, a connection ends with its answer, and its sender may not get to read that. */
+/** The maximum number of such connections. Further ones are closed after the response, and their sender may not be able to read it. */
 const LINGERING_MAX = 256;
 
 let lingering = 0;
 
 /**
- * Reads and drops the rest of a refused body. Closing a connection that is still being written to makes the sender lose the answer;
- * reading forever would let it hold the server. So this is bounded in bytes, in time and in the number of connections.
+ * Reads and discards the rest of a rejected body. Closing a connection during its upload would lose the response, and reading without a
+ * limit would occupy the server, so this is limited in bytes, time and number of connections.
  */
 export function swallowRest({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   const { socket } = raw;
-  // Node calls this when the answer of a `Connection: close` is written. It would end both directions while the sender still writes.
+  // Node calls this after writing a response with `Connection: close`. It would end both directions while the sender still writes.
   if (lingering < LINGERING_MAX) socket.destroySoon = () => closeInTime(socket, LINGER_MS_MAX);
   lingering += 1;
   let bytes = 0;

@@ -2,7 +2,7 @@ import type { IssueCode } from '@countersign/core/contract/issue';
 import type { ErrorObject } from 'ajv';
 import { PERSON_NAME_RULE } from '../people/person-name.ts';
 
-/** What a keyword of JSON Schema means to a person: the stable code, and a message that names the place and the remedy. */
+/** Explains an error of JSON Schema: its stable code, and a message with place and remedy. */
 export function explain(error: ErrorObject, member: string): { code: IssueCode; message: string } {
   const { keyword, params, data, parentSchema } = error;
   const schema = (parentSchema ?? {}) as { minimum?: number; maximum?: number; format?: string; 'x-means'?: string };
@@ -45,7 +45,7 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
   }
 }
 
-/** A member that the contract does not name, with the nearest one that it does. */
+/** The issue of an unknown member, with the nearest known one. */
 export const unknownMember = (member: string, known: readonly string[]): { code: IssueCode; message: string } => ({
   code: 'unknown_member',
   message: `${shown(member)} is not a member here${didYouMean(member, known)}`,
@@ -74,7 +74,7 @@ function formatIssue(member: string, format: string | undefined): { code: IssueC
   return { code: 'bad_format', message: `${member} ${FORMAT_REMEDIES[format ?? ''] ?? 'has not the form it must have'}` };
 }
 
-/** "a string", "an integer or null": null is left out, since leaving the member out is what it means. */
+/** "a string", "an integer or null": null is left out, because it means the same as leaving the member out. */
 function typeNames(types: string | string[]): string {
   const names = (Array.isArray(types) ? types : [types]).filter((type) => type !== 'null');
   return names.map((type) => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)).join(' or ');
@@ -94,13 +94,13 @@ function bounds({ minimum, maximum }: { minimum?: number; maximum?: number }): s
 
 const allowed = (values: readonly unknown[]): string => values.filter((value) => value !== null).join(', ');
 
-/** A value as it is repeated in a message: short, whatever it is. */
+/** A shortened value for a message. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${[...text.slice(0, 120)].slice(0, 57).join('')}...` : text;
 }
 
-/** Counted without making a list of them: the text may be megabytes long. */
+/** Counts without building a list, because the text may have megabytes. */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
@@ -109,7 +109,7 @@ function codePoints(text: string): number {
 
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
 
-/** The known member that is nearest to a misspelt one, when one is near. */
+/** Suggests the nearest known member for a misspelt one. */
 function didYouMean(member: string, known: readonly string[]): string {
   if (member.length > 64) return '';
   const [nearest] = known

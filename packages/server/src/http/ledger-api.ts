@@ -9,7 +9,7 @@ import type { Outgoing, OutgoingResponse } from './outgoing.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { sharedResult } from './shared-result.ts';
 
-/** What the read access stands on. */
+/** The parts of the read API. */
 export interface LedgerApi {
   reader: LedgerReader;
   outgoing: Outgoing;
@@ -17,7 +17,7 @@ export interface LedgerApi {
   rateLimit: RateLimit | undefined;
 }
 
-/** Each log has routes of its own: a parameter in their place would hide the fixed ones behind a decision's id. */
+/** Each log has its own routes, because a parameter would hide the fixed paths behind a decision's ID. */
 const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 
 const NDJSON = 'application/x-ndjson; charset=utf-8';
@@ -33,8 +33,8 @@ type Answering = (
 ) => Promise<FastifyReply>;
 
 /**
- * GET /api/ledger/…: the record for auditors and automation, by read tokens (`aa_read_`). A read token writes nothing, an ingestion key
- * reads nothing. The key audit trail's entries are for admins alone: here are its checkpoints and proofs, which are hashes.
+ * GET /api/ledger/…: the record for auditors and automation, with read tokens (`aa_read_`). The entries of the key audit trail are only
+ * for admins; this API serves its checkpoints and proofs, which are hashes.
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {
   const missing = new Set<string>(Object.keys(LEDGER_READINGS));
@@ -51,7 +51,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
   };
 
   for (const log of LOGS) {
-    // The key audit trail's entries are for admins alone.
+    // Only admins may read the entries of the key audit trail.
     if (log !== 'keys') {
       get(`/api/ledger/${log}/entries`, async ({ tenantId }, request, reply, response) => {
         const range = { from: wholeQuery(request, 'from', 1) ?? 1, to: wholeQuery(request, 'to', 1) };
@@ -94,7 +94,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
   });
   const keys: LedgerReadingPath = '/.well-known/jwks.json';
   missing.delete(keys);
-  // Anybody may ask: requests at the same time share one reading of the database.
+  // The endpoint is public, so concurrent requests share one query of the database.
   const publicKeys = sharedResult(0, async () => JSON.stringify(await reader.publicKeys()));
   app.get(keys, { exposeHeadRoute: true }, async (_request, reply) =>
     reply
@@ -103,7 +103,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
       .send(await publicKeys()),
   );
   refuseOtherMethods(app, [keys], ['GET', 'HEAD']);
-  if (missing.size > 0) throw new Error(`described and not there: ${[...missing].join(', ')}`);
+  if (missing.size > 0) throw new Error(`documented but not registered: ${[...missing].join(', ')}`);
 }
 
 function idOf({ params }: FastifyRequest): string {
@@ -112,7 +112,7 @@ function idOf({ params }: FastifyRequest): string {
   return id.toLowerCase();
 }
 
-/** What was asked for by id; 404 when there is none. */
+/** The requested record; 404 if there is none. */
 function found<T>(value: T | undefined): T {
   if (value === undefined) throw new ApiError('not_found');
   return value;
@@ -124,14 +124,14 @@ function seqOf({ params }: FastifyRequest): number {
   return seq;
 }
 
-/** A parameter that is misspelt would be passed over, and another range be read than was meant. */
+/** Rejects unknown parameters, because a misspelt one would be ignored and another range be returned. */
 function refuseUnknownQuery({ query }: FastifyRequest, url: LedgerReadingPath): void {
   const known = LEDGER_READINGS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(query as object).find((name) => !known.includes(name));
   if (unknown !== undefined) throw badQuery(unknown, `is not known here; there is ${known.join(' and ') || 'none'}`);
 }
 
-/** A whole number from the query string; undefined when it is not there. */
+/** A whole number from the query string; undefined if absent. */
 function wholeQuery({ query }: FastifyRequest, name: string, minimum: number): number | undefined {
   const given = (query as Record<string, unknown>)[name];
   if (given === undefined) return undefined;

@@ -7,10 +7,10 @@ import type { Metrics } from './metrics.ts';
 import { refuseOtherMethods } from './other-methods.ts';
 import { hostCheck } from './request-host.ts';
 
-/** Who may read /metrics on a listener: nobody, so that it is 404; anybody; or those who send the token. */
+/** Who may read /metrics on a listener: nobody (404), everybody, or those who send the token. */
 export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
 
-/** Who may read /metrics on the listener of everything else. A listener that others reach does not serve it unless configured. */
+/** The access to /metrics on the main listener. A listener that other machines can reach serves it only if configured. */
 export function metricsAccess(given: { port: number | undefined; token: string | undefined; isPublic: boolean }): MetricsAccess {
   if (given.port !== undefined) return 'absent';
   if (given.token !== undefined) return { token: given.token };
@@ -26,7 +26,7 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: 
     return;
   }
   const mayRead = access === 'open' ? () => true : tokenCheck(access.token);
-  // Scrapers know a process by its address. A token cannot be sent by a page that had its own name resolve here.
+  // Scrapers use an address instead of a host name. Pages of a rebound host name cannot send a token.
   app.get('/metrics', { exposeHeadRoute: true, config: { anyHost: access !== 'open' } }, async ({ headers }, reply) => {
     if (!mayRead(headers.authorization)) throw new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
     return reply.header('content-type', metrics.registry.contentType).send(await metrics.rendered());
@@ -34,10 +34,10 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: 
   refuseOtherMethods(app, ['/metrics'], ['GET', 'HEAD']);
 }
 
-/** Connections to the listener of its own: a few scrapers, with time to read. */
+/** The limits of its own listener: a few scrapers with time to read. */
 const LISTENER_LIMITS = { connectionsMax: 64, perAddressMax: undefined, sendTimeoutMs: 30_000 };
 
-/** The application that serves /metrics and nothing else. Its connections are not counted with those of the service. */
+/** The application that only serves /metrics. Its connections are not counted with those of the service. */
 export function buildMetricsApp(metrics: Metrics, token: string | undefined, log: FastifyBaseLogger): FastifyInstance {
   const app = bareApp({
     connections: new Connections(LISTENER_LIMITS),
@@ -49,7 +49,7 @@ export function buildMetricsApp(metrics: Metrics, token: string | undefined, log
   return app;
 }
 
-/** Compares hashes, so that neither the time nor an error tells anything about the token. */
+/** Compares hashes, so that neither the time nor an error reveals the token. */
 function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const wanted = hash('sha256', token, 'buffer');
   return (authorization) => {

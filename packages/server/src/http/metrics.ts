@@ -1,25 +1,25 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { sharedResult } from './shared-result.ts';
 
-/** How old the text of /metrics may be. */
+/** The maximum age of the text of /metrics. */
 const RENDER_MS = 1000;
 
-/** What the gauges read. */
+/** The sources of the gauges. */
 export interface MetricSources {
   queued: () => number;
   reading: () => number;
   answering: () => number;
   isClockUnsafe: () => boolean;
-  /** How many logs somebody else than the server has changed, as far as it has read them. */
+  /** The number of logs changed without the server, as far as it has read them. */
   refusedLogs: () => number;
-  /** Large bodies with the worker thread. */
+  /** Large bodies on the worker thread. */
   preparing: () => number;
   /** Large bodies that the worker thread has finished since the start. */
   prepared: () => number;
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
-  /** How often the seal of a row did not hold, by table. */
+  /** The number of invalid seals of rows, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
-  /** How many rows differ from the log of evidence, as far as they were compared. */
+  /** The number of rows that differ from the log of evidence, as far as they were compared. */
   evidenceFindings: () => number;
   /** How many rows differ from the log of traces, as far as they were compared. */
   traceFindings: () => number;
@@ -27,7 +27,7 @@ export interface MetricSources {
   schemaFindings: () => number;
 }
 
-/** What is counted and timed, for Prometheus. One registry per server; no label names a tenant, a key or an agent. */
+/** The metrics for Prometheus. One registry per server. No label names a tenant, a key or an agent. */
 export class Metrics {
   readonly registry = new Registry();
   readonly requests = new Counter({
@@ -38,7 +38,7 @@ export class Metrics {
   });
   readonly latency = new Histogram({
     name: 'countersign_http_request_duration_seconds',
-    help: 'Time from the headers of a request to the end of its answer.',
+    help: 'Time from the headers of a request to the end of its response.',
     labelNames: ['endpoint'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [this.registry],
@@ -62,13 +62,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  /** The exposition text, rendered at most once per `renderMs`: rendering takes milliseconds of the event loop. */
+  /** The metrics text, rendered at most once per `renderMs`, because rendering takes milliseconds of the event loop. */
   readonly rendered: () => Promise<string>;
 
   /**
-   * @param sources what is read when the text is rendered: the bytes that wait for their commit, those of bodies and of responses in
-   *   memory, whether the clocks are unsafe, the bodies with the worker thread, and the connections.
-   * @param renderMs how old the text may be.
+   * @param sources are read while rendering: queued bytes, bytes of bodies and responses in memory, the state of the clocks, bodies on the
+   *   worker thread, and connections.
+   * @param renderMs the maximum age of the text.
    */
   constructor(sources: MetricSources, renderMs = RENDER_MS) {
     this.rendered = sharedResult(renderMs, () => this.registry.metrics());
@@ -78,12 +78,12 @@ export class Metrics {
     this.#gauge('countersign_answering_bytes', 'Bytes of responses in memory.', sources.answering);
     this.#gauge(
       'countersign_clock_unsafe',
-      'Whether a clock jumped or the clocks differ, so that no moment is recorded: 1 or 0.',
+      'Whether a clock jumped or the clocks differ, so that no record is accepted: 1 or 0.',
       () => Number(sources.isClockUnsafe()),
     );
     this.#gauge(
       'countersign_logs_refused',
-      'Logs that somebody else than the server has changed, as far as it has read them: nothing more is signed of them.',
+      'Logs that were changed without the server, as far as it has read them. Nothing more is signed for them.',
       sources.refusedLogs,
     );
     this.#brokenSeals(sources.brokenSeals);
@@ -104,29 +104,33 @@ export class Metrics {
     );
     const { connections } = sources;
     this.#gauge('countersign_connections', 'Open connections.', () => connections.open);
-    this.#counter('countersign_connections_refused_total', 'Connections refused, beyond the bounds.', () => connections.refused);
+    this.#counter(
+      'countersign_connections_refused_total',
+      'Connections rejected because of the limits.',
+      () => connections.refused,
+    );
     this.#counter(
       'countersign_connections_stalled_total',
-      'Connections ended because their peer read nothing of its response.',
+      'Connections closed because their client did not read its response.',
       () => connections.stalled,
     );
     this.#gauge(
       'countersign_worker_bodies',
-      'Large bodies that wait for the worker thread or are prepared there.',
+      'Large bodies that are queued or being prepared on the worker thread.',
       sources.preparing,
     );
     this.#gauge(
       'countersign_worker_bodies_done',
-      'Large bodies that the worker thread has prepared or refused, since the start.',
+      'Large bodies that the worker thread has prepared or rejected since the start.',
       sources.prepared,
     );
   }
 
-  /** Adds what is known of the disk of the embedded database. */
+  /** Adds the state of the disk of the embedded database. */
   watchSpace(space: { freeBytes: number; floorBytes: number; isLow: boolean }): void {
     this.#gauge('countersign_disk_free_bytes', 'Free space on the disk of the embedded database.', () => space.freeBytes);
-    this.#gauge('countersign_disk_floor_bytes', 'Free space below which new records are refused.', () => space.floorBytes);
-    this.#gauge('countersign_disk_refusing', 'Whether new records are refused for want of space: 0 or 1.', () =>
+    this.#gauge('countersign_disk_floor_bytes', 'Free space below which new records are rejected.', () => space.floorBytes);
+    this.#gauge('countersign_disk_refusing', 'Whether new records are rejected because the disk is nearly full: 0 or 1.', () =>
       Number(space.isLow),
     );
   }
@@ -134,7 +138,7 @@ export class Metrics {
   #brokenSeals(read: MetricSources['brokenSeals']): void {
     new Counter({
       name: 'countersign_broken_seals_total',
-      help: 'Rows read that somebody else than the server has changed in the database, by table.',
+      help: 'Rows that were changed in the database without the server, by table.',
       labelNames: ['table'] as const,
       registers: [this.registry],
       collect() {
@@ -144,7 +148,7 @@ export class Metrics {
     });
   }
 
-  /** A counter whose total is kept elsewhere. */
+  /** A counter whose total is stored elsewhere. */
   #counter(name: string, help: string, read: () => number): void {
     new Counter({
       name,

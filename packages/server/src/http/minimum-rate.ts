@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { answerClientError } from './error-reply.ts';
 
-/** Bodies above this declared length must keep the rate. Shorter ones hold little room. */
+/** Bodies above this declared length must arrive at the minimum rate. Shorter ones reserve little memory. */
 const WATCHED_BYTES_MIN = 64 * 1024;
-/** Slowest average rate, and the time after which it is demanded. */
+/** The minimum average rate, and the time after which it is enforced. */
 export const BYTES_PER_SECOND_MIN = 16 * 1024;
 export const PATIENCE_MS = 10_000;
 
 const CHECK_MS = 2_000;
 
 /**
- * Answers 408 when a large body arrives too slowly: it holds the room of its whole declared length, which others need.
+ * Responds 408 if a large body arrives too slowly, because it reserves memory for its whole declared length.
  * @param declaredBytes the length on the wire.
- * @returns a function that ends the watch.
+ * @returns a function that stops the watch.
  */
 export function demandMinimumRate(request: IncomingMessage, declaredBytes: number): () => void {
   if (declaredBytes <= WATCHED_BYTES_MIN) return () => undefined;
@@ -21,7 +21,7 @@ export function demandMinimumRate(request: IncomingMessage, declaredBytes: numbe
   const bytesBefore = socket.bytesRead;
   const check = setInterval(() => {
     const elapsedMs = performance.now() - began;
-    // A paused socket waits for the server, not for the sender.
+    // A paused socket is waiting for the server, not for the sender.
     if (elapsedMs < PATIENCE_MS || request.complete || socket.isPaused()) return;
     if (socket.bytesRead - bytesBefore >= (elapsedMs / 1000) * BYTES_PER_SECOND_MIN) return;
     clearInterval(check);

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/api-error.ts';
 
 /**
- * Makes the methods that paths do not take a 405. They are routes like the others, so that the router alone says what a path is, however it
- * is written (`/api/public/aud%69t`, a whole URL in the request line); and a request with a method that is taken never comes by here.
- * @param headers what the refusal carries besides Allow.
+ * Registers a 405 for all methods that the paths do not support. They are ordinary routes, so that the router matches paths in every
+ * spelling (`/api/public/aud%69t`, a whole URL in the request line), and supported methods have no extra cost.
+ * @param headers additional headers of the response.
  */
 export function refuseOtherMethods(
   app: FastifyInstance,

@@ -8,7 +8,7 @@ import type { IngestReply } from '../ingest/ingest-request.ts';
 import type { MediaType } from '../otlp/export.ts';
 import { asApiError, noteError, swallowRest } from './error-reply.ts';
 
-/** Sends the answer to an export in the media type of its request. */
+/** Sends the response to an export in the media type of its request. */
 export function replyExport(
   reply: FastifyReply,
   { signal, mediaType }: { signal: Signal; mediaType: MediaType },
@@ -22,7 +22,7 @@ export function replyExport(
 const RPC_CODES: Readonly<Record<number, number>> = { 401: 16, 429: 8, 500: 13, 503: 14 };
 const INVALID_ARGUMENT = 3;
 
-/** Sends an error as google.rpc.Status, in the media type of the request; as JSON where that is none of OTLP. */
+/** Sends an error as google.rpc.Status in the media type of the request, or as JSON if that is not one of OTLP. */
 export function replyExportError(error: unknown, request: FastifyRequest, reply: FastifyReply, mediaType: MediaType | undefined) {
   swallowRest(request);
   const answer = asApiError(error);
@@ -35,7 +35,7 @@ export function replyExportError(error: unknown, request: FastifyRequest, reply:
   return reply.header('content-type', 'application/json').send(JSON.stringify(body));
 }
 
-/** What is said of errors that have no issue of their own. */
+/** The messages of errors without an issue. */
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'The key is missing or not valid. Send an ingestion key with the scope telemetry as x-service-key.',
   rate_limited: 'The key sent too many requests in this minute. Retry-After says when to try again.',
@@ -44,7 +44,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   method_not_allowed: 'Send exports by POST.',
 };
 
-/** A sentence for the log of the sender: where, what and the remedy. */
+/** A sentence for the log of the sender: place, fault and remedy. */
 function messageOf({ code, issues }: ApiError): string {
   const said = issues.map(({ path, message }) => (path === '' || message.startsWith(path) ? message : `${path}: ${message}`));
   return said.length > 0 ? said.join('; ') : (MESSAGES[code] ?? code.replaceAll('_', ' '));

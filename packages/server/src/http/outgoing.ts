@@ -3,28 +3,28 @@ import type { FastifyReply } from 'fastify';
 import type { Admission } from '../database/admission.ts';
 import { unavailable } from '../errors/api-error.ts';
 
-/** Smaller responses are not counted: the bounds on connections and on their unsent output hold for them. */
+/** Smaller responses are not counted, because connections and their unsent output are limited too. */
 const COUNTED_BYTES_MIN = 16 * 1024;
 
-/** A response is written in pieces of this size, the next when the one before is sent. */
+/** A response is written in chunks of this size, the next after the previous one is sent. */
 const PIECE_BYTES = 256 * 1024;
 
-/** What a response of several pages may hold: the page that is being sent and the one that is being read (storage/audit-pages.ts). */
+/** The memory of a response of several pages: the page being sent and the one being read (storage/audit-pages.ts). */
 const PAGES_BYTES = 8 * 1024 * 1024;
 
-/** Each response in work listens to its connection (paced-input.ts), beside Node and us. */
+/** The listeners of a connection: each active response (paced-input.ts), Node and this class. */
 const SOCKET_LISTENERS_MAX = 32;
 
-/** Where room is reserved for what is read to make a response. */
+/** Reserves memory for data that is read for a response. */
 export interface Room {
   /**
-   * Counts this many bytes for the response from now on, instead of those counted before. Throws 503 when there is no room, so reserve
-   * before reading: what is refused must not be read from the database first.
+   * Sets the reserved bytes of the response. Throws 503 if there is not enough memory, so reserve before reading, so that nothing is read
+   * for a rejected response.
    */
   reserve(bytes: number): void;
 }
 
-/** Sends responses whose size depends on stored data, and bounds the bytes of them that are in memory. Beyond the bound: 503. */
+/** Sends responses whose size depends on stored data, and limits their bytes in memory. Beyond the limit: 503. */
 export class Outgoing {
   readonly #admission: Admission;
 
@@ -32,13 +32,13 @@ export class Outgoing {
     this.#admission = admission;
   }
 
-  /** Begins a response, whose bytes count against a tenant's share. */
+  /** Starts a response, whose bytes count against a tenant's share. */
   begin(reply: FastifyReply, tenantId: string): OutgoingResponse {
     return new OutgoingResponse(this.#admission, reply, tenantId);
   }
 }
 
-/** One response: its bytes are counted from before they are read until the connection has taken or lost them. */
+/** One response. Its bytes are counted from before they are read until the connection has sent or dropped them. */
 export class OutgoingResponse implements Room {
   readonly #admission: Admission;
   readonly #reply: FastifyReply;
@@ -52,7 +52,7 @@ export class OutgoingResponse implements Room {
     this.#tenantId = tenantId;
   }
 
-  /** Does what makes and sends the response. When that fails, the reserved room is given back at once. */
+  /** Runs the work that makes and sends the response. If it fails, the reserved memory is released at once. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -63,8 +63,8 @@ export class OutgoingResponse implements Room {
   }
 
   reserve(bytes: number): void {
-    // What is read for nobody would be counted by nothing.
-    if (bytes >= COUNTED_BYTES_MIN && this.#isGone()) throw unavailable('the client has left');
+    // The bytes of a response without a client would never be released.
+    if (bytes >= COUNTED_BYTES_MIN && this.#isGone()) throw unavailable('the client has disconnected');
     this.#hold(bytes);
   }
 
@@ -78,7 +78,7 @@ export class OutgoingResponse implements Room {
     return this.#reply.header('content-length', length).send(Readable.from(pieces(bytes), { objectMode: false }));
   }
 
-  /** Streams pages of text as they are read. A page that cannot be read, or for which there is no room, fails before the response begins. */
+  /** Streams pages of text as they are read. If the first page cannot be read or has no memory, the response fails before it starts. */
   async stream(pages: AsyncIterable<string>): Promise<FastifyReply> {
     const reading = pages[Symbol.asyncIterator]();
     try {
@@ -93,7 +93,7 @@ export class OutgoingResponse implements Room {
     }
   }
 
-  /** Whether nobody takes the response any more: `close` does not come again. */
+  /** Whether the client is gone: then `close` is not emitted again. */
   #isGone(): boolean {
     return this.#reply.request.raw.socket.destroyed || this.#reply.raw.destroyed;
   }
@@ -101,7 +101,7 @@ export class OutgoingResponse implements Room {
   #hold(bytes: number): void {
     const wanted = bytes < COUNTED_BYTES_MIN ? 0 : bytes;
     if (wanted > this.#held) {
-      // All of it anew: a response that is its tenant's only one is let in whatever its size, and so is its growth.
+      // Everything is reserved again, because a tenant's only response is accepted whatever its size, also when it grows.
       this.#release();
       this.#admission.enter(this.#tenantId, wanted);
     } else if (wanted < this.#held) this.#admission.leave(this.#tenantId, this.#held - wanted);
@@ -115,13 +115,13 @@ export class OutgoingResponse implements Room {
     const { raw, request } = this.#reply;
     const { socket } = request.raw;
     const closed = () => {
-      // One `close` may be emitted within the other, whose listeners are fixed by then.
+      // One `close` may be emitted within the other, whose list of listeners is fixed by then.
       raw.removeListener('close', closed);
       socket.removeListener('close', closed);
       this.#release();
     };
     raw.once('close', closed);
-    // A response that waits behind another has no `close` of its own when the connection ends.
+    // A response that waits for an earlier one gets no `close` of its own when the connection ends.
     socket.setMaxListeners(SOCKET_LISTENERS_MAX).once('close', closed);
   }
 

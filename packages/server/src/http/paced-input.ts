@@ -2,30 +2,30 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { WaitingBytes } from './waiting-bytes.ts';
 
-/** Requests of one connection that may be in work at once. */
+/** The maximum number of active requests of one connection. */
 export const REQUESTS_IN_WORK_MAX = 8;
 
-/** Bytes of a connection's output that may be unsent when its next request begins. */
+/** The maximum unsent output of a connection when its next request starts. */
 const UNSENT_BYTES_MAX = 256 * 1024;
 
-/** Bytes that may wait in all connections of a server together; a connection holds 64 KB of them, and another 64 KB unread in Node. */
+/** The maximum waiting bytes in all connections of a server. A connection holds 64 KB of them, and another 64 KB unread in Node. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Pieces of a waiting body that are parsed in one turn: a body may hold what looks like the end of a head. */
+/** Chunks of a waiting body that are parsed in one turn, because a body may contain text like the end of a head. */
 const PIECES_MAX = 256;
 
-/** How long waiting requests may be begun before the event loop gets its turn. */
+/** How long waiting requests may be started before the event loop continues. */
 const TURN_MS = 4;
 
-/** Every request has this sequence exactly once in its head, at the end: Node's parser refuses line breaks without CR. */
+/** Every request has this sequence exactly once, at the end of its head: Node's parser rejects line breaks without CR. */
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
- * Bounds what one connection can have in work. Node parses everything that one read of a socket brings, up to 64 KB, and begins all
- * requests in it at once: several thousand. Here the parser gets the bytes up to the end of the last head that may be begun. The rest
- * waits as bytes, with the socket paused, and goes on as answers are sent. Requests keep their order; none is lost.
- * @param event the one by which Node's HTTP parser gets a socket: `secureConnection` with TLS.
- * @param unpaced called once when this version of Node lacks what pacing needs: connections are then served as Node serves them.
+ * Limits the active requests of one connection. Node parses everything that one read of a socket returns, up to 64 KB, and starts all
+ * requests in it at once: several thousand. Here the parser gets only the bytes up to the end of the last head that may start. The
+ * rest waits as bytes with the socket paused, and continues as responses are sent. Requests keep their order and none is lost.
+ * @param event the event by which Node's HTTP parser gets a socket: `secureConnection` with TLS.
+ * @param unpaced called once if this version of Node lacks what pacing needs; connections are then not paced.
  */
 export function paceRequests(
   server: Server,
@@ -41,7 +41,7 @@ export function paceRequests(
     inputs.get(this.req.socket)?.leave();
   }
   server.on(event, (socket: Socket) => {
-    if (socket.destroyed || socket.writableEnded) return; // refused by connections.ts
+    if (socket.destroyed || socket.writableEnded) return; // rejected by connections.ts
     const missing = missingInternal(socket);
     if (missing === undefined) inputs.set(socket, new PacedInput(socket, turns, waiting));
     else if (!isKnown) unpaced(missing);
@@ -53,14 +53,14 @@ export function paceRequests(
     input.enter();
     response.once('close', leave);
   });
-  // What follows on a connection with a malformed request is ignored.
+  // Input after a malformed request is ignored.
   server.on('clientError', (_error, socket) => inputs.get(socket)?.drop());
 }
 
-/** What Node's HTTP server keeps of a connection under names of its own. */
+/** Internal properties of a connection of Node's HTTP server. */
 type ServedSocket = Socket & { _paused?: boolean; parser?: object | null };
 
-/** What pacing needs of Node's HTTP server and a socket lacks, or undefined: another version of Node may have it otherwise. */
+/** The internal property that pacing needs and a socket lacks, or undefined. Other versions of Node may differ. */
 function missingInternal(socket: ServedSocket): string | undefined {
   if (typeof socket._paused !== 'boolean') return 'socket._paused';
   if (typeof (socket.parser ?? undefined) !== 'object') return 'socket.parser';
@@ -80,7 +80,7 @@ class PacedInput {
   #isEnded = false;
   #isDropped = false;
 
-  /** Takes the place of the listeners by which Node feeds its parser. */
+  /** Replaces the listeners by which Node feeds its parser. */
   constructor(socket: Socket, turns: Turns, waitingBytes: WaitingBytes) {
     this.#socket = socket;
     this.#turns = turns;
@@ -89,7 +89,7 @@ class PacedInput {
     this.#finish = socket.listeners('end').at(-1) as () => void;
     socket.removeListener('data', this.#parse);
     socket.removeListener('end', this.#finish);
-    // Adding a listener for `data` also ends Node's shortcut, in which the parser reads the socket without JavaScript.
+    // A listener for `data` also disables Node's shortcut, in which the parser reads the socket without JavaScript.
     socket.on('data', (bytes) => this.#receive(bytes));
     socket.on('end', () => {
       this.#isEnded = true;
@@ -99,31 +99,31 @@ class PacedInput {
     socket.on('close', () => this.drop());
   }
 
-  /** A request has begun. */
+  /** Called when a request starts. */
   enter(): void {
     this.#inWork += 1;
     this.#begun += 1;
   }
 
-  /** A request has its answer, or will get none. */
+  /** Called when a request has its response or will get none. */
   leave(): void {
     this.#inWork -= 1;
     this.#comeBack();
   }
 
-  /** Forgets what waits, and ignores what still comes. */
+  /** Drops waiting input and ignores further input. */
   drop(): void {
     this.#isDropped = true;
     for (const bytes of this.#waiting.splice(0)) this.#waitingBytes.remove(this, bytes.buffer.byteLength);
   }
 
-  /** Ends the connection, with what it has in work. */
+  /** Closes the connection with its active requests. */
   end(): void {
     this.drop();
     this.#socket.destroy();
   }
 
-  /** Begins one of the requests that wait, if one may begin, and reads on when none waits any more. */
+  /** Starts one waiting request if allowed, and resumes reading when none is waiting. */
   proceed(): void {
     const begun = this.#begun;
     for (let pieces = 0; pieces < PIECES_MAX && this.#begun === begun && this.#waiting.length > 0; pieces += 1) {
@@ -150,17 +150,17 @@ class PacedInput {
     if (end === bytes.length || !this.#isOpen) return;
     this.#waiting.push(end > 0 ? bytes.subarray(end) : bytes);
     this.#socket.pause();
-    this.#waitingBytes.add(this, bytes.buffer.byteLength); // a part keeps the whole read in memory
+    this.#waitingBytes.add(this, bytes.buffer.byteLength); // A slice keeps the whole buffer in memory.
     this.#comeBack();
   }
 
-  /** How many requests may begin now. None while Node itself waits for the output to drain. */
+  /** How many requests may start now. None while Node itself waits for the output to drain. */
   get #room(): number {
     if (this.#socket._paused === true || this.#socket.writableLength > UNSENT_BYTES_MAX) return 0;
     return Math.max(0, REQUESTS_IN_WORK_MAX - this.#inWork);
   }
 
-  /** Whether Node's parser still takes input: after CONNECT and after an error it does not. */
+  /** Whether Node's parser still accepts input: not after CONNECT or an error. */
   get #isOpen(): boolean {
     return !this.#isDropped && !this.#socket.destroyed && (this.#socket.parser ?? null) !== null;
   }
@@ -170,7 +170,7 @@ class PacedInput {
   }
 }
 
-/** Connections with waiting requests, each of which begins one in turn, a few milliseconds of them before the event loop goes on. */
+/** Connections with waiting requests. Each starts one in turn, for a few milliseconds before the event loop continues. */
 class Turns {
   #next = new Set<PacedInput>();
   #isScheduled = false;
@@ -198,7 +198,7 @@ class Turns {
   }
 }
 
-/** Where the head of the nth request from here on ends at the earliest; the length when it does not. */
+/** The earliest possible end of the nth head; the length if there is none. */
 function endOfHeads(bytes: Buffer, count: number): number {
   let end = 0;
   for (let found = 0; found < count; found += 1) {

@@ -7,8 +7,8 @@ import { isLight } from './body-bounds.ts';
 const SEED = randomInt(2 ** 32);
 
 /**
- * Reads a body as JSON in UTF-8 (RFC 8259). Anything else is `invalid_json`, with the place where the reading stopped. Bodies that are
- * not light are counted first, because few bytes can make millions of values, which cost seconds and gigabytes to parse.
+ * Parses a body as JSON in UTF-8 (RFC 8259). Anything else is `invalid_json`, with the position of the error. Bodies that are not light
+ * are counted first, because few bytes can contain millions of values, which cost seconds and gigabytes to parse.
  */
 export function parseJson(document: Buffer, bounds: JsonBounds): { text: string; value: unknown } {
   if (document.length === 0) throw notJson('the body is empty; send a JSON object');
@@ -35,7 +35,7 @@ function checkBounds(document: Buffer, bounds: JsonBounds): void {
   });
 }
 
-/** V8's message, without the piece of the body that it repeats: it may be long, or secret. What ends too early ends where the text does. */
+/** V8's message without the quoted part of the body, which may be long or secret. An error at the end means that the text is cut off. */
 function reasonOf({ message }: Error, length: number): string {
   const position = /at position (\d+)/.exec(message)?.[1];
   if (/^Unexpected end/.test(message) || Number(position) === length) return 'it is cut off';

@@ -1,9 +1,9 @@
-/** Texts in quotes, whose commas and semicolons part nothing; an empty one says no more than none (RFC 7240, section 2). */
+/** Quoted texts, whose commas and semicolons do not separate; an empty one means the same as none (RFC 7240, section 2). */
 const QUOTED = /"(?:[^"\\]|\\.)+"/g;
 
 /**
- * Whether one of the preferences of a Prefer header (RFC 7240) is this one. It may carry parameters, which are none of ours: others are
- * ignored as the RFC says.
+ * Whether a Prefer header (RFC 7240) contains this preference, with or without parameters. Other preferences are ignored, as the RFC
+ * requires.
  */
 export function isPreferred(preference: string, prefer: string | undefined): boolean {
   if (prefer === undefined) return false;

@@ -8,8 +8,8 @@ interface Window {
 }
 
 /**
- * Requests per minute and key, in fixed windows, counted by each server process for itself: a limit against floods, not an account.
- * Answers bear the IETF draft's RateLimit fields (draft-ietf-httpapi-ratelimit-headers).
+ * Requests per minute and key in fixed windows, counted by each server process. It protects against floods and is not a quota. Responses
+ * have the RateLimit fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
  */
 export class RateLimit {
   readonly #perMinute: number;
@@ -20,8 +20,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts one request and returns the headers for its answer, or throws 429.
-   * @param now milliseconds of a clock that nobody sets: one that went back would keep a window open.
+   * Counts one request and returns the headers for its response, or throws 429.
+   * @param now milliseconds of a monotonic clock, because a step back would keep a window open.
    */
   take(keyId: string, now: number): Record<string, string> {
     let window = this.#windows.get(keyId);

@@ -7,11 +7,11 @@ import { type BodyReservation, reserveDeclared, reserveGrowing } from './body-re
 import { sendContinue } from './expect-continue.ts';
 import { demandMinimumRate } from './minimum-rate.ts';
 
-/** The media type of a request in lower case, without its parameters; empty when there is none. */
+/** The media type of a request in lower case without parameters; empty if absent. */
 export const mediaTypeOf = ({ headers }: IncomingMessage): string =>
   (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
 
-/** The encoding of a request whose media type is accepted, plain or gzip or deflate; anything else is a 415 before a byte is read. */
+/** The encoding of a request with an accepted media type: none, gzip or deflate. Anything else is a 415 before a byte is read. */
 export function checkMediaType(
   request: IncomingMessage,
   accepted: readonly string[] = ['application/json'],
@@ -41,20 +41,20 @@ export function checkMediaType(
 const unsupported = (message: string): ApiError =>
   new ApiError('unsupported_media_type', [{ path: '', code: 'media_type', message }]);
 
-/** What bounds the reading of a body. */
+/** The limits of reading a body. */
 export interface ReadingLimits {
-  /** Largest body in bytes, decompressed. */
+  /** The maximum size in bytes after decompression. */
   bytesMax: number;
-  /** Bounds what all requests together hold in memory. */
+  /** Limits the memory of all requests together. */
   admission: Admission;
   tenantId: string;
-  /** Accepted media types; application/json alone when left out. */
+  /** Accepted media types; by default application/json. */
   mediaTypes?: readonly string[];
 }
 
 /**
- * Reads a body up to its limit, decompressed. Its room is taken from the admission before a byte is read; the caller calls `leave` when
- * the request is over. A compressed body is refused at the first byte past the limit: a bomb is never unpacked further than that.
+ * Reads a body up to its limit and decompresses it. Its memory is reserved before a byte is read; the caller releases it with `leave`.
+ * A compressed body is rejected at the first byte beyond the limit, so that a decompression bomb stops there.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -79,20 +79,20 @@ export async function readBody(
     return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, taken), leave: reservation.release };
   } catch (error) {
     reservation.release();
-    // A sender that broke off gets no answer any more; it is its fault and not ours, in the log and in the metrics.
+    // A sender that disconnected gets no response. Log and metrics count it as the sender's error.
     throw error instanceof ApiError || !request.destroyed || request.complete
       ? closingWhereUnread(request, error)
       : new ApiError('bad_request');
   }
 }
 
-/** The declared length of the body on the wire; undefined where it is chunked. */
+/** The declared length of the body on the wire; undefined if it is chunked. */
 function declaredBytes({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);
 }
 
-/** Reserves the body's room, or refuses it before a byte of it is read. */
+/** Reserves the body's memory, or rejects it before a byte is read. */
 function reserve(
   request: IncomingMessage,
   { admission, tenantId, bytesMax }: ReadingLimits,
@@ -107,10 +107,10 @@ function reserve(
   }
 }
 
-/** A rest that is no longer than this is read and dropped, and the connection stays. */
+/** A rest of at most this length is read and discarded, and the connection stays open. */
 const DROPPED_BYTES_MAX = 64 * 1024;
 
-/** A body that is refused for lack of room ends its connection, unless the rest of it is short: swallowing it all would be work for nothing. */
+/** Closes the connection of a body that is rejected for lack of memory, unless its rest is short: reading it all would be wasted work. */
 function closingWhereUnread(request: IncomingMessage, error: unknown): unknown {
   if (!(error instanceof ApiError) || error.code !== 'unavailable' || request.complete) return error;
   const length = declaredBytes(request);
@@ -118,7 +118,7 @@ function closingWhereUnread(request: IncomingMessage, error: unknown): unknown {
   return error;
 }
 
-/** Most bodies are here, whole, by the time their key has been looked up; an async iterator would cost more than all the rest. */
+/** Most bodies have arrived completely when their key has been checked. An async iterator would cost more than everything else. */
 function readArrived(request: IncomingMessage, take: (chunk: Buffer) => void): void {
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) take(chunk);
 }
@@ -141,9 +141,9 @@ const tooLarge = (bytesMax: number): ApiError =>
     { path: '', code: 'size_limit', message: `the body may hold at most ${bytesMax} bytes, decompressed; send less at once` },
   ]);
 
-/** Text that agents send is compressed to a tenth, to a hundredth where it repeats itself. What is beyond this was made to be a bomb. */
+/** Real text compresses to a tenth, repetitive text to a hundredth. A higher ratio is an attack. */
 const EXPANSION_MAX = 300;
-/** Up to here a body may expand as it likes. */
+/** Up to this size the expansion is not limited. */
 const EXPANDED_FREELY_BYTES = 1024 * 1024;
 
 const expandsTooMuch = (bytesMax: number): ApiError =>
@@ -155,7 +155,7 @@ const expandsTooMuch = (bytesMax: number): ApiError =>
     },
   ]);
 
-/** The decompressed bytes. Bytes that are not what the encoding says are an `invalid_json`: the body cannot be read. */
+/** The decompressed bytes. Bytes that do not match the encoding are an `invalid_json`. */
 async function* decompressed(
   request: IncomingMessage,
   encoding: 'identity' | 'gzip' | 'deflate',

@@ -1,4 +1,4 @@
-import { deeperThan } from '@countersign/core/domain/nesting';
+import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import { blankInJson, blankInProtobuf, takeOutPersonalIds } from '@countersign/core/otlp/personal-data';
 import { countProtobuf } from '@countersign/core/otlp/protobuf-bounds';
 import { countJsonPoints, readJsonLogs, readJsonSpans } from '@countersign/core/otlp/read-json';
@@ -10,7 +10,7 @@ import { BODY_BOUNDS } from './body-bounds.ts';
 import { parseJson } from './parse-json.ts';
 import { isPersonal } from './personal-data.ts';
 
-/** How records are read from a body, in each encoding. */
+/** Reads records from a body, in each encoding. */
 interface Reader<Record> {
   protobuf: (bytes: Uint8Array) => Record[];
   json: (body: unknown) => Record[];
@@ -18,15 +18,15 @@ interface Reader<Record> {
 
 const SPANS: Reader<SpanRecord> = { protobuf: readProtobufSpans, json: readJsonSpans };
 
-/** The spans of a body. User ids that are personal data are taken out of them, and overwritten in the body. */
+/** The spans of a body. User IDs with personal data are removed from them and overwritten in the body. */
 export const readSpans = (request: ExportRequest): ReadExport<SpanRecord> => readRecords(request, SPANS);
 
 const LOGS: Reader<LogRecord> = { protobuf: readProtobufLogs, json: readJsonLogs };
 
-/** The log records of a body, in the same way. */
+/** The log records of a body, read in the same way. */
 export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readRecords(request, LOGS);
 
-/** How many data points a body of metrics holds. */
+/** The number of data points in a body of metrics. */
 export const countPoints = ({ mediaType, document }: ExportRequest): number =>
   mediaType === 'application/json'
     ? reading(() => countJsonPoints(readJsonBody(document)))
@@ -49,18 +49,18 @@ function readRecords<Record extends SpanRecord | LogRecord>(
   return { records, isRedacted: true, body: JSON.stringify(blankInJson(body, personal)) };
 }
 
-/** Deepest nesting of a JSON body. An attribute's value takes three levels for each of its own. */
+/** The maximum nesting of a JSON body. Each level of an attribute's value takes three levels. */
 const JSON_DEPTH_MAX = 200;
 
-/** A body as JSON within the bounds of a report. */
+/** Parses a body as JSON within the limits of a report. */
 function readJsonBody(document: Buffer): unknown {
   const { value } = parseJson(document, BODY_BOUNDS.report);
-  if (deeperThan(value, JSON_DEPTH_MAX))
+  if (isNestedDeeperThan(value, JSON_DEPTH_MAX))
     throw notOtlp(`the body is nested more deeply than ${JSON_DEPTH_MAX} levels; flatten it`);
   return value;
 }
 
-/** Runs a reader; what it cannot read is a 400. */
+/** Runs a reader and turns its errors into a 400. */
 function reading<T>(read: () => T): T {
   try {
     return read();

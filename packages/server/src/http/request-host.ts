@@ -1,22 +1,22 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/api-error.ts';
 
-/** RFC 9110, section 7.2, without what no name of a machine has: a name or an address, and perhaps a port. */
+/** RFC 9110, section 7.2, restricted to names and addresses of machines, with an optional port. */
 const HOST = /^(?:[\w.~-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
 
-/** The authority of a request target in absolute form (RFC 9112, section 3.2.2), which counts instead of Host. */
+/** The authority of a request target in absolute form (RFC 9112, section 3.2.2), which replaces Host. */
 const ABSOLUTE_TARGET = /^https?:\/\/([^/?#]*)/i;
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 
-/** Checks which host a request is addressed to. Returns the error to answer, or undefined for a good request. */
+/** Checks the host of a request. Returns the error of the response, or undefined. */
 export type HostCheck = (request: FastifyRequest) => ApiError | undefined;
 
 /**
- * Requests must name one well-formed host. Where names are configured, it must be one of them, a loopback name, or the address that the
- * connection arrived at: a page that had its own name resolve to this server (DNS rebinding) sends that name.
- * @param names the names to answer for; empty for any.
- * @param behindProxy whether `X-Forwarded-Host` counts instead of Host.
+ * Requests must name one well-formed host. If names are configured, it must be one of them, a loopback name, or the address of the
+ * connection. This blocks pages whose own host name resolves to this server (DNS rebinding).
+ * @param names the allowed names; empty for any.
+ * @param behindProxy whether `X-Forwarded-Host` replaces Host.
  */
 export function hostCheck({ names, behindProxy }: { names: readonly string[]; behindProxy: boolean }): HostCheck {
   const allowed = new Set(names.map(nameOf));
@@ -35,7 +35,7 @@ export function hostCheck({ names, behindProxy }: { names: readonly string[]; be
   };
 }
 
-/** How often Host is given. Node keeps the first one and drops the others, so its `headers` do not say. */
+/** The number of Host headers. Node's `headers` has only the first one. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -54,7 +54,7 @@ const nameOf = (host: string): string =>
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '');
 
-/** An address as Host names it: IPv4 addresses of a socket that takes both kinds are mapped into IPv6. */
+/** An address in the form of Host: IPv4 addresses of a dual-stack socket are mapped into IPv6. */
 const localAddress = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/, '');
 
 const badHost = (what: string): ApiError =>
@@ -65,13 +65,13 @@ const wrongHost = (name: string, own: string): ApiError =>
     {
       path: '',
       code: 'bad_header',
-      message: `this server answers for ${own}, not for ${JSON.stringify(name.slice(0, 100))}; use that address, or have the operator add the name to COUNTERSIGN_ALLOWED_HOSTS`,
+      message: `this server accepts requests for ${own}, not for ${JSON.stringify(name.slice(0, 100))}; use that address, or ask the operator to add the name to COUNTERSIGN_ALLOWED_HOSTS`,
     },
   ]);
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route answers whatever host the request names: probes address a server by what they know. */
+    /** Whether the route accepts any host name: probes use whatever address they know. */
     anyHost?: boolean;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Makes a result at most once per `ageMsMax`: calls meanwhile get the same one, also while it is being made. A failure is shared by the
- * calls that wait for it and is not kept. For results that cost much more to make than a request costs to send.
+ * Computes a result at most once per `ageMsMax`. Concurrent calls share it, also while it is computed. A failure is shared by the waiting
+ * calls and not cached. For results that cost much more to compute than to send.
  */
 export function sharedResult<T>(ageMsMax: number, make: () => Promise<T>): () => Promise<T> {
   let current: Promise<T> | undefined;
@@ -9,7 +9,7 @@ export function sharedResult<T>(ageMsMax: number, make: () => Promise<T>): () =>
     if (current !== undefined && performance.now() - madeAt < ageMsMax) return current;
     const making = make();
     current = making;
-    madeAt = Infinity; // shared until it is made
+    madeAt = Infinity; // shared until it is computed
     making.then(
       () => {
         madeAt = performance.now();

@@ -4,7 +4,7 @@ import type { Operation } from '@countersign/core/contract/operations';
 import { DIGEST_PATTERN, SHA256_PATTERN } from '@countersign/core/contract/scalars';
 import { inexactnessOf } from '@countersign/core/domain/exact-json';
 import { isCalendarDate, isDateTime } from '@countersign/core/domain/instant';
-import { deeperThan } from '@countersign/core/domain/nesting';
+import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
@@ -17,10 +17,10 @@ import { isPersonal } from './personal-data.ts';
 import { isWebAddress } from './web-address.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Hashing is work: what is longer is no password. */
+/** Longer texts are rejected before hashing, which is expensive. */
 const PASSWORD_BYTES_MAX = 1024;
 
-/** The formats that the contract's schemas name, by the same functions that read them. */
+/** The formats of the contract's schemas, checked by the functions that parse them. */
 const formats = {
   uuid: UUID,
   'date-time': isDateTime,
@@ -34,7 +34,7 @@ const formats = {
   'web-address': isWebAddress,
 };
 
-// No coercion, no defaults, no removal: what is validated is what came.
+// No coercion, no defaults, no removal: the body is validated unchanged.
 const options = {
   strict: true,
   strictTypes: false,
@@ -46,8 +46,8 @@ const firstOnly = new Ajv({ ...options });
 const allOfThem = new Ajv({ ...options, allErrors: true, verbose: true });
 
 /**
- * A function that reads and checks the bodies of one operation: a typed body, or all the issues up to 100.
- * Compiled once; the fast path stops at the first error, and only a refused body is explained at length.
+ * Creates a function that parses and validates the bodies of one operation: it returns a typed body or throws up to 100 issues. Compiled
+ * once. The fast path stops at the first error; only a rejected body is explained in full.
  */
 export function bodyReader<Body>(operation: Operation<Body, unknown>): (document: Buffer) => Body {
   const validators = new Map(operation.bodies.map((schema) => [schema, firstOnly.compile(schema)]));
@@ -55,7 +55,7 @@ export function bodyReader<Body>(operation: Operation<Body, unknown>): (document
   const isStrict = operation.kind === 'record';
   return (document) => {
     const { text, value } = parseJson(document, BODY_BOUNDS[operation.kind]);
-    if (deeperThan(value, operation.depthMax)) {
+    if (isNestedDeeperThan(value, operation.depthMax)) {
       const message = `the body is nested more deeply than ${operation.depthMax} levels; flatten it`;
       throw validationFailed({ path: '', code: 'too_deep', message });
     }
@@ -74,7 +74,7 @@ const numbersOf = ({ properties = {} }: ObjectSchema): string[] =>
     [properties[name]?.type].flat().some((type) => type === 'number' || type === 'integer'),
   );
 
-/** A function that lists all that is wrong with a value by a schema, up to 100 issues; none when the value fits. Compiled once. */
+/** Creates a function that lists up to 100 issues of a value against a schema. Compiled once. */
 export function issueFinder(schema: TSchema): (value: unknown) => Issue[] {
   const fits = firstOnly.compile(schema);
   return (value) => (fits(value) ? [] : collectIssues(schema, value, []).slice(0, ISSUES_MAX));
@@ -90,8 +90,8 @@ type ObjectSchema = TSchema & {
 };
 
 /**
- * All issues of one object, then those of the objects in it and in its lists, until there are enough. A list's items are checked one by one
- * and not by one schema for the whole: a body of millions of wrong items must not become millions of error objects.
+ * All issues of one object, then those of nested objects and list items, up to the limit. List items are validated one by one, because one
+ * schema for all would turn millions of invalid items into millions of error objects.
  */
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
   const shallow = shallowValidator(schema);
@@ -112,7 +112,7 @@ function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[]
   return issues;
 }
 
-/** Members that the contract does not name, up to a number. Not by the schema: Ajv makes an error of each, and a megabyte holds 100,000 of them. */
+/** Unknown members, up to a number. Checked here, because Ajv creates an error for each, and a megabyte contains 100,000 of them. */
 function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at: Steps, max: number): Issue[] {
   const { properties = {}, additionalProperties } = schema;
   const issues: Issue[] = [];
@@ -124,7 +124,7 @@ function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at
   return issues;
 }
 
-/** What is wrong once is said once: a value of a wrong type is in no list either, and a date's format holds its pattern. */
+/** Removes consequential errors: a wrong type also fails its list of values, and a date's format includes its pattern. */
 function saidOnce(errors: readonly ErrorObject[]): ErrorObject[] {
   const wrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath));
   return errors.filter(({ keyword, instancePath, parentSchema }) => {
@@ -138,13 +138,13 @@ const listsOf = (schema: ObjectSchema): [string, { items: ObjectSchema }][] =>
     (entry): entry is [string, TSchema & { items: ObjectSchema }] => entry[1].items !== undefined,
   );
 
-/** The members that are objects with members of their own. */
+/** The members that are objects with their own members. */
 const objectsOf = (schema: ObjectSchema): [string, ObjectSchema][] =>
   Object.entries(schema.properties ?? {}).filter(([, member]) => (member as ObjectSchema).properties !== undefined);
 
 const shallowValidators = new WeakMap<TSchema, ValidateFunction>();
 
-/** The schema without what its lists and the objects in it hold, and without what `unknownMembers` finds. */
+/** The schema without nested objects, list items, and the checks of `unknownMembers`. */
 function shallowValidator(schema: ObjectSchema): ValidateFunction {
   let validator = shallowValidators.get(schema);
   if (validator === undefined) {
@@ -158,7 +158,7 @@ function shallowValidator(schema: ObjectSchema): ValidateFunction {
   return validator;
 }
 
-/** A member's schema, of the value itself and not of what it holds. */
+/** A member's schema without that of its content. */
 const withoutContent = (member: TSchema): object =>
   Object.fromEntries(Object.entries(member).filter(([keyword]) => !OF_CONTENT.has(keyword)));
 const OF_CONTENT = new Set(['items', 'properties', 'required', 'additionalProperties']);
@@ -170,7 +170,7 @@ function issueOf(error: ErrorObject, at: Steps): Issue {
   return issueAt(place, explain(error, memberName(place)));
 }
 
-/** What a message calls a place: its member, with the index where it is an item of a list. */
+/** The name of a place in messages: its member, with the index of a list item. */
 function memberName(place: Steps): string {
   const last = place.at(-1);
   return typeof last === 'number' ? `${place.at(-2)}[${last}]` : (last ?? 'the body');

@@ -1,12 +1,12 @@
-/** The input of a connection that can be ended for the bytes that it keeps waiting. */
+/** The input of a connection that can be closed because of its waiting bytes. */
 export interface WaitingInput {
-  /** Ends the connection; gives its waiting bytes back. */
+  /** Closes the connection and releases its waiting bytes. */
   end(): void;
 }
 
 /**
- * Bounds the bytes that wait in all connections of a server together. Beyond the bound, the connection with the most waiting bytes is
- * ended: one that waits for each answer before its next request has none. Requests that wait have not begun, so nothing recorded is lost.
+ * Limits the waiting bytes in all connections of a server. Beyond the limit, the connection with the most waiting bytes is closed; a client
+ * that waits for each response has none. Waiting requests have not started, so nothing recorded is lost.
  */
 export class WaitingBytes {
   readonly #bytesMax: number;
@@ -17,14 +17,14 @@ export class WaitingBytes {
     this.#bytesMax = bytesMax;
   }
 
-  /** Counts bytes of an input, which may end it or another one. */
+  /** Counts bytes of an input, which may close it or another one. */
   add(input: WaitingInput, bytes: number): void {
     this.#total += bytes;
     this.#heldBy.set(input, (this.#heldBy.get(input) ?? 0) + bytes);
     while (this.#total > this.#bytesMax) this.#endLargest();
   }
 
-  /** Gives bytes of an input back. */
+  /** Releases bytes of an input. */
   remove(input: WaitingInput, bytes: number): void {
     const left = (this.#heldBy.get(input) ?? 0) - bytes;
     this.#total -= bytes;

@@ -1,4 +1,4 @@
-/** Whether a text is the http or https address of a page: shown as a link, so no other scheme, and no credentials in it. */
+/** Whether a text is an http or https address of a page. It is shown as a link, so other schemes and credentials are rejected. */
 export function isWebAddress(text: string): boolean {
   if (!/^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) || !text.isWellFormed()) return false;
   const url = URL.parse(text);

@@ -1,10 +1,10 @@
 import type { DecisionEvent, PromotionDecision } from '@countersign/core/contract/promotion-check';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
-import { witnessedHead } from '@countersign/core/domain/checkpoint';
+import { unsignedHeadText } from '@countersign/core/domain/checkpoint';
 import { type Signature, signDecision } from '@countersign/core/domain/decision-signature';
 import {
   agentLabelOf,
-  decideOn,
+  decideFromEvidence,
   type EvidenceDocument,
   type EvidenceQuestion,
   evidenceDocument,
@@ -149,8 +149,8 @@ async function keep(
     ]),
   );
   const witnessed = [
-    witnessedHead('audit', audit.tree.size, audit.tree.root()),
-    witnessedHead('decisions', decisions.tree.size, decisions.tree.root()),
+    unsignedHeadText('audit', audit.tree.size, audit.tree.root()),
+    unsignedHeadText('decisions', decisions.tree.size, decisions.tree.root()),
   ];
   return { 'Countersign-Checkpoint': witnessed.join(', '), 'Countersign-Workspace': tx.tenantId };
 }
@@ -163,7 +163,7 @@ function decide(
 ): Decided {
   const evidenceText = canonicalJson(evidence);
   const decision: Omit<PromotionDecision, keyof Signature> = {
-    ...decideOn(evidence),
+    ...decideFromEvidence(evidence),
     decision_id: newId(),
     key_id: signing.keyId,
     timestamp: signing.now,

@@ -17,13 +17,13 @@ export interface Attesting {
 }
 
 /** An attestation, or why there is none. */
-export type Attested = { envelope: Envelope } | { fault: string };
+export type AttestableDecision = { envelope: Envelope } | { fault: string };
 
 /**
  * Attests a stored decision that is as it was signed and stands in the sealed log. A good HMAC is not enough: every gate with the decision key
  * can make one, and whoever can write to the database can add a row. Undefined when there is no such decision.
  */
-export async function attestStored(tx: Transaction, id: string, attesting: Attesting): Promise<Attested | undefined> {
+export async function attestStored(tx: Transaction, id: string, attesting: Attesting): Promise<AttestableDecision | undefined> {
   // In this order: a decision that is committed is in every head that is read later.
   const place = findDecisionPlace(tx, id);
   const head = readSealedHead(tx, 'decisions').catch(faultOfLog);

@@ -9,7 +9,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { findDecision, findDecisionEvidence } from '../storage/decisions.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
-import { type Attested, type Attesting, attestStored } from './attested-decision.ts';
+import { type AttestableDecision, type Attesting, attestStored } from './attested-decision.ts';
 import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
@@ -108,7 +108,7 @@ export class LedgerReader {
   }
 
   /** The decision's attestation, or why it is not attested. Undefined when there is no such decision. */
-  attested(tenantId: string, id: string): Promise<Attested | undefined> {
+  attested(tenantId: string, id: string): Promise<AttestableDecision | undefined> {
     return this.#read(tenantId, (tx) => attestStored(tx, id, this.#parts));
   }
 

@@ -1,6 +1,6 @@
 import { NESTING_MAX } from '@countersign/core/domain/chain-report';
 import type { Digests } from '@countersign/core/domain/digests';
-import { deeperThan } from '@countersign/core/domain/nesting';
+import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import { digests } from '../crypto/digests.ts';
 import { parsedDocument } from './stored-document.ts';
 
@@ -29,7 +29,7 @@ export function readStoredEvent<E>(
   if (row.seq !== place.seq) return { fault: `seq is ${row.seq}, expected ${place.seq}: an event is missing` };
   const document = parsedDocument(row.document);
   if (document === undefined) return { fault: 'the stored document is not a JSON object' };
-  if (deeperThan(document, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
+  if (isNestedDeeperThan(document, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
   const read = readEvent(document, place, digests);
   if ('fault' in read) return read;
   if (read.canonical !== row.document) return { fault: 'the stored document is not in canonical form: its text was altered' };

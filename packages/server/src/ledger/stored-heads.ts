@@ -1,7 +1,7 @@
 import type { Contradiction } from '@countersign/core/domain/chain-report';
 import { openCheckpoint, originOf, parseCheckpointText } from '@countersign/core/domain/checkpoint';
-import type { KeptHead } from '@countersign/core/domain/held-tree';
 import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
+import type { KeptHead } from '@countersign/core/domain/tree-verifier';
 import type { Pool } from 'pg';
 import { sha256, verifyEd25519 } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';

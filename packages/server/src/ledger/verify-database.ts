@@ -2,7 +2,7 @@ import { NO_END } from '@countersign/core/domain/canonical-text';
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import type { EntryText } from '@countersign/core/domain/entry-text';
-import { deeperThan } from '@countersign/core/domain/nesting';
+import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
@@ -51,7 +51,7 @@ function lookedAt(row: StoredEntry | undefined, verifier: ChainVerifier, isTaken
   const { document, row_hash: hash } = row;
   const entry = parsedDocument(document);
   if (entry === undefined) return { fault: 'the stored document is not a JSON object' };
-  if (deeperThan(entry, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
+  if (isNestedDeeperThan(entry, NESTING_MAX)) return { fault: `the stored document is nested deeper than ${NESTING_MAX}` };
   // With the text: the hash is of the canonical form of what it says, and a row_hash or a member given twice comes to light so.
   const fault = isTaken ? undefined : verifier.next({ ...entry, row_hash: hash }, document)?.reason;
   const reason = fault ?? columnFault(entry, row, COLUMNS);

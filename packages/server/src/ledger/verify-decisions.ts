@@ -1,9 +1,9 @@
 import { NotCanonicalError } from '@countersign/core/domain/canonical-json';
 import { type ChainReport, NESTING_MAX } from '@countersign/core/domain/chain-report';
-import { Moments } from '@countersign/core/domain/clock-correction';
+import { RowTimes } from '@countersign/core/domain/clock-correction';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
-import { deeperThan } from '@countersign/core/domain/nesting';
+import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
 import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
 import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.ts';
@@ -26,7 +26,7 @@ export async function verifyDecisions(
   demand: WalkDemand = {},
 ): Promise<ChainReport> {
   const keys = new Map<string, Uint8Array>();
-  const moments = new Moments('decisions', await correctionsOf(pool, tenantId));
+  const moments = new RowTimes('decisions', await correctionsOf(pool, tenantId));
   const replay = new EvidenceReplay(pool, tenantId);
   const check = (row: DecisionColumns, seq: number): Checked | Promise<Checked> => {
     const checked = (fault: string | undefined): Checked => (fault === undefined ? { hash: row.response_sha256 } : { fault });
@@ -46,11 +46,16 @@ export async function verifyDecisions(
   return walkLog(pool, tenantId, { log: 'decisions', chained: false, read: readDecisionColumns, check }, demand);
 }
 
-function rowFault(row: DecisionColumns, seq: number, keyOf: (keyId: string) => Uint8Array, moments: Moments): string | undefined {
+function rowFault(
+  row: DecisionColumns,
+  seq: number,
+  keyOf: (keyId: string) => Uint8Array,
+  moments: RowTimes,
+): string | undefined {
   if (row.seq !== seq) return `seq is ${row.seq}, expected ${seq}: a decision is missing`;
   const decision = parsedDocument(row.document);
   if (decision === undefined) return 'the stored document is not a JSON object';
-  if (deeperThan(decision, NESTING_MAX)) return `the stored document is nested deeper than ${NESTING_MAX}`;
+  if (isNestedDeeperThan(decision, NESTING_MAX)) return `the stored document is nested deeper than ${NESTING_MAX}`;
   if (typeof decision.key_id !== 'string') return 'key_id is not a string';
   const fault = signatureFault(decision, keyOf(decision.key_id));
   if (fault !== undefined) return fault;

@@ -1,8 +1,8 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
-import { Moments } from '@countersign/core/domain/clock-correction';
+import { RowTimes } from '@countersign/core/domain/clock-correction';
 import { conflict } from '@countersign/core/domain/event-conflict';
 import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
-import { EvidenceState, knownEvaluation } from '@countersign/core/domain/evidence-state';
+import { EvidenceState, evaluationOfEvent } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { readEvidenceEvents, type StoredEvidenceEvent } from '../storage/evidence-events.ts';
@@ -26,7 +26,7 @@ export interface EvidenceReport extends ChainReport {
  * tables must say the same: every evaluation, and of everything else what counts now.
  */
 export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<EvidenceReport> {
-  const moments = new Moments('evidence', await correctionsOf(pool, tenantId));
+  const moments = new RowTimes('evidence', await correctionsOf(pool, tenantId));
   const state = new EvidenceState();
   const evaluations = new StoredEvaluations(pool, tenantId);
   const findings: TableFinding[] = [];
@@ -36,7 +36,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkD
     const fault = conflict(state, read.event) ?? moments.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
     if (read.event.action !== 'evaluation.recorded' || findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
-    const evaluation = knownEvaluation(read.event);
+    const evaluation = evaluationOfEvent(read.event);
     return evaluations.take(evaluation.id).then((stored) => {
       const difference = evaluationFault(evaluation, stored);
       if (difference !== undefined) findings.push({ table: 'evaluations', id: evaluation.id, fault: difference });

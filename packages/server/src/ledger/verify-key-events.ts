@@ -1,5 +1,5 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
-import { Moments } from '@countersign/core/domain/clock-correction';
+import { RowTimes } from '@countersign/core/domain/clock-correction';
 import { conflict } from '@countersign/core/domain/event-conflict';
 import { readKeyEvent } from '@countersign/core/domain/key-event';
 import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
@@ -20,7 +20,7 @@ import { type WalkDemand, walkLog } from './walk-log.ts';
  */
 export async function verifyKeyEvents(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<ChainReport> {
   const state = new KeyState();
-  const moments = new Moments('keys', await correctionsOf(pool, tenantId));
+  const moments = new RowTimes('keys', await correctionsOf(pool, tenantId));
   const check = (row: StoredKeyEvent, seq: number) => {
     const fault = rowFault(row, seq, tenantId, state) ?? moments.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
     return fault === undefined ? { hash: row.event_hash } : { fault };

@@ -1,5 +1,5 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
-import { Moments } from '@countersign/core/domain/clock-correction';
+import { RowTimes } from '@countersign/core/domain/clock-correction';
 import { readTraceEvent, type TraceEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
@@ -39,7 +39,7 @@ export interface TraceReport extends ChainReport {
  * submission must be what an event says, every submission of an event must be stored, and the columns must be what the documents say.
  */
 export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<TraceReport> {
-  const moments = new Moments('traces', await correctionsOf(pool, tenantId));
+  const moments = new RowTimes('traces', await correctionsOf(pool, tenantId));
   const findings: TraceFinding[] = [];
   let named = 0;
   const check = (row: StoredTraceEvent, seq: number): Checked | Promise<Checked> => {

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChainReport, Contradiction, FirstBad } from '@countersign/core/domain/chain-report';
-import { HeldTree, type KeptHead } from '@countersign/core/domain/held-tree';
 import { HASH_BYTES, type TreeNode } from '@countersign/core/domain/merkle-tree';
 import { type NoteKey, sameBytes } from '@countersign/core/domain/signed-note';
+import { type KeptHead, TreeVerifier } from '@countersign/core/domain/tree-verifier';
 import type { Pool } from 'pg';
 import { sha256 } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
@@ -52,7 +52,7 @@ export async function walkLog<Row extends { seq: number }>(
 ): Promise<ChainReport> {
   const stored = await StoredHeads.open(pool, { tenantId, log, keys });
   const extent = await inTenantTransaction(pool, tenantId, (tx) => readSealedExtent(tx, log));
-  const tree = new HeldTree(sha256, kept);
+  const tree = new TreeVerifier(sha256, kept);
   addFrontier(tree, extent);
   const leaf = Buffer.alloc(HASH_BYTES);
   const walked = { seq: 0, hash: null as string | null };
@@ -83,7 +83,7 @@ export async function walkLog<Row extends { seq: number }>(
 }
 
 /** The tree that the head stores must be that of the rows. */
-function addFrontier(tree: HeldTree, { head }: LogExtent): void {
+function addFrontier(tree: TreeVerifier, { head }: LogExtent): void {
   if (head === undefined) return;
   const { size } = head.tree;
   const source = `the stored tree of ${size} rows`;
@@ -106,7 +106,7 @@ async function readSealedExtent(tx: Transaction, log: LogName): Promise<SealedEx
 const sealContradiction = ({ sealFault, lastSeq }: SealedExtent): Contradiction | undefined =>
   sealFault === undefined ? undefined : { source: 'the stored head', size: lastSeq, reason: sealFault };
 
-async function addStored(tree: HeldTree, stored: StoredHeads, size: number): Promise<void> {
+async function addStored(tree: TreeVerifier, stored: StoredHeads, size: number): Promise<void> {
   const { heads, contradiction } = await stored.upTo(size);
   tree.add(heads);
   if (contradiction !== undefined) tree.contradict(contradiction);
@@ -116,7 +116,7 @@ async function addStored(tree: HeldTree, stored: StoredHeads, size: number): Pro
 async function compareNodes(
   pool: Pool,
   tenantId: string,
-  { log, tree, nodes, size }: { log: LogName; tree: HeldTree; nodes: readonly TreeNode[]; size: number },
+  { log, tree, nodes, size }: { log: LogName; tree: TreeVerifier; nodes: readonly TreeNode[]; size: number },
 ): Promise<void> {
   const due = nodes.filter(({ level, index }) => level % STORED_LEVEL_STEP === 0 && (index + 1) * 2 ** level <= size);
   if (due.length === 0) return;

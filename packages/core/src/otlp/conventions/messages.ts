@@ -1,5 +1,5 @@
 import type { Message } from '../../contract/message.ts';
-import { deeperThan } from '../../domain/nesting.ts';
+import { isNestedDeeperThan } from '../../domain/nesting.ts';
 import type { Value } from '../records.ts';
 
 type Members = { [name: string]: Value };
@@ -29,7 +29,7 @@ export function fromJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
     const parsed = JSON.parse(value) as Value;
-    return deeperThan(parsed, JSON_DEPTH_MAX) ? value : parsed;
+    return isNestedDeeperThan(parsed, JSON_DEPTH_MAX) ? value : parsed;
   } catch {
     return value;
   }

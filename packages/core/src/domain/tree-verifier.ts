@@ -4,9 +4,9 @@ import { originOf, type TreeLog } from './checkpoint.ts';
 import { Frontier, type Sha256, type TreeNode } from './merkle-tree.ts';
 import { sameBytes, toBase64 } from './signed-note.ts';
 
-/** A tree head that the rows are held against: a checkpoint or a header that somebody kept, or what the database stores. */
+/** A tree head to compare the rows with: a kept checkpoint or header, or the head in the database. */
 export interface KeptHead {
-  /** Names it to people. */
+  /** The description for people. */
   source: string;
   /** Undefined for an unsigned head, which names no tenant. */
   origin?: string | undefined;
@@ -15,15 +15,15 @@ export interface KeptHead {
   root: Uint8Array;
 }
 
-/** The tree of a log as its rows are read, held against every head at that head's size. Memory: the heads, and a frontier. */
-export class HeldTree {
+/** Builds the tree of a log while its rows are read, and compares it with every kept head of the same size. Memory: heads and frontier. */
+export class TreeVerifier {
   readonly #tree: Frontier;
-  /** Not reached yet, the smallest first. */
+  /** The heads that are not reached yet, smallest first. */
   #ahead: KeptHead[] = [];
   readonly #signedOrigins = new Map<string, string>();
   #largestMet: KeptHead | undefined;
   #first: Contradiction | undefined;
-  /** The head that the first contradiction is about, if it is about one. */
+  /** The head of the first contradiction, if it is about one. */
   #unmet: KeptHead | undefined;
 
   constructor(sha256: Sha256, heads: readonly KeptHead[] = []) {
@@ -43,22 +43,22 @@ export class HeldTree {
     this.#compare();
   }
 
-  /** Appends the leaf data of the next row. `completed` hears of each node above the leaves that this completes. */
+  /** Appends the leaf data of the next row. `completed` is called for each node above the leaves that this completes. */
   append(leafData: Uint8Array, completed?: (node: TreeNode) => void): void {
     this.#tree.append(leafData, completed);
     this.#compare();
   }
 
-  /** Says that something else than a head contradicts the rows. The first that is said counts. */
+  /** Records a contradiction that is not about a head. Only the first one counts. */
   contradict(contradiction: Contradiction, head?: KeptHead): void {
     if (this.#first === undefined) this.#unmet = head;
     this.#first ??= contradiction;
   }
 
   /**
-   * What does not fit, once all rows are read.
-   * @param tenantId whose log it is; where the rows do not say, the first checkpoint of such a log does.
-   * @param restores what the audit ledger says of them, to explain a head that is not met.
+   * The contradiction, after all rows are read.
+   * @param tenantId the log's tenant. If the rows do not name it, the first checkpoint of such a log does.
+   * @param restores the accepted restores in the audit ledger, to explain a head that does not match.
    */
   end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {
     const foreign = this.#foreign(log, tenantId);
@@ -112,7 +112,7 @@ export class HeldTree {
   }
 }
 
-/** Two signed heads of one log and size with different roots prove that two histories were told. */
+/** Two signed heads of one log and size with different roots prove that the log was forked. */
 function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
   for (const [place, { source, origin, size, root }] of heads.entries()) {
     const other = heads
