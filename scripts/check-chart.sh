@@ -1,0 +1,19 @@
+#!/bin/sh
+# Lints the Helm chart and renders it with every optional part on and off. Needs helm; nothing is sent to a cluster.
+set -eu
+cd "$(dirname "$0")/.."
+chart=deploy/helm/countersign
+command -v helm >/dev/null || { echo "check-chart: helm is needed" >&2; exit 2; }
+all="--set ingress.enabled=true --set ingress.tlsSecret=tls --set publicUrl=https://countersign.example.com:8443
+  --set memoryClaim=memory --set environment.COUNTERSIGN_LOG_LEVEL=debug --set networkPolicy.from[0].podSelector.matchLabels.app=proxy"
+none="--set migration.enabled=false --set podDisruptionBudget.enabled=false --set networkPolicy.enabled=false"
+# shellcheck disable=SC2086  # lists of options without spaces
+for options in "" "$all" "$none"; do
+  helm lint --strict --quiet "$chart" $options
+  helm template release "$chart" --namespace governance $options | grep -c '^kind:'
+done
+# A chart that lacks what it needs must say so.
+if helm template release "$chart" --set existingSecret= >/dev/null 2>&1; then
+  echo "check-chart: a chart without existingSecret was rendered" >&2
+  exit 1
+fi

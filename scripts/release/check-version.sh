@@ -1,0 +1,15 @@
+#!/bin/sh
+# Fails unless a tag vX.Y.Z is the version of every package and of the Helm chart, and has a section in CHANGELOG.md.
+set -eu
+cd "$(dirname "$0")/../.."
+version=${1#v}
+fail() { echo "check-version: $1" >&2; exit 1; }
+for package in packages/*/package.json; do
+  found=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$package")
+  [ "$found" = "$version" ] || fail "$package has version $found, and the tag says $version"
+done
+for member in version appVersion; do
+  found=$(sed -n "s/^$member: //p" deploy/helm/countersign/Chart.yaml)
+  [ "$found" = "$version" ] || fail "$member of the Helm chart is $found, and the tag says $version"
+done
+sh scripts/release/changes-of.sh "$version" >/dev/null

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Packs the packages that are published into a folder, with a bill of materials (CycloneDX) for each and SHA-256 checksums.
+set -eu
+cd "$(dirname "$0")/../.."
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+installed=$(mktemp -d)
+trap 'rm -rf "$installed"' EXIT
+for name in server client; do
+  archive=$(npm pack --silent --workspace "packages/$name" --pack-destination "$folder" | tail -n 1)
+  # The bill lists what an installation really gets, so it is made from one.
+  mkdir "$installed/$name"
+  (
+    cd "$installed/$name"
+    echo "{\"name\":\"countersign-$name\",\"version\":\"0.0.0\",\"private\":true}" >package.json
+    npm install --no-audit --no-fund --loglevel=error --omit=dev --ignore-scripts "$folder/$archive" >/dev/null
+    npm sbom --sbom-format cyclonedx --sbom-type application >"$folder/$name.cdx.json"
+  )
+done
+(cd "$folder" && sha256sum -- *.tgz *.cdx.json >SHA256SUMS)

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { VARIABLES } from '../packages/server/src/config/config.ts';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const chart = 'deploy/helm/countersign';
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
+const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+const { version } = JSON.parse(textOf('packages/server/package.json')) as { version: string };
+
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** A copy of what the release scripts read, with a changelog. */
+function checkout(name: string, changelog: string): string {
+  const folder = join(scratch, name);
+  const paths = ['scripts/release', chart, ...globSync('packages/*/package.json', { cwd: root })];
+  for (const path of paths) {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    cpSync(join(root, path), join(folder, path), { recursive: true });
+  }
+  writeFileSync(join(folder, 'CHANGELOG.md'), changelog);
+  return folder;
+}
+
+const run = (folder: string, script: string, argument: string): string =>
+  execFileSync('sh', [join(folder, 'scripts/release', script), argument], { encoding: 'utf8', stdio: 'pipe' });
+
+describe('a release', () => {
+  const changelog = `# Changelog\n\n## Unreleased\n\n- later\n\n## [${version}] - 2026-12-01\n\n- this\n\n## 0.0.1\n\n- earlier\n`;
+
+  test('needs a tag that is the version of everything, and a section in the changelog', () => {
+    const good = checkout('good', changelog);
+    expect(run(good, 'check-version.sh', `v${version}`)).toBe('');
+    expect(() => run(good, 'check-version.sh', 'v9.9.9')).toThrow(/the tag says 9\.9\.9/);
+    const without = checkout('without', '# Changelog\n\n## Unreleased\n');
+    expect(() => run(without, 'check-version.sh', `v${version}`)).toThrow(/CHANGELOG\.md has no version/);
+    const other = checkout('other', changelog);
+    writeFileSync(
+      join(other, chart, 'Chart.yaml'),
+      textOf(`${chart}/Chart.yaml`).replace(/^appVersion: .*$/m, 'appVersion: 0.0.1'),
+    );
+    expect(() => run(other, 'check-version.sh', `v${version}`)).toThrow(/appVersion of the Helm chart is 0\.0\.1/);
+  });
+
+  test('has the changes of its own version as notes', () => {
+    expect(run(checkout('notes', changelog), 'changes-of.sh', version).trim()).toBe('- this');
+  });
+
+  test('runs the tests before anything is published, and gives each job only the rights it needs', () => {
+    const { permissions, jobs } = parse(textOf('.github/workflows/release.yml'));
+    expect(permissions).toEqual({ contents: 'read' });
+    expect(jobs.pack.needs).toBe('test');
+    expect([jobs.npm.needs, jobs.image.needs, jobs.publish.needs]).toEqual(['pack', 'pack', ['npm', 'image']]);
+    expect(jobs.test.permissions).toBeUndefined();
+    const scripts = [...JSON.stringify(jobs).matchAll(/sh (scripts\/[\w/.-]+\.sh)/g)].map(([, path]) => path!);
+    expect(scripts.length).toBeGreaterThan(2);
+    for (const path of scripts) expect(textOf(path)).toMatch(/^#!\/bin\/sh/);
+  });
+});
+
+describe('the Helm chart', () => {
+  const templates = globSync(`${chart}/templates/*`, { cwd: root }).map(textOf).join('\n');
+
+  test('has the version of the server', () => {
+    expect(parse(textOf(`${chart}/Chart.yaml`))).toMatchObject({ version, appVersion: version });
+  });
+
+  test('sets only variables that the server reads', () => {
+    const known = new Set<string>(Object.values(VARIABLES).map(({ name }) => name));
+    const named = [...templates.matchAll(/\b(COUNTERSIGN_[A-Z_]+|DATABASE_URL)\b/g)].map(([, name]) => name!);
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test('uses only values that values.yaml describes', () => {
+    const values = parse(textOf(`${chart}/values.yaml`));
+    const used = [...templates.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!);
+    expect(used.length).toBeGreaterThan(10);
+    const unknown = used.filter(
+      (path) =>
+        path.split('.').reduce((value: unknown, name) => (value as Record<string, unknown>)?.[name], values) === undefined,
+    );
+    expect(unknown).toEqual([]);
+  });
+});
