@@ -23,6 +23,8 @@ interface Case {
   head?: string;
   checkpoint?: string;
   audit?: string;
+  /** The export of the log `evidence` on which the decisions are decided again. */
+  replay?: string;
   key?: string;
   /** Whether the answer names the accepted restore that explains a head that is not met. */
   remark?: boolean;
@@ -48,12 +50,13 @@ const keyOptionOf = ({ key }: Case, keyOption: string): string =>
 
 /** The options of both commands that examine an export. */
 function exportOptions(each: Case, tenantOption: string, keyOption: string): string[] {
-  const { kind, tenant, head, checkpoint, audit } = each;
+  const { kind, tenant, head, checkpoint, audit, replay } = each;
   return [
     ...['--log', kind, '--json'],
     ...(tenant === undefined ? [] : [tenantOption, tenant]),
     ...(head === undefined ? [] : ['--head', head]),
     ...(audit === undefined ? [] : ['--audit', at(audit)]),
+    ...(replay === undefined ? [] : ['--replay', at(replay)]),
     ...(checkpoint === undefined ? [] : ['--checkpoint', at(checkpoint), keyOptionOf(each, keyOption), keyOf(each)]),
   ];
 }

@@ -2,6 +2,7 @@
 
 import re
 
+import decision_replay
 import decisions_log
 import evidence_events
 import kept
@@ -26,7 +27,11 @@ def check_other(log):
         verify, said_of = _OTHERS[log]
         audit = _audit(asked)
         steps = audit and audit.steps(log)
-        return _check(asked, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps), said_of, audit)
+        if getattr(asked, 'replay', None) is None:
+            return _check(asked, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps), said_of, audit)
+        with opened(asked.replay) as events:
+            replay = decision_replay.Replay(events)
+            return _check(asked, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps, replay), said_of, audit)
 
     return check
 

@@ -15,7 +15,8 @@ MEMBERS = {'seq': (forms.is_seq, 'a whole number from 1 up'), 'decision': (forms
 class DecisionsLog:
     """The log as far as it has been read: what counts is the digest that a decision's own members make."""
 
-    def __init__(self, tree=None, steps=None, tenant_id=None):
+    def __init__(self, tree=None, steps=None, tenant_id=None, replay=None):
+        self._replay = replay
         self._demanded = tenant_id is not None
         self._ids = set()
         self.tenant_id = tenant_id
@@ -37,6 +38,8 @@ class DecisionsLog:
         if seq != self.entries + 1:
             raise Broken([('seq_gap', f'seq is {seq}, expected {self.entries + 1}')], seq=seq)
         problem = self._conflict(held) or self._moments.problem(seq, held['timestamp'], 'timestamp')
+        if problem is None and self._replay is not None:
+            problem = self._replay.problem(held)
         if problem is not None:
             raise Broken([problem], seq=seq)
         self._ids.add(held['decision_id'])
@@ -56,6 +59,6 @@ class DecisionsLog:
         return None
 
 
-def verify(stream, tenant_id=None, tree=None, steps=None):
+def verify(stream, tenant_id=None, tree=None, steps=None, replay=None):
     """Reads an export to its end and returns the DecisionsLog; raises Broken at the first line that is wrong."""
-    return ndjson.read_into(DecisionsLog(tree, steps, tenant_id), stream)
+    return ndjson.read_into(DecisionsLog(tree, steps, tenant_id, replay), stream)

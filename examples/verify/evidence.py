@@ -37,7 +37,7 @@ def check(response, data):
             raise Invalid([('not_canonical', 'the evidence is not in canonical form')])
         if not isinstance(document, dict) or document.get('version') != 1 or document.get('policy') != POLICY:
             raise Invalid([('unknown_evidence', f'the evidence is not of version 1 and policy {POLICY}')])
-        given = {**response, 'checks': [_without_message(one) for one in response['checks']]}
+        given = {**response, 'checks': [without_message(one) for one in response['checks']]}
         for name, value in verdict(document).items():
             if name not in given or jcs.canonicalize(given[name]) != jcs.canonicalize(value):
                 raise Invalid([('verdict_mismatch', f'{name} does not follow from the evidence: it gives {shown(value)}')])
@@ -135,5 +135,5 @@ def _in_milliseconds(instant):
     return f'{instant[:23]}Z'
 
 
-def _without_message(check):
+def without_message(check):
     return {name: value for name, value in check.items() if name != 'message'}

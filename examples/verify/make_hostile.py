@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 import json
 
 import hostile_logs
+import hostile_replays
 import hostile_signatures
 import make_vectors
 
@@ -21,7 +22,7 @@ def files():
     """Name and bytes of each file, the manifest among them."""
     keys, cases = hostile_signatures.keys(), []
     made = dict(keys)
-    for case in [*hostile_logs.cases(), *hostile_signatures.cases()]:
+    for case in [*hostile_logs.cases(), *hostile_replays.cases(), *hostile_signatures.cases()]:
         data = case.pop('data')
         suffix = 'ndjson' if case['kind'] in ('audit', 'decisions', 'evidence', 'keys', 'traces') else 'json'
         case['file'] = f'{case["name"]}.{suffix}'

@@ -32,7 +32,7 @@ def _options(case):
     options = []
     for name in ('tenant', 'head'):
         options += [f'--{name}', case[name]] if name in case else []
-    for name in ('checkpoint', 'audit'):
+    for name in ('checkpoint', 'audit', 'replay'):
         options += [f'--{name}', str(make_hostile.FOLDER / case[name])] if name in case else []
     if case['kind'] == 'decision':
         return [*options, '--key-file', str(make_hostile.FOLDER / 'decision.key')]

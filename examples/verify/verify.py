@@ -109,6 +109,8 @@ def _parser():
         one.add_argument('--head', metavar='HEADER', action='append', help='a kept Countersign-Checkpoint header; may be given often')
         if name != 'ledger':
             one.add_argument('--audit', metavar='FILE', help='the export of the audit ledger, which says where times may step back')
+        if name == 'decisions':
+            one.add_argument('--replay', metavar='FILE', help='the export of the log of evidence, on which every decision is decided again')
         _signing_key(one, required=False)
 
     one = question('proof', check_proof.check_inclusion, 'Check that a row, decision or key event is in the log.')

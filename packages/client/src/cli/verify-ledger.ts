@@ -17,6 +17,11 @@ const OPTIONS = {
     value: 'FILE',
     help: 'for other logs: the export of the audit ledger, which lists the accepted corrections of the clock',
   },
+  replay: {
+    type: 'string',
+    value: 'FILE',
+    help: 'for decisions: the export of the log evidence, from which every decision is computed again',
+  },
   checkpoint: { type: 'string', multiple: true, value: 'FILE', help: 'a checkpoint that you kept; needs --verify-key' },
   head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that you kept' },
   ...TRUST,
@@ -36,6 +41,7 @@ export const verifyLedger = command({
   options: OPTIONS,
   examples: [
     'countersign verify ledger acme.ndjson --checkpoint kept/acme.checkpoint --verify-key instance.vkey',
+    'countersign verify ledger decisions.ndjson --log decisions --replay evidence.ndjson',
     "countersign verify ledger acme.ndjson --head 'audit;size=6;root=:IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=:'",
   ],
   notes:
@@ -50,11 +56,11 @@ export const verifyLedger = command({
       heads: values.head ?? [],
       publicKeys: trusted.publicText === '' ? undefined : trusted.publicText,
     };
-    const verdict = await verifyStream(
-      session,
-      path,
-      values.audit === undefined ? trust : { ...trust, audit: fileStream(values.audit) },
-    );
+    const verdict = await verifyStream(session, path, {
+      ...trust,
+      ...(values.audit === undefined ? {} : { audit: fileStream(values.audit) }),
+      ...(values.replay === undefined ? {} : { replay: fileStream(values.replay) }),
+    });
     if (!verdict.ok && verdict.misfit) throw wrongUse(verdict.fault);
     session.answer(verdict.ok ? { whole: true, ...verdict, ok: undefined } : { whole: false, ...verdict, ok: undefined }, [
       sentenceOf(verdict),
@@ -75,7 +81,8 @@ async function verifyStream(session: Session, path: string, trust: Parameters<ty
   try {
     return await walk(stream, trust);
   } catch (error) {
-    if (error instanceof ConfigurationError) throw wrongUse(error.message.replace('publicKeys', '--verify-key'), error);
+    if (error instanceof ConfigurationError)
+      throw wrongUse(error.message.replace('publicKeys', '--verify-key').replace('replay is', '--replay is'), error);
     if (error instanceof Error && 'syscall' in error)
       throw wrongUse(`cannot read ${JSON.stringify(path)}: ${error.message}`, error);
     throw error;

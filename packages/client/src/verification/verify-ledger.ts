@@ -1,4 +1,5 @@
 import { checkpointMisfit, openCheckpoint, parseUnsignedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
+import { DecisionReplay } from '@countersign/core/domain/decision-replay';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import type { NoteKey } from '@countersign/core/domain/signed-note';
 import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
@@ -15,6 +16,8 @@ export interface LedgerTrust {
   log?: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | undefined;
   /** For other logs than `audit`: the export of the audit ledger, which lists the accepted corrections of the clock. */
   audit?: LedgerSource | undefined;
+  /** For an export of decisions: the export of the log `evidence`, from which every decision is computed again. */
+  replay?: LedgerSource | undefined;
   /** The expected workspace. */
   tenantId?: string | undefined;
   /**
@@ -75,7 +78,9 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
       misfit: false,
     };
   const corrections = audit === undefined ? undefined : (audit.corrections ?? []);
-  const demand = { log, kept: heads, corrections, restores: audit?.restores, tenantId: trust.tenantId };
+  if (trust.replay !== undefined && log !== 'decisions') throw new ConfigurationError('replay is for the log decisions');
+  const replay = trust.replay === undefined ? undefined : new DecisionReplay(bytesOf(trust.replay), hashing.digests);
+  const demand = { log, kept: heads, corrections, restores: audit?.restores, tenantId: trust.tenantId, replay };
   const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, demand);
   const bad = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
     return { ok: false, entries, seq, fault, misfit };

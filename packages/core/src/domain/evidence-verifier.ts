@@ -23,7 +23,7 @@ export function evidenceFault(
   if (named !== computed)
     return `evidence_sha256 is ${JSON.stringify(named)}, but the evidence hashes to ${computed}: it was altered, or is of another decision`;
   const document = readEvidence(text);
-  return 'fault' in document ? document.fault : difference(decision, document.value);
+  return 'fault' in document ? document.fault : verdictDifference(decision, document.value);
 }
 
 /** Reads an evidence document of a known version and policy, or returns its fault. */
@@ -39,9 +39,17 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
   return { value: value as unknown as EvidenceDocument };
 }
 
-/** The first member of a decision that contradicts its evidence. */
-function difference(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
+/**
+ * The first member of a decision that contradicts its evidence.
+ * @param isSameAge compares `evaluation_age`, where the moment of reading is not known exactly.
+ */
+export function verdictDifference(
+  decision: Record<string, unknown>,
+  document: EvidenceDocument,
+  isSameAge?: (signed: unknown, computed: number | null) => boolean,
+): string | undefined {
   const { message: _, checks, ...decided } = decideFromEvidence(document);
+  if (isSameAge?.(decision.evaluation_age, decided.evaluation_age)) decided.evaluation_age = decision.evaluation_age as number;
   const expected: Record<string, unknown> = { ...decided, tenant_id: document.tenant_id, checks: checks.map(withoutMessage) };
   const signed: Record<string, unknown> = {
     ...decision,

@@ -3,6 +3,7 @@ import { boundedLines, LINE_BYTES_MAX } from './bounded-lines.ts';
 import type { ChainReport, FirstBad } from './chain-report.ts';
 import type { TreeLog } from './checkpoint.ts';
 import type { ClockCorrection } from './clock-correction.ts';
+import type { DecisionReplay } from './decision-replay.ts';
 import type { Digests } from './digests.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
 import { type ExportRows, logOf, rowsOf } from './export-rows.ts';
@@ -25,6 +26,8 @@ export interface ExportExpectation {
   restores?: readonly AcceptedRestore[] | undefined;
   /** The expected tenant. */
   tenantId?: string | undefined;
+  /** Decides each decision again. For an export of decisions only. */
+  replay?: DecisionReplay | undefined;
   /** Called now and then with the number of rows read. */
   progress?: ((rows: number) => void) | undefined;
 }
@@ -33,7 +36,7 @@ export interface ExportExpectation {
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { digests, sha256 }: Hashing,
-  { log = 'audit', kept = [], corrections, restores = [], tenantId, progress }: ExportExpectation = {},
+  { log = 'audit', kept = [], corrections, restores = [], tenantId, replay, progress }: ExportExpectation = {},
 ): Promise<ChainReport> {
   const rows = rowsOf(log, digests, corrections, tenantId);
   const tree = new TreeVerifier(sha256, kept);
@@ -46,7 +49,8 @@ export async function verifyExport(
   for await (const arrived of boundedLines(bytes)) {
     for (const line of arrived) {
       const seq = entries + 1;
-      const reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, rows, seq);
+      let reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, rows, seq);
+      if (reason === undefined && replay !== undefined && line !== 'too long') reason = await replay.fault(decisionIn(line));
       if (reason !== undefined) return report({ firstBad: (seq === 1 && ofAnotherLog(line, log)) || { seq, reason } });
       // Two more hashes per row, which are only needed with kept heads.
       if (kept.length > 0) tree.append(bytesOfHex(rows.head!));
@@ -73,6 +77,9 @@ function faultOf(line: Uint8Array, rows: ExportRows, seq: number): string | unde
   const parsed = parseLine(text);
   return 'fault' in parsed ? parsed.fault : rows.next(parsed.row, seq);
 }
+
+/** The decision in a line of an export of decisions that was found whole. */
+const decisionIn = (line: Uint8Array): Record<string, unknown> => JSON.parse(decodeUtf8(line)!).decision;
 
 function bytesOfHex(hex: string): Uint8Array {
   const bytes = new Uint8Array(hex.length / 2);

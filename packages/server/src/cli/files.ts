@@ -6,6 +6,8 @@ import { ExitError } from '../errors/exit-codes.ts';
 /** Reads a file as a stream, `-` for standard input, for the time of `work`. */
 export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {
   const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 128 * 1024 });
+  // Opening may fail before anything is read; whoever reads then gets the error.
+  stream.on('error', () => undefined);
   try {
     return await usable('read', path, work(stream as AsyncIterable<Uint8Array>));
   } finally {
@@ -50,7 +52,9 @@ async function usable<T>(verb: 'read' | 'write', path: string, work: Promise<T>)
   return work.catch((error: unknown) => {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     const why = verb === 'write' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? noFolder(path) : error.message;
-    throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(path)}: ${why}`, { cause: error });
+    // Of two files that are read at once, the error names its own.
+    const named = (verb === 'read' && (error as NodeJS.ErrnoException).path) || path;
+    throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(named)}: ${why}`, { cause: error });
   });
 }
 

@@ -1,4 +1,5 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
+import { DecisionReplay } from '@countersign/core/domain/decision-replay';
 import { type ExportExpectation, verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
 import type { OpenDatabase } from '../app/open-database.ts';
@@ -32,6 +33,7 @@ interface Asked extends KeptOptions {
   file?: string;
   log: LogName | 'all';
   audit?: string;
+  replay?: string;
   tenant?: string;
   progress?: boolean;
 }
@@ -51,6 +53,12 @@ export function addVerify(group: Command, session: Session): void {
       ).conflicts('workspace'),
     )
     .addOption(
+      new Option(
+        '--replay <file>',
+        'with --file, of decisions: the export of the log evidence, from which every decision is computed again',
+      ).conflicts('workspace'),
+    )
+    .addOption(
       new Option('--tenant <id>', 'with --file: the id of the workspace whose log it must be')
         .argParser(parseUuid)
         .conflicts('workspace'),
@@ -64,6 +72,7 @@ export function addVerify(group: Command, session: Session): void {
     .action(async (asked: Asked, command: Command) => {
       if (asked.workspace === undefined && asked.file === undefined) command.error('give --workspace NAME or --file FILE');
       const { log } = asked;
+      if (asked.replay !== undefined && log !== 'decisions') command.error('--replay is for --log decisions');
       if (log === 'all' && (asked.file !== undefined || asked.checkpoint !== undefined || asked.head !== undefined))
         command.error('--log all takes --workspace, and no --file, --checkpoint or --head: those are of one log');
       keepHeapSmall();
@@ -119,7 +128,12 @@ async function reportOn(session: Session, asked: Asked & { log: LogName }, { hea
   const demand = { kept: kept.heads, progress: heard };
   if (file !== undefined) {
     const said = asked.audit === undefined ? {} : await saidByAudit(asked.audit);
-    return readingFile(file, (bytes) => verifyExport(bytes, { digests, sha256 }, { log, ...said, tenantId: tenant, ...demand }));
+    const verified = (replay?: DecisionReplay) =>
+      readingFile(file, (bytes) =>
+        verifyExport(bytes, { digests, sha256 }, { log, ...said, tenantId: tenant, replay, ...demand }),
+      );
+    if (asked.replay === undefined) return verified();
+    return readingFile(asked.replay, (events) => verified(new DecisionReplay(events, digests)));
   }
   return session.withWorkspace(workspace!, async (database, { id }) => {
     const { signer, ledgerPool } = database;
@@ -188,6 +202,7 @@ export const entries = (count: number): string => (count === 1 ? '1 entry' : `${
 const EXAMPLES = [
   'ledger verify --workspace acme',
   'ledger verify --workspace acme --log all',
+  'ledger verify --file decisions.ndjson --log decisions --replay evidence.ndjson --audit audit.ndjson',
   'ledger verify --file acme.ndjson --checkpoint kept/acme.checkpoint --key instance.vkey',
   "ledger verify --file acme.ndjson --head 'audit;size=6;root=:IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=:'",
 ];
@@ -196,7 +211,7 @@ const VERIFY_NOTE = `
 Rows alone do not show that the newest are missing, or that all of them were written anew. Keep checkpoints where the server's
 operator cannot write ("ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, the header of promotion checks in a CI log) and give them here, with
 the public key ("signing-key show") that you kept too. An export of decisions is checked without their HMAC, which needs the
-workspace's key; with --workspace it is checked as well.
+workspace's key; with --workspace it is checked as well. With --replay, each decision must follow from the log of evidence.
 With --workspace, --log evidence and --log traces also compare the tables with the log, and --log decisions decides every decision again on
 the log of evidence.
 `;

@@ -1,0 +1,95 @@
+"""Decides decisions again on an export of the log of evidence (docs/formats.md, "Deciding again from exports").
+
+What a decision does not contain is not known: the limit of the age, and the harness that was asked about where it had no evaluation.
+"""
+
+import evidence
+import evidence_events
+import jcs
+import ndjson
+from ndjson import Broken
+from verdict import shown
+
+# The evidence is read at most a minute before or after the moment of the decision; ages are rounded to 0.0001 hours.
+AGE_DIFFERENCE_MAX_HOURS = 0.0168
+
+# A limit of the age that nothing exceeds, and one that everything exceeds.
+AGE_LIMITS = (float('inf'), float('-inf'))
+
+
+class Replay:
+    """The log of evidence as far as the decisions so far were decided on it."""
+
+    def __init__(self, stream):
+        self._lines = ndjson.lines(stream)
+        self._log = evidence_events.EvidenceLog()
+
+    def problem(self, decision):
+        """What about the next decision does not follow from the events that it was decided on, as (code, message), or None."""
+        size = decision.get('evidence_size')
+        if 'tenant_id' not in decision or type(size) is not int or size < 0:
+            return 'no_evidence_named', 'the decision names no tenant_id and evidence_size, so it cannot be decided again'
+        if size < self._log.entries:
+            return 'evidence_size_backwards', f'evidence_size is {size}, smaller than that of a decision before it'
+        if self._log.tenant_id is None:
+            self._log.tenant_id = decision['tenant_id']
+        while self._log.entries < size:
+            _, line = next(self._lines, (0, None))
+            if line is None:
+                return 'evidence_missing', f'evidence_size is {size}, and the log of evidence has {self._log.entries} events'
+            try:
+                self._log.append(ndjson.read_line(line))
+            except Broken as broken:
+                return 'evidence_broken', f'event {self._log.entries + 1} of the log of evidence: {broken}'
+        return self._compare(decision)
+
+    def _compare(self, decision):
+        try:
+            document = self._document(decision)
+            if document is None:
+                return 'evaluation_superseded', 'evaluation_id is not the latest evaluation of its agent or harness in the log of evidence'
+            found = [_difference(decision, document, limit) for limit in AGE_LIMITS]
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError, jcs.JcsError) as error:
+            return 'bad_decision', f'the decision has not its form: {type(error).__name__}'
+        return None if None in found else found[0]
+
+    def _document(self, decision):
+        """The evidence of a decision as far as it follows from the log; None where its evaluation is not one that counts."""
+        agent, evaluation = decision['agent_id'], decision['evaluation_id']
+        state = self._log.state
+        if agent is not None and agent not in state.agents:
+            raise ValueError('the agent is not registered')
+        read = {'agent': None, 'approval': None, 'evaluation': None, 'open_recertifications': 0}
+        if agent is not None:
+            candidates = [state.evidence(agent_id=agent, harness_id=harness) for harness in (None, decision['evaluation'].get('harness_id'))]
+            fitting = [each for each in candidates if each['evaluation'] is not None and each['evaluation']['id'] == evaluation]
+            if evaluation is not None and not fitting:
+                return None
+            # A harness without an evaluation may have been asked about.
+            read = fitting[0] if fitting else {**candidates[0], 'approval': None, 'evaluation': None}
+        elif evaluation is not None:
+            return None
+        return {**read, 'tenant_id': decision['tenant_id'], 'read_at': decision['timestamp'].replace('Z', '000Z')}
+
+
+def _difference(decision, document, limit):
+    asked = {'min_pass_rate': decision['required_threshold'], 'max_age_hours': limit}
+    if type(asked['min_pass_rate']) not in (int, float):
+        raise ValueError('required_threshold is not a number')
+    for name, value in evidence.verdict({**document, 'asked': asked}).items():
+        if name not in decision:
+            return 'verdict_mismatch', f'{name} is missing'
+        said = decision[name]
+        if name == 'checks':
+            said = [evidence.without_message(one) for one in said]
+        if name == 'evaluation_age' and _same_age(said, value):
+            continue
+        if jcs.canonicalize(said) != jcs.canonicalize(value):
+            return 'verdict_mismatch', f'{name} does not follow from the log of evidence: it gives {shown(value)}'
+    return None
+
+
+def _same_age(said, follows):
+    if type(said) not in (int, float) or follows is None:
+        return said is None and follows is None
+    return abs(said - follows) <= AGE_DIFFERENCE_MAX_HOURS

@@ -1,0 +1,108 @@
+"""Hostile exports of decisions that are whole by themselves, and that the log of evidence contradicts."""
+
+import json
+
+import evidence
+import evidence_events
+import make_vectors
+
+EVENTS_FILE = 'evidence-of-decisions.ndjson'
+BROKEN_EVENTS_FILE = 'evidence-of-decisions-broken.ndjson'
+# Later than the limit of the age allows.
+LATE = '2026-11-24T12:05:00.000Z'
+
+
+def events():
+    return [one['event'] for one in make_vectors.evidence_event_vectors()['events']]
+
+
+def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, agent=make_vectors.AGENT, threshold=80, **changed):
+    """The decision that the rules give after the first `size` events; `changed` members are what somebody else has signed."""
+    log = evidence_events.EvidenceLog()
+    for event in events()[:size]:
+        log.append(event)
+    document = {
+        **log.state.evidence(agent_id=agent, harness_id=harness),
+        'asked': {'min_pass_rate': threshold, 'max_age_hours': 72},
+        'read_at': timestamp.replace('Z', '999Z'),
+        'tenant_id': make_vectors.TENANT,
+    }
+    verdict = evidence.verdict(document)
+    signed = {
+        **verdict,
+        'message': 'Decided.',
+        'checks': [{**check, 'message': 'Checked.'} for check in verdict['checks']],
+        'decision_id': f'8d2f4b6c-{number:04d}-4c3d-9f5b-7a9c1e3d5f70',
+        'key_id': make_vectors.KEY_ID,
+        'timestamp': timestamp,
+        'asked_by': make_vectors.KEY_WRITER,
+        'evidence_sha256': 'ab' * 32,
+        'evidence_size': size,
+        **changed,
+    }
+    return make_vectors.decision_response({name: value for name, value in signed.items() if value != '(absent)'})
+
+
+ALLOWED = {
+    'allowed': True,
+    'reason': 'all_conditions_met',
+    'event': 'promotion.allowed',
+    'checks': [
+        {'condition': name, 'passed': True, 'reason': None, 'message': 'Holds.'}
+        for name in ('recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification')
+    ],
+}
+
+
+def cases():
+    harness = make_vectors.HARNESS
+    whole = [
+        decision(1, 0, agent=None),
+        decision(2, 1),
+        decision(3, 2),
+        decision(4, 3),
+        decision(5, 4),
+        decision(6, 4, threshold=99),
+        decision(7, 6, harness=harness),
+        decision(8, 7, harness=harness),
+        decision(9, 9),
+        decision(10, 11),
+        decision(11, 12),
+        decision(12, 13, harness='3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'),
+        decision(13, 13, LATE),
+    ]
+    yield {**_case('whole', whole, verdict='valid', row=None), 'others': {EVENTS_FILE: _text(events())}}
+
+    def wrong(name, *more, **changed):
+        return _case(name, [decision(1, 2), decision(2, *more, **changed)])
+
+    yield wrong('allowed-without-approval', 3, **ALLOWED)
+    yield wrong('allowed-with-open-recertification', 9, **ALLOWED)
+    yield wrong('allowed-on-a-failing-evaluation', 11, **ALLOWED)
+    yield wrong('allowed-below-the-threshold', 2, threshold=99, **ALLOWED)
+    raised = decision(2, 11)['evaluation']
+    yield wrong('pass-rate-raised', 11, **ALLOWED, actual_threshold=99, evaluation={**raised, 'pass_rate': 99, 'status': 'passing'})
+    superseded = {name: decision(2, 4)[name] for name in ('evaluation', 'evaluation_id', 'actual_threshold', 'evaluation_age')}
+    yield wrong('superseded-evaluation', 12, **ALLOWED, **superseded)
+    yield wrong('age-understated', 2, LATE, **ALLOWED, evaluation_age=0.0819)
+    yield wrong('age-null', 2, evaluation_age=None)
+    yield wrong('blocked-against-the-rules', 2, allowed=False, reason='pass_rate_below_threshold', event='evaluation.failed')
+    yield wrong('agent-never-registered', 2, agent_id='7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a9b2d')
+    yield wrong('size-beyond-the-log', 13, evidence_size=14)
+    yield wrong('size-backwards', 1)
+    yield wrong('size-true', 2, evidence_size=True)
+    yield wrong('size-absent', 2, evidence_size='(absent)')
+    yield wrong('tenant-absent', 2, tenant_id='(absent)')
+    yield wrong('evaluation-null', 2, evaluation=None)
+    yield wrong('threshold-text', 2, required_threshold='80')
+    broken = _text([*events()[:2], {**events()[2], 'risk_level': 'none'}])
+    yield {**_case('broken-event', [decision(1, 2), decision(2, 3)], replay=BROKEN_EVENTS_FILE), 'others': {BROKEN_EVENTS_FILE: broken}}
+
+
+def _case(name, decisions, verdict='refused', row=2, replay=EVENTS_FILE):
+    lines = [{'seq': seq, 'decision': each} for seq, each in enumerate(decisions, 1)]
+    return {'name': f'decisions-replay-{name}', 'kind': 'decisions', 'verdict': verdict, 'row': row, 'replay': replay, 'data': _text(lines)}
+
+
+def _text(values):
+    return ''.join(json.dumps(value, ensure_ascii=False) + '\n' for value in values)
