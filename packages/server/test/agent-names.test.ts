@@ -82,7 +82,7 @@ describe('the form of new names', () => {
     const { status, body } = await evaluate('\u200b\u2060');
     expect([status, body.issues[0].message]).toEqual([
       422,
-      'agent_name holds invisible characters: U+200B ZERO WIDTH SPACE at position 1, U+2060 WORD JOINER at position 2; send a name that can be seen',
+      'agent_name holds invisible characters: U+200B ZERO WIDTH SPACE at position 1, U+2060 WORD JOINER at position 2; send a visible name',
     ]);
   });
 

@@ -7,7 +7,7 @@ import { createWorkspace } from '../src/workspace/create-workspace.ts';
 import { decideEvaluation } from '../src/workspace/decide-evaluation.ts';
 import { mintKey } from '../src/workspace/ingestion-keys.ts';
 import { openIncident } from '../src/workspace/open-incident.ts';
-import { Refusal } from '../src/workspace/refusal.ts';
+import { RuleViolationError } from '../src/workspace/rule-violation.ts';
 import { WrongInput } from '../src/workspace/wrong-input.ts';
 import { person } from './harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from './harness/test-server.ts';
@@ -61,7 +61,7 @@ async function counted(): Promise<unknown> {
 async function refusedWithoutTrace(
   act: () => Promise<unknown>,
   message: RegExp,
-  kind: typeof Refusal | typeof WrongInput = Refusal,
+  kind: typeof RuleViolationError | typeof WrongInput = RuleViolationError,
 ) {
   const before = await counted();
   const error = await act().then(
@@ -170,7 +170,7 @@ describe('approval', () => {
     await risk('contested', 'high');
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => decide(id, 'approved')));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Refusal);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(RuleViolationError);
     expect((await entriesOf('contested')).filter(({ action }) => action === 'approval.approved')).toHaveLength(1);
   });
 });

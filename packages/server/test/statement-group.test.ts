@@ -112,7 +112,7 @@ describe('a group of statements', () => {
     const group = new StatementGroup();
     const all = settled([group.add(unsent, []), group.add(ECHO, [() => 'b'])]);
     await send(group);
-    expect(await all).toEqual(Array(2).fill('a function is no parameter of a statement'));
+    expect(await all).toEqual(Array(2).fill('a function cannot be a parameter of a statement'));
     const next = new StatementGroup();
     const again = settled([next.add(ECHO, ['c']), next.add(unsent, [])]);
     await send(next);

@@ -3,7 +3,7 @@ import { requireCheckpointFolder } from '../checkpoints/checkpoint-folder.ts';
 import type { Config } from '../config/config.ts';
 import { publicAddress } from '../config/public-address.ts';
 import { setUpLink } from '../people/one-time-links.ts';
-import { isBoundByNothing } from '../storage/own-role.ts';
+import { bypassesRowLevelSecurity } from '../storage/own-role.ts';
 import { markSigning } from '../storage/signing-keys.ts';
 import { listTenants } from '../storage/tenants.ts';
 import { workspaceArgument } from '../workspace/find-workspace.ts';
@@ -35,7 +35,7 @@ export async function serve(config: Config): Promise<number> {
   if (config.metricsPort !== undefined) await checkAddress(metricsAddress(config.metricsPort));
   const database = await openDatabase(config, (line) => log.info(line), 'set-up');
   try {
-    if (config.databaseUrl !== undefined && (await isBoundByNothing(database.pool))) log.warn(SUPERUSER);
+    if (config.databaseUrl !== undefined && (await bypassesRowLevelSecurity(database.pool))) log.warn(SUPERUSER);
     const running = await startServer(config, database, log);
     try {
       await markSigning(

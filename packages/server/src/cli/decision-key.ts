@@ -3,7 +3,7 @@ import { deriveDecisionKey } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { findSigningKeyId, listDecisionKeys } from '../storage/decision-keys.ts';
 import { retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
@@ -38,7 +38,7 @@ function addShow(group: Command, session: Session): void {
         );
         const keyId = asked ?? signing;
         if (!keys.some((each) => each.keyId === keyId))
-          throw new Refusal(
+          throw new RuleViolationError(
             `this workspace has no decision key ${oneLine(JSON.stringify(keyId))}; \`decision-key list\` shows those it has`,
           );
         return { keyId, key: Buffer.from(deriveDecisionKey(secrets.masterSecret, tenant.id, keyId)).toString('hex') };

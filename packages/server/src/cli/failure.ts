@@ -4,7 +4,7 @@ import { ClockUnsafeError } from '../database/clock.ts';
 import { isDatabaseAway } from '../database/pool.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../errors/exit-codes.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 import { oneLine } from './table.ts';
 
@@ -17,7 +17,7 @@ export interface Failure {
 /** Says what an error means for whoever ran the command. Never a stack. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof ExitError) return { reason: error.reason, message: oneLine(error.message) };
-  if (error instanceof Refusal || error instanceof ClockUnsafeError || error instanceof BrokenSealError)
+  if (error instanceof RuleViolationError || error instanceof ClockUnsafeError || error instanceof BrokenSealError)
     return { reason: 'refused', message: oneLine(error.message) };
   if (error instanceof LogRewrittenError)
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };

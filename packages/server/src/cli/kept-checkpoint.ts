@@ -8,7 +8,7 @@ import { LogRewrittenError, storedRoot } from '../ledger/log-tree.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 
 /**
  * Refuses to put a checkpoint in the place of one that it does not extend: the old one may be all that shows what the log once was.
@@ -24,7 +24,9 @@ export async function refuseToForget(
   const before = await keptHead(note, database, originOf(tenantId, log));
   const name = JSON.stringify(path);
   if (before === undefined)
-    throw new Refusal(`${name} is there and is no checkpoint of this log by this instance; choose another name, or move it away`);
+    throw new RuleViolationError(
+      `${name} is there and is no checkpoint of this log by this instance; choose another name, or move it away`,
+    );
   const root =
     before.size > size ? undefined : await inTenantTransaction(database.pool, tenantId, (tx) => storedRoot(tx, log, before.size));
   if (root === undefined || !sameBytes(root, before.root))

@@ -5,7 +5,7 @@ import { makeCheckpoint } from '../ledger/checkpoints.ts';
 import { exportLog } from '../ledger/export.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import type { StoredCheckpoint } from '../storage/tree.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION, LOG_OPTION, parseSeq, WORKSPACE_OPTION } from './arguments.ts';
 import { writingFile } from './files.ts';
 import { examples } from './help.ts';
@@ -98,7 +98,7 @@ function addProve(group: Command, session: Session): void {
         const over = (tenantId: string, of: LogName, rows: number) => checkpointOver(database, tenantId, of, rows);
         return openLedgerReader(database, { over }).inclusionProof(tenant.id, log, seq);
       });
-      if (proof === undefined) throw new Refusal(`the log ${log} of this workspace has no row ${seq}`);
+      if (proof === undefined) throw new RuleViolationError(`the log ${log} of this workspace has no row ${seq}`);
       if (session.json) await session.answer({ log, seq, proof }, '');
       else await session.write(proof);
     });

@@ -11,7 +11,7 @@ import { knownMigrations } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { restoreSecretFiles } from '../secrets/secret-files.ts';
 import { acceptRestore } from '../workspace/accept-restore.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { requiredPassphrase } from './backup.ts';
 import { examples } from './help.ts';
@@ -114,7 +114,7 @@ async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): 
   try {
     return Object.keys(await acceptRestore(pool, tenantId, { write: false })).length > 0;
   } catch (error) {
-    if (error instanceof Refusal) return false; // there is nothing to accept
+    if (error instanceof RuleViolationError) return false; // there is nothing to accept
     throw error;
   }
 }

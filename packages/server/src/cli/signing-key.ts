@@ -4,7 +4,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { publishedKey, signingKeyId } from '../secrets/instance-signer.ts';
 import { deletePreviousSigningKeyFile, rotateSigningKeyFile } from '../secrets/secret-files.ts';
 import { listSigningKeys, markSigningKeyRetired } from '../storage/signing-keys.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
@@ -84,15 +84,18 @@ function addRetire(group: Command, session: Session): void {
  */
 async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
   if (signer.keys[0]!.keyid === kid)
-    throw new Refusal(`${kid} is the signing key in use; \`signing-key rotate\` makes the next one first`);
+    throw new RuleViolationError(`${kid} is the signing key in use; \`signing-key rotate\` makes the next one first`);
   const keys = await listSigningKeys(ledgerPool);
   const key = keys.find((each) => each.kid === kid);
   if (key === undefined)
-    throw new Refusal(`there is no signing key ${oneLine(JSON.stringify(kid))}; \`signing-key show\` has those there are`);
+    throw new RuleViolationError(
+      `there is no signing key ${oneLine(JSON.stringify(kid))}; \`signing-key show\` has those there are`,
+    );
   const isAtHand = secrets.previousSigningKey !== undefined && signingKeyId(secrets.previousSigningKey) === kid;
-  if (key.retiredAt !== null && !isAtHand) throw new Refusal(`signing key ${kid} was retired on ${key.retiredAt} already`);
+  if (key.retiredAt !== null && !isAtHand)
+    throw new RuleViolationError(`signing key ${kid} was retired on ${key.retiredAt} already`);
   if (keys.find((each) => each.kid === signer.keys[0]!.keyid)?.signsSince == null)
-    throw new Refusal(
+    throw new RuleViolationError(
       `no server has been started with the key that follows ${kid}: start every server again, and retire it then; what they sign by it until then would be believed by nobody`,
     );
   await markSigningKeyRetired(ledgerPool, kid);

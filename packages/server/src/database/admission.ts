@@ -1,17 +1,17 @@
 import { unavailable } from '../errors/api-error.ts';
 
-/** Of the room: what one tenant may fill when it is alone, what all may fill together, and what counts as holding little. */
+/** Shares of the capacity: of a tenant that is alone, of all tenants together, and the limit of a small holding. */
 const ALONE = 0.75;
 const TOGETHER = 0.9;
 const LITTLE = 0.05;
-/** What bodies of unknown length may fill together, and up to where a new one may start, so that those under way have room to grow. */
+/** The share of bodies of unknown length, and the level up to which a new one may start, so that active ones can grow. */
 const GROWING = 0.5;
 const GROWING_START = 0.25;
 
 /**
- * Bounds the bytes that wait or are being read, and shares them fairly between tenants: one tenant may fill three quarters
- * when it is alone, and its equal share when others wait too. The last tenth is for those who hold little, so that tenants who
- * flood never shut the others out. Beyond that: 503 with Retry-After, and memory stays bounded.
+ * Limits the bytes that are queued or being read, and shares them fairly between tenants. One tenant may use three quarters while it is
+ * alone, and its equal share when others are waiting too. The last tenth is for tenants with few bytes, so that a flood never locks them
+ * out. Beyond the limits: 503 with Retry-After, so that memory stays limited.
  */
 export class Admission {
   readonly bytesMax: number;
@@ -23,26 +23,26 @@ export class Admission {
     this.bytesMax = bytesMax;
   }
 
-  /** Bytes admitted now. */
+  /** The bytes admitted now. */
   get used(): number {
     return this.#used;
   }
 
-  /** Takes the bytes in, or throws 503. An empty queue takes anything: a single body larger than the queue must not starve. */
+  /** Admits bytes, or throws 503. An empty queue admits anything, because a single body larger than the queue must not wait forever. */
   enter(tenantId: string, bytes: number): void {
     const held = this.#usedBy.get(tenantId) ?? 0;
     const refused = held === 0 ? this.#isFullForNewcomers(bytes) : this.#isBeyondShare(held, bytes);
-    if (refused) throw unavailable('no room for more bytes');
+    if (refused) throw unavailable('the memory for request bodies is full');
     this.#used += bytes;
     this.#usedBy.set(tenantId, held + bytes);
   }
 
-  /** Who holds nothing gets in until the last tenth is full as well. */
+  /** A tenant without bytes is admitted until the last tenth is full too. */
   #isFullForNewcomers(bytes: number): boolean {
     return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * TOGETHER;
   }
 
-  /** Who holds something may fill what is for all, or the last tenth while it is little; and no more than its share once half is taken. */
+  /** A tenant with bytes may use the common part, or the last tenth while it has few; once half is used, no more than its share. */
   #isBeyondShare(held: number, bytes: number): boolean {
     const tenants = this.#usedBy.size;
     const share = tenants === 1 ? this.bytesMax * ALONE : (this.bytesMax * TOGETHER) / tenants;
@@ -52,24 +52,24 @@ export class Admission {
   }
 
   /**
-   * Takes in bytes of something whose full size is unknown, or throws 503: the start of it, or its growth. Starts are refused earlier than
-   * growth: what is under way is finished before more is begun.
+   * Admits bytes of a body of unknown length, or throws 503: its start or its growth. Starts are rejected earlier than growth, so that
+   * active bodies are finished before new ones start.
    */
   enterGrowing(tenantId: string, bytes: number, stage: 'start' | 'growth'): void {
     const part = stage === 'start' ? GROWING_START : GROWING;
     if (this.#growing > 0 && this.#growing + bytes > this.bytesMax * part)
-      throw unavailable('no room for more of unknown length');
+      throw unavailable('the memory for request bodies of unknown length is full');
     this.enter(tenantId, bytes);
     this.#growing += bytes;
   }
 
-  /** Lets go of bytes that `enterGrowing` took in. */
+  /** Releases bytes that `enterGrowing` admitted. */
   leaveGrowing(tenantId: string, bytes: number): void {
     this.leave(tenantId, bytes);
     this.#growing -= bytes;
   }
 
-  /** Lets the bytes go. */
+  /** Releases bytes. */
   leave(tenantId: string, bytes: number): void {
     const own = (this.#usedBy.get(tenantId) ?? 0) - bytes;
     this.#used -= bytes;

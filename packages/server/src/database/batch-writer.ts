@@ -3,35 +3,35 @@ import type { Admission } from './admission.ts';
 import { isDatabaseAway, isWorthRetrying } from './pool.ts';
 import type { Slots } from './slots.ts';
 
-/** One thing to be written, with what a batch needs to know about it. */
+/** An item to write, with what a batch needs to know about it. */
 export interface Item {
-  /** Its size in the queue. */
+  /** Its size in the queue, in bytes. */
   readonly bytes: number;
-  /** What may stand only once in a batch (a trace_id, an idempotency key): a second one waits for the next batch. */
+  /** A key that must be unique in a batch (a trace_id, an idempotency key): a second item waits for the next batch. */
   readonly foldKeys: readonly string[];
 }
 
-/** Items found wanting after something was written. The batch is rolled back and tried again without them. */
-export class RefusedItems extends Error {
+/** Items that are rejected after something was written. The batch is rolled back and retried without them. */
+export class RejectedItems extends Error {
   readonly refused: ReadonlyMap<Item, ApiError>;
   constructor(refused: ReadonlyMap<Item, ApiError>) {
-    super('some items of the batch are refused');
+    super('some items of the batch are rejected');
     this.refused = refused;
   }
 }
 
-/** What a batch writer is told. */
+/** The options of a batch writer. */
 export interface BatchOptions<I extends Item, Answer> {
   name: string;
   itemsMax: number;
-  /** Batches of one tenant under way at once: 1 for a ledger, 2 where order does not matter. */
+  /** Concurrent batches of one tenant: 1 for a ledger, 2 if the order does not matter. */
   inFlightMax: number;
   admission: Admission;
   /** Connections, shared by all batch writers of the process. */
   slots: Slots;
   /**
-   * Writes all items of one tenant in one transaction and returns their outcomes in order: an answer, or why that one is refused.
-   * Committed when it resolves. A unique violation means that another batch was first: the same batch is tried again.
+   * Writes all items of one tenant in one transaction and returns their outcomes in order: a response, or the reason of a rejection.
+   * Committed when it resolves. After a unique violation, caused by another batch, the same batch is retried.
    */
   write: (tenantId: string, items: readonly I[]) => Promise<(Answer | ApiError)[]>;
   observe?: (items: number) => void;
@@ -46,19 +46,19 @@ interface Waiting<I, Answer> {
 interface Lane<I, Answer> {
   queue: Waiting<I, Answer>[];
   inFlight: number;
-  /** Items of the batch before. */
+  /** The number of items of the previous batch. */
   lastItems: number;
 }
 
-/** A batch this many bytes long is full: larger parameters only cost memory. */
+/** The maximum bytes of a batch: larger parameters only need more memory. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const TRIES = 5;
-/** Fewer than these are not parted: a batch has a price of its own. */
+/** Batches below this size are not split, because every batch has a fixed cost. */
 const PARTED_FROM = 16;
 
 /**
- * Group commit: what arrives for a tenant while its last batch is being committed goes together in the next one.
- * There is no timer: a flush starts when the last one ends. An item's promise settles after COMMIT has returned, not before.
+ * Group commit: items of a tenant that arrive while a batch is being committed go together into the next one. There is no timer: a flush
+ * starts when the last one ends. The promise of an item settles after COMMIT has returned.
  */
 export class BatchWriter<I extends Item, Answer> {
   readonly #options: BatchOptions<I, Answer>;
@@ -68,7 +68,7 @@ export class BatchWriter<I extends Item, Answer> {
     this.#options = options;
   }
 
-  /** Queues an item; resolves with its answer once it is committed. Throws 503 at once when the queue is full. */
+  /** Queues an item and resolves with its response once it is committed. Throws 503 at once if the queue is full. */
   submit(tenantId: string, item: I): Promise<Answer> {
     this.#options.admission.enter(tenantId, item.bytes);
     const settled = new Promise<Answer>((resolve, reject) => {
@@ -87,7 +87,7 @@ export class BatchWriter<I extends Item, Answer> {
     return lane;
   }
 
-  /** Starts a batch unless as many as may are under way. Items of the same turn of the event loop travel together. */
+  /** Starts a batch unless the maximum is active. Items of the same tick go together. */
   #flushSoon(tenantId: string): void {
     const lane = this.#lane(tenantId);
     if (lane.queue.length === 0 || lane.inFlight >= this.#options.inFlightMax) return;
@@ -97,13 +97,13 @@ export class BatchWriter<I extends Item, Answer> {
 
   async #flush(tenantId: string, lane: Lane<I, Answer>): Promise<void> {
     const release = await this.#options.slots.take();
-    // Taken only now: whatever arrived while this batch waited for a connection goes with it.
+    // Taken only now, so that items that arrived while this batch waited for a connection are included.
     const batch = this.#take(lane);
     const tell = batch.length > 0 ? await this.#settle(tenantId, batch) : () => undefined;
     release();
     lane.inFlight -= 1;
     if (lane.queue.length > 0) {
-      // The next batch is on its way before the answers of this one are made: the database works meanwhile.
+      // The next batch starts before the responses of this one are made, so that the database is not idle meanwhile.
       lane.inFlight += 1;
       void this.#flush(tenantId, lane);
       setImmediate(tell);
@@ -114,9 +114,9 @@ export class BatchWriter<I extends Item, Answer> {
   }
 
   /**
-   * The next items in order, leaving those whose fold key is in the batch already; and no more than half of them and those of the batch
-   * before. Callers that wait for their answers come back together: with all in one batch the database and this process would work
-   * in turn, and with two halves they work at once.
+   * The next items in order, without those whose fold key is in the batch already, and at most half of them plus the previous batch.
+   * Callers that wait for their responses return together. With all of them in one batch, the database and this process would alternate;
+   * with two halves they work at the same time.
    */
   #take(lane: Lane<I, Answer>): Waiting<I, Answer>[] {
     const batch: Waiting<I, Answer>[] = [];
@@ -126,7 +126,7 @@ export class BatchWriter<I extends Item, Answer> {
     let bytes = 0;
     for (const waiting of lane.queue) {
       const full = batch.length >= itemsMax || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
-      // What is left behind also keeps its keys: a later item of the same key must not overtake it.
+      // An item that is left behind keeps its keys, so that no later item with the same key overtakes it.
       const repeated = waiting.item.foldKeys.some((key) => keys.has(key));
       for (const key of waiting.item.foldKeys) keys.add(key);
       if (full || repeated) left.push(waiting);
@@ -140,7 +140,7 @@ export class BatchWriter<I extends Item, Answer> {
     return batch;
   }
 
-  /** Writes a batch, whatever happens, and gives back what settles its promises. Never rejects. */
+  /** Writes a batch and returns a function that settles its promises. Never rejects. */
   async #settle(tenantId: string, batch: readonly Waiting<I, Answer>[], tries = TRIES): Promise<() => void> {
     try {
       this.#options.observe?.(batch.length);
@@ -161,7 +161,7 @@ export class BatchWriter<I extends Item, Answer> {
   }
 
   async #recover(tenantId: string, batch: readonly Waiting<I, Answer>[], error: unknown, tries: number): Promise<() => void> {
-    if (error instanceof RefusedItems) {
+    if (error instanceof RejectedItems) {
       const rest = batch.filter(({ item, reject }) => {
         const refusal = error.refused.get(item);
         if (refusal !== undefined) reject(refusal);
@@ -171,13 +171,13 @@ export class BatchWriter<I extends Item, Answer> {
     } else if (isWorthRetrying(error) && tries > 1) {
       return this.#settle(tenantId, batch, tries - 1);
     } else if (isDatabaseAway(error)) {
-      // Whether the COMMIT arrived is not known: nothing is acknowledged, and an Idempotency-Key makes trying again safe.
+      // The outcome of the COMMIT is unknown: nothing is acknowledged, and an Idempotency-Key makes a retry safe.
       for (const { reject } of batch) reject(unavailable(error));
     } else if (error instanceof ApiError && error.status === 503) {
       // The service cannot write now, whatever the items are.
       for (const { reject } of batch) reject(error);
     } else if (batch.length > 1) {
-      // One bad item must not fail its neighbours.
+      // One invalid item must not fail the others.
       for (const waiting of batch) (await this.#settle(tenantId, [waiting], tries))();
     } else {
       batch[0]?.reject(error);

@@ -1,9 +1,9 @@
 import { Pieces } from './frontend-messages.ts';
 
 /**
- * PostgreSQL's binary array encoding, one function per element type: the driver sends a Buffer as a binary parameter.
- * 1.7 times as fast as the driver's text arrays on the ingest path (docs/performance.md). Format: src/backend/utils/adt/arrayfuncs.c,
- * array_recv: dimensions, has-null flag, element oid, length and lower bound, then each element as length and bytes (-1 is null).
+ * PostgreSQL's binary array encoding, one function per element type; the driver sends a Buffer as a binary parameter. 1.7 times as fast as
+ * the driver's text arrays on the ingest path (docs/performance.md). Format (array_recv in src/backend/utils/adt/arrayfuncs.c):
+ * dimensions, has-null flag, element oid, length and lower bound, then each element as length and bytes (-1 is null).
  */
 const OID = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, timestamptz: 1184, uuid: 2950 } as const;
 const HEADER_BYTES = 20;
@@ -18,7 +18,7 @@ function open(oid: number, length: number, bytes: number): Buffer {
   return buffer;
 }
 
-/** Elements of one width: `write` puts one at an offset. */
+/** Elements of one width; `write` puts one at an offset. */
 function fixed<T>(
   oid: number,
   width: number,
@@ -68,7 +68,7 @@ export const boolArray = (values: readonly (boolean | null)[]): Buffer =>
 export const uuidArray = (values: readonly (string | null)[]): Buffer =>
   fixed(OID.uuid, 16, values, (buffer, value, at) => buffer.write(value.replaceAll('-', ''), at, 'hex'));
 
-/** Microseconds from 1970 to 2000, where PostgreSQL's time begins. */
+/** Microseconds from 1970 to 2000, the epoch of PostgreSQL. */
 const POSTGRES_EPOCH_MICROS = 946_684_800_000_000n;
 
 /** `timestamptz[]` from microseconds since 1970. */
@@ -100,10 +100,10 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return buffer;
 }
 
-/** `text[]` from UTF-8 bytes: documents as they came, never decoded and encoded again, and sent from where they stand. */
+/** `text[]` from UTF-8 bytes: original documents, never decoded, and sent without copying. */
 export const documentArray = (documents: readonly Buffer[]): Pieces => bytesArray(OID.text, documents);
 
-/** `bytea[]`, sent from where the bytes stand. */
+/** `bytea[]`, sent without copying. */
 export const byteaArray = (values: readonly Buffer[]): Pieces => bytesArray(OID.bytea, values);
 
 function bytesArray(oid: number, documents: readonly Buffer[]): Pieces {

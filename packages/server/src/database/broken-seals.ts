@@ -1,41 +1,41 @@
 import { ApiError } from '../errors/api-error.ts';
 
-/** A row whose seal does not hold. */
+/** A row with an invalid seal. */
 export interface BrokenSeal {
   table: string;
-  /** Undefined in tables that belong to no tenant. */
+  /** Undefined in tables without a tenant. */
   tenantId: string | undefined;
-  /** What names the row in its table. No secret, nor the hash of one. */
+  /** The fields that identify the row, never a secret or its hash. */
   key: Readonly<Record<string, string>>;
 }
 
-/** Rows that are remembered, so that each is logged once. Beyond, all are forgotten. */
+/** The number of remembered rows, so that each is logged once. Beyond it all are dropped. */
 const ROWS_MAX = 1_000;
 
-/** Longest part of a row's name that is logged: whoever plants a row chooses it. */
+/** The longest part of a row's name in the log, because an attacker may have chosen it. */
 const NAME_LENGTH_MAX = 200;
 
-/** Tables whose rows are named to everybody. Of others only the number of rows is told: they belong to tenants and people. */
+/** Tables whose rows are named publicly. Of other tables, which belong to tenants and people, only the number of rows is shown. */
 const PUBLIC_TABLES = new Set(['signing_keys']);
 
-/** The rows of one database whose seals did not hold when this process read them. */
+/** The rows of one database whose seals were invalid when this process read them. */
 export class BrokenSeals {
   readonly #counts = new Map<string, number>();
   readonly #rows = new Map<string, BrokenSeal>();
   readonly #listeners: ((broken: BrokenSeal) => void)[] = [];
 
-  /** How often a seal did not hold, by table. */
+  /** The number of invalid seals, by table. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
 
-  /** Calls back for each row, the first time that it is met. */
+  /** Calls back once for each row. */
   listen(listener: (broken: BrokenSeal) => void): void {
     for (const broken of this.#rows.values()) listener(broken);
     this.#listeners.push(listener);
   }
 
-  /** Takes in that the seal of a row did not hold. */
+  /** Records an invalid seal. */
   report({ table, tenantId, key }: BrokenSeal): void {
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     const named = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, NAME_LENGTH_MAX)]));
@@ -47,11 +47,11 @@ export class BrokenSeals {
     for (const listener of this.#listeners) listener(broken);
   }
 
-  /** One line for `/readyz`; undefined when every seal held since the start. */
+  /** One line for `/readyz`; undefined if every seal was valid since the start. */
   get summary(): string | undefined {
     if (this.#counts.size === 0) return undefined;
     const tables = [...this.#counts.keys()].sort().map((table) => this.#describe(table));
-    return `rows were changed in the database by somebody else than the server, and are not believed: ${tables.join(', ')}; the log names them`;
+    return `rows were changed in the database without the server and are rejected: ${tables.join(', ')}; the log names them`;
   }
 
   #describe(table: string): string {
@@ -61,7 +61,7 @@ export class BrokenSeals {
   }
 }
 
-/** One line that names a row. */
+/** One line that identifies a row. */
 export const describeBroken = ({ table, tenantId, key }: BrokenSeal): string =>
   `the seal of a row of ${table} does not hold (${Object.entries({
     ...(tenantId === undefined ? {} : { tenant: tenantId }),
@@ -70,11 +70,11 @@ export const describeBroken = ({ table, tenantId, key }: BrokenSeal): string =>
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     .join(', ')}): somebody else than the server has changed it`;
 
-/** A request relies on a row whose seal does not hold. Nothing is done on its word. */
+/** A request depends on a row with an invalid seal, so it is rejected. */
 export class BrokenSealError extends ApiError {
   override name = 'BrokenSealError';
 
-  /** @param table of the row, which the log names. */
+  /** @param table of the row; the log names the row. */
   constructor(table: string) {
     super('seal_broken', [{ path: '', code: 'seal_broken', message: said(table) }]);
     this.message = said(table);

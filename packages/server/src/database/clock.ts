@@ -3,7 +3,7 @@ import { CLOCK_DIFFERENCE_MAX_MS, type ClockFault, ClockGuard, type ClockReading
 import type { Pool } from 'pg';
 import { ApiError } from '../errors/api-error.ts';
 
-/** No moment can be taken from the clocks now. The transaction is rolled back, and the sender tries again later. */
+/** The clocks cannot be used now. The transaction is rolled back, and the sender retries later. */
 export class ClockUnsafeError extends ApiError {
   override name = 'ClockUnsafeError';
 
@@ -13,30 +13,30 @@ export class ClockUnsafeError extends ApiError {
   }
 }
 
-/** Longest `Retry-After`: a clock may be put right at any moment. */
+/** The longest `Retry-After`, because a clock may be corrected at any time. */
 const RETRY_AFTER_SECONDS_MAX = 60;
 
-/** A refused request is tried again after this where nothing says when the clock will be right. */
+/** The `Retry-After` if it is unknown when the clock will be right. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** The clocks of this process and of one database: whether moments may be taken from them. */
+/** The clocks of this process and of one database, and whether they can be used. */
 export class Clock {
   readonly #steady = new SteadyClock();
   readonly #guard = new ClockGuard(this.read());
 
-  /** Our clocks now. To compare with the database's, read once before a statement is sent and once after its answer. */
+  /** Reads our clocks. To compare them with the database's, read before a statement is sent and after its response. */
   read(): ClockReading {
     return { wallMs: Date.now(), steadyMs: this.#steady.now() };
   }
 
-  /** What is wrong with the clocks now, if anything. Costs two readings of a clock. */
+  /** The current fault of the clocks, if any. Costs two readings of a clock. */
   fault(): ClockFault | undefined {
     const fault = this.#guard.observe(this.read());
-    // A suspended machine looks like a jump until the steady clock has been told how long it was suspended.
+    // A suspended machine looks like a jump until the monotonic clock accounts for the suspension.
     return fault?.kind === 'jumped' && this.#steady.catchUp() ? this.#guard.observe(this.read()) : fault;
   }
 
-  /** Throws unless moments may be taken from the clocks. */
+  /** Throws if the clocks cannot be used. */
   requireSafe(): void {
     const fault = this.fault();
     if (fault !== undefined) throw clockUnsafe(fault);
@@ -44,7 +44,7 @@ export class Clock {
 
   /**
    * Compares the database's clock with ours.
-   * @param before our clocks before the statement that read it was sent.
+   * @param before our clocks before the statement was sent.
    * @param databaseTime ISO 8601.
    */
   compare(before: ClockReading, databaseTime: string): ClockFault | undefined {
@@ -52,15 +52,15 @@ export class Clock {
     return this.#guard.compare({ before, after: this.read(), databaseMs: Date.parse(databaseTime) });
   }
 
-  /** The same, and throws unless moments may be taken from the clocks. */
+  /** The same, and throws if the clocks cannot be used. */
   requireAgreement(before: ClockReading, databaseTime: string): void {
     const fault = this.compare(before, databaseTime);
     if (fault !== undefined) throw clockUnsafe(fault);
   }
 
   /**
-   * The earliest and the latest time, ISO 8601, that the database's clock is believed to show now: for statements that ask what has
-   * expired (storage/expiry-clock.ts). During a fault both are the time believed before it. Nulls before the clocks first agreed.
+   * The earliest and the latest time, ISO 8601, that the database's clock can show now, for statements about expiry
+   * (storage/expiry-clock.ts). During a fault both are the last accepted time. Null before the clocks first agreed.
    */
   expiryBounds(): readonly [earliest: string | null, latest: string | null] {
     const slackMs = this.fault() === undefined ? CLOCK_DIFFERENCE_MAX_MS : 0;
@@ -69,7 +69,7 @@ export class Clock {
     return [new Date(believedMs - slackMs).toISOString(), new Date(believedMs + slackMs).toISOString()];
   }
 
-  /** Our time of day, held within `expiryBounds`: by it the moments under seals are made and expire, whatever the database says. */
+  /** Our system clock, limited to `expiryBounds`. Sealed times are made and expire by it, whatever the database's clock is. */
   now(): Date {
     const nowMs = Date.now();
     const [earliest, latest] = this.expiryBounds();
@@ -80,7 +80,7 @@ export class Clock {
 
 const clocks = new WeakMap<Pool, Clock>();
 
-/** Makes pools of one database share a clock. */
+/** Makes the pools of one database share a clock. */
 export function shareClock(pools: readonly Pool[]): Clock {
   const clock = new Clock();
   for (const pool of pools) clocks.set(pool, clock);
@@ -90,7 +90,7 @@ export function shareClock(pools: readonly Pool[]): Clock {
 /** The clock of a pool's database. */
 export const clockOf = (pool: Pool): Clock => clocks.get(pool) ?? shareClock([pool]);
 
-/** A clock that nobody sets. On Linux `performance.now()` stops while the machine is suspended and the uptime does not. */
+/** A monotonic clock. On Linux `performance.now()` stops while the machine is suspended, and the uptime does not. */
 class SteadyClock {
   #suspendedMs = 0;
   #aheadMs = uptimeAhead();
@@ -99,7 +99,7 @@ class SteadyClock {
     return performance.now() + this.#suspendedMs;
   }
 
-  /** Takes in how long the machine was suspended; returns whether it was. */
+  /** Accounts for a suspension of the machine; returns whether there was one. */
   catchUp(): boolean {
     const aheadMs = uptimeAhead();
     const sinceMs = aheadMs - this.#aheadMs;
@@ -110,13 +110,13 @@ class SteadyClock {
   }
 }
 
-/** Less than this is the resolution of the uptime. */
+/** Smaller differences are the resolution of the uptime. */
 const SUSPENDED_MS_MIN = 500;
 
-/** Elsewhere `performance.now()` runs on during a suspension, and the uptime may be computed from the time of day. */
+/** On other systems `performance.now()` runs on during a suspension, and the uptime may be computed from the system clock. */
 const uptimeAhead = (): number => (process.platform === 'linux' ? uptime() * 1000 - performance.now() : 0);
 
-/** Says what is wrong in words, with what to do. */
+/** Describes a fault and its remedy. */
 export function describeFault({ kind, aheadMs, clearsInMs }: ClockFault): string {
   const seconds = `${Math.round(Math.abs(aheadMs) / 1000)} s`;
   const clears = clearsInMs === null ? '' : `, or in ${Math.ceil(clearsInMs / 1000)} s if the time stays as it is`;
@@ -136,11 +136,11 @@ const clockUnsafe = (fault: ClockFault): ClockUnsafeError =>
     ),
   );
 
-/** The last moment of a log is so far ahead of the database's clock that waiting for it would take too long. */
+/** The last row of a log is too far ahead of the database's clock to wait for it. */
 export const clockBehindLog = (log: string, lastMoment: string, leadMs: number): ClockUnsafeError =>
   new ClockUnsafeError(
-    `Nothing was stored: the last row of the log ${log} bears the moment ${lastMoment}, which is ${Math.ceil(leadMs / 1000)} s ahead of the ` +
-      "database's clock. Put the clock right if it is behind. If the clock was ahead when that row was written, the operator runs " +
+    `Nothing was stored: the last row of the log ${log} has the time ${lastMoment}, which is ${Math.ceil(leadMs / 1000)} s ahead of the ` +
+      "database's clock. Correct the clock if it is behind. If the clock was ahead when that row was written, the operator runs " +
       '`countersign-server ledger correct-clock`.',
     Math.min(RETRY_AFTER_SECONDS_MAX, Math.ceil(leadMs / 1000)),
   );

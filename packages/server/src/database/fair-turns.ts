@@ -1,6 +1,6 @@
 import { unavailable } from '../errors/api-error.ts';
 
-/** How many may hold a turn at once, and how many may wait for one, and how long. */
+/** The number of concurrent turns, the length of the queue, and the longest wait. */
 export interface TurnBounds {
   size: number;
   waitingOfOneMax: number;
@@ -19,15 +19,15 @@ interface Owner {
 }
 
 /**
- * Shares a fixed number of turns fairly between owners (tenants). A free turn goes to the waiting owner that holds the fewest, and among
- * equals to the one whose last turn is longest ago. The last free turn is kept for owners that hold none, so an owner whose work takes
- * long never makes a newcomer wait for it. The queue is bounded: an owner that fills it gets 503 and the others keep their places.
+ * Shares a fixed number of turns fairly between owners (tenants). A free turn goes to the waiting owner with the fewest turns, and among
+ * equals to the one whose last turn is longest ago. The last free turn is reserved for owners without one, so that a slow owner does not
+ * block others. The queue is limited: an owner that fills it gets 503, and the others keep their places.
  */
 export class FairTurns {
   readonly #bounds: TurnBounds;
   #free: number;
   #waiting = 0;
-  /** In the order of their last turn, the longest ago first. */
+  /** In the order of their last turn, oldest first. */
   readonly #owners = new Map<string, Owner>();
 
   constructor(bounds: TurnBounds) {
@@ -35,12 +35,12 @@ export class FairTurns {
     this.#free = bounds.size;
   }
 
-  /** How many wait for a turn. */
+  /** The number of waiters. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Waits for a turn; the function returned ends it. Rejects with 503 when the queue is full or the wait takes too long. */
+  /** Waits for a turn; the returned function ends it. Rejects with 503 if the queue is full or the wait takes too long. */
   take(name: string): Promise<() => void> {
     const owner = this.#owners.get(name) ?? { held: 0, queue: [] };
     this.#owners.set(name, owner);
@@ -76,7 +76,7 @@ export class FairTurns {
     this.#waiting += 1;
   }
 
-  /** Makes room for one more waiter. When all places are taken, the owner with the longest queue gives up its newest one. */
+  /** Makes space for one more waiter. If the queue is full, the owner with the longest queue loses its newest one. */
   #makeRoom(owner: Owner): boolean {
     if (owner.queue.length >= this.#bounds.waitingOfOneMax) return false;
     if (this.#waiting < this.#bounds.waitingMax) return true;

@@ -2,13 +2,13 @@ import { statfs } from 'node:fs/promises';
 import { maxWalBytes } from '@countersign/embedded-database';
 import { ApiError } from '../errors/api-error.ts';
 
-/** What a file system has, in bytes. `free` is what a user other than root may still write. */
+/** The space of a file system in bytes. `free` is what a user other than root may still write. */
 export interface Space {
   readonly free: number;
   readonly total: number;
 }
 
-/** Asks the file system of a folder. */
+/** Reads the file system of a folder. */
 export const spaceOf = async (folder: string): Promise<Space> => {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { free: bavail * bsize, total: blocks * bsize };
@@ -17,25 +17,25 @@ export const spaceOf = async (folder: string): Promise<Space> => {
 /** How often free space is read. */
 const POLL_MS = 1_000;
 
-/** Growth is accepted again at this multiple of the floor, so that the state does not flap. */
+/** New records are accepted again at this multiple of the floor, so that the state does not flap. */
 const RECOVERY_FACTOR = 1.25;
 
-/** The largest share of a small disk that the floor may take. */
+/** The largest share of a small disk that the floor may use. */
 const LARGEST_SHARE = 1 / 5;
 
-/** Time after which a refused sender should try again. */
+/** The `Retry-After` of a rejection. */
 const RETRY_AFTER_SECONDS = '10';
 
-/** The floor when none is configured: what the write-ahead log and the bodies under way may need. */
+/** The default floor: what the write-ahead log and the current bodies may need. */
 export const defaultFloor = (total: number, bodiesBytesMax: number): number =>
   Math.floor(Math.min(maxWalBytes(total) + bodiesBytesMax, total * LARGEST_SHARE));
 
 /**
- * Watches the disk of the embedded database. PostgreSQL stops when its write-ahead log cannot grow, so below the floor the server
- * refuses whatever makes the database grow, and keeps the rest for what must go on: revocations, sign-in and promotion checks.
+ * Watches the disk of the embedded database. PostgreSQL stops if its write-ahead log cannot grow, so below the floor the server rejects
+ * new records. The rest of the disk is reserved for revocations, sign-in and promotion checks.
  */
 export class FreeSpace {
-  /** Whether growth is refused now. The only thing that a request reads. */
+  /** Whether new records are rejected now. Requests only read this. */
   isLow = false;
   freeBytes = 0;
   floorBytes = 0;
@@ -46,8 +46,8 @@ export class FreeSpace {
   #isReading = false;
 
   /**
-   * @param floorOf the floor, given the size of the disk.
-   * @param changed is called when `isLow` has changed.
+   * @param floorOf computes the floor from the size of the disk.
+   * @param changed is called when `isLow` changes.
    */
   constructor(parts: {
     probe: () => Promise<Space>;
@@ -59,7 +59,7 @@ export class FreeSpace {
     this.#changed = parts.changed;
   }
 
-  /** Reads once, and from then on every second. */
+  /** Reads at once, and then every second. */
   async start(): Promise<void> {
     await this.read();
     this.#timer = setInterval(() => void this.read(), POLL_MS).unref();
@@ -69,7 +69,7 @@ export class FreeSpace {
     clearInterval(this.#timer);
   }
 
-  /** Reads the file system. When it does not answer, the last state stays. */
+  /** Reads the file system. If that fails, the last state is kept. */
   async read(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -82,13 +82,13 @@ export class FreeSpace {
       this.isLow = isLow;
       this.#changed(this);
     } catch {
-      // The database's own errors say what is wrong with the disk.
+      // The database's own errors report the fault of the disk.
     } finally {
       this.#isReading = false;
     }
   }
 
-  /** Refuses a request that makes the database grow. @throws ApiError `unavailable` while space is low. */
+  /** Rejects a request that creates records. @throws ApiError `unavailable` while space is low. */
   requireSpace(): void {
     if (!this.isLow) return;
     const error = new ApiError('unavailable', [{ path: '', code: 'disk_space', message: LOW }], {
@@ -98,11 +98,11 @@ export class FreeSpace {
     throw error;
   }
 
-  /** For the log and for `/readyz`. */
+  /** A line for the log and for `/readyz`. */
   get summary(): string {
     return `${this.freeBytes} bytes are free on the disk of the database; the floor is ${this.floorBytes}`;
   }
 }
 
 const LOW =
-  "the disk of the service's database is nearly full: new records are refused; promotion checks and revocations are answered. Free space on it";
+  "the disk of the service's database is nearly full: new records are rejected; promotion checks and revocations still work. Free space on it";

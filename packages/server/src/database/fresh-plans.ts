@@ -6,23 +6,22 @@ const AGE_MAX_AT_FIRST_MS = 50;
 
 const DISCARD: Statement<never> = { name: 'discard_plans', text: 'DISCARD PLANS' };
 
-/** When a connection made its first plans, and the ones it has. */
-interface Planned {
+/** When a connection made its first plans, and its current ones. */
+interface PlanState {
   firstAt: number;
   lastAt: number;
 }
 
-const planned = new WeakMap<PoolClient, Planned>();
+const planned = new WeakMap<PoolClient, PlanState>();
 
 /**
- * Lets a connection make its plans anew when they are two seconds old, or half as old as the connection if that is less; to be called
- * as each transaction begins.
+ * Discards the plans of a connection when they are two seconds old, or half as old as the connection if that is less. Called at the start
+ * of each transaction.
  *
- * PostgreSQL keeps a plan with the connection that made it. On a table that was empty then, an index that leads to all rows of the
- * tenant looks as cheap as the one that leads to the row asked for, and until autovacuum has looked at the table (a minute) each
- * look-up, those of foreign keys too, walks more rows than the last: 3 times slower after 10 seconds of traces. A table that is being
- * filled is at most twice as large as its plans were made for. Planning anew costs a connection less than a millisecond
- * (docs/performance.md).
+ * PostgreSQL keeps plans per connection. For a table that was empty when the plan was made, an index over all rows of the tenant looks as
+ * cheap as the one for the requested row. Until autovacuum has analysed the table (a minute), each look-up, including those of foreign
+ * keys, reads more rows than the last: 3 times slower after 10 seconds of traces. With this rule a growing table is at most twice as large
+ * as its plans assume. Planning again costs a connection less than a millisecond (docs/performance.md).
  */
 export function keepPlansFresh(client: PoolClient, run: (statement: Statement<never>) => unknown): void {
   const now = performance.now();

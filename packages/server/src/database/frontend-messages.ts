@@ -1,13 +1,13 @@
 /**
- * What a client says in PostgreSQL's extended query protocol, one function per message; each returns whole messages as bytes. Formats:
- * https://www.postgresql.org/docs/current/protocol-message-formats.html. The driver's own serializer copies each parameter several
- * times, and the parameters of a batch are megabytes (docs/performance.md).
+ * The client messages of PostgreSQL's extended query protocol, one function per message; each returns complete messages as bytes. Formats:
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html. The driver's own serializer copies each parameter several times,
+ * and the parameters of a batch have megabytes (docs/performance.md).
  */
 
-/** A parameter as the protocol has it: text, binary bytes in one piece or several, or null. */
+/** A parameter in the protocol: text, binary bytes in one or several chunks, or null. */
 export type Parameter = string | Buffer | Pieces | null;
 
-/** Bytes that stand in several places, to be sent one after the other without being joined first. */
+/** Bytes in several chunks, sent one after the other without joining them. */
 export class Pieces {
   readonly pieces: readonly Buffer[];
   readonly length: number;
@@ -18,7 +18,7 @@ export class Pieces {
   }
 }
 
-/** A parameter longer than this is sent from where it stands, and not copied into its message. */
+/** Longer parameters are sent without copying them into the message. */
 const COPIED_BYTES_MAX = 4096;
 
 const NAME_END = '\0';
@@ -31,23 +31,23 @@ function message(type: string, body: Buffer): Buffer {
   return bytes;
 }
 
-/** Prepares a statement under a name; its parameters' types are left to the server. */
+/** Prepares a named statement; the server infers the types of its parameters. */
 export const parse = (name: string, text: string): Buffer =>
   message('P', Buffer.from(`${name}${NAME_END}${text}${NAME_END}${NAME_END}${NAME_END}`));
 
-/** Asks what a prepared statement takes and gives. */
+/** Requests the parameters and columns of a prepared statement. */
 export const describeStatement = (name: string): Buffer => message('D', Buffer.from(`S${name}${NAME_END}`));
 
-/** Forgets a prepared statement; no error where there is none. */
+/** Closes a prepared statement; no error if it does not exist. */
 export const closeStatement = (name: string): Buffer => message('C', Buffer.from(`S${name}${NAME_END}`));
 
-/** Runs what was bound to the unnamed portal, all rows. */
+/** Executes the unnamed portal, all rows. */
 const EXECUTE = message('E', Buffer.alloc(5));
 
-/** Ends a group: whatever stands before it and behind an error is skipped, and the answers are sent. */
+/** Ends a group. After an error the rest of the group is skipped. The server then sends the responses. */
 export const SYNC = message('S', Buffer.alloc(0));
 
-/** Binds a prepared statement's parameters to the unnamed portal, results as text, and runs it. In pieces, to be sent one after the other. */
+/** Binds parameters to the unnamed portal, with results as text, and executes it. Returns chunks to send in order. */
 export function bindAndExecute(name: string, parameters: readonly Parameter[]): Buffer[] {
   const lengths = parameters.map(lengthOf);
   const copied = lengths.map((length, place) => (isCopied(parameters[place]!, length) ? Math.max(length, 0) : 0));
@@ -73,7 +73,7 @@ export function bindAndExecute(name: string, parameters: readonly Parameter[]): 
     sentTo = at;
     apart += lengths[place]!;
   });
-  at = head.writeInt32BE(0x0001_0000, at); // one format for all results: 0, text
+  at = head.writeInt32BE(0x0001_0000, at); // One format for all results: 0, text.
   head.writeInt32BE(at + apart - 1, 1);
   at += EXECUTE.copy(head, at);
   pieces.push(head.subarray(sentTo, at));
@@ -92,15 +92,15 @@ const lengthOf = (parameter: Parameter): number => {
   return typeof parameter === 'string' ? Buffer.byteLength(parameter) : parameter.length;
 };
 
-/** A value as a parameter. Bytes go in binary, all else as text; lists of texts as an array's text. */
+/** Converts a value to a parameter: bytes as binary, all else as text, lists of texts as an array's text. */
 export function parameterOf(value: unknown): Parameter {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || value instanceof Buffer || value instanceof Pieces) return value;
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   if (Array.isArray(value)) return `{${value.map(elementOf).join(',')}}`;
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
-  throw new TypeError(`a ${typeof value} is no parameter of a statement`);
+  throw new TypeError(`a ${typeof value} cannot be a parameter of a statement`);
 }
 
-/** An element of an array's text: quoted, so that no text is taken for NULL or for two elements. */
+/** An element of an array's text, quoted, so that no text is read as NULL or as two elements. */
 const elementOf = (element: unknown): string => (element === null ? 'NULL' : `"${String(element).replaceAll(/["\\]/g, '\\$&')}"`);

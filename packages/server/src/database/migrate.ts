@@ -4,35 +4,35 @@ import pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 import type { DatabaseAddress } from './pool.ts';
 
-/** Forward-only migrations, in the package's folder `migrations/`. From src/database and from dist alike, it is found by what it holds. */
+/** The folder `migrations/` of the package, found from both src/database and dist. Migrations only go forward. */
 const FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../migrations/' : '../migrations/', import.meta.url));
 
-/** The path of a file that lies beside the migrations. */
+/** The path of a file in the folder of the migrations. */
 export const migrationsFile = (name: string): string => `${FOLDER}${name}`;
 
-/** Number of the advisory lock that a migration holds: 'CSMIGR'. */
+/** The number of the advisory lock of a migration: 'CSMIGR'. */
 const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
 
-/** How the database's schema stands to this server's. */
+/** The schema of the database compared with that of this server. */
 export type SchemaLevel = 'empty' | 'older' | 'current' | 'newer';
 
-/** Names of the migrations that this server knows, in order. */
+/** Names of the migrations of this server, in order. */
 export const knownMigrations = (): string[] =>
   readdirSync(FOLDER)
     .filter((file) => /^\d{6}_.*\.sql$/.test(file))
     .map((file) => file.replace(/\.sql$/, ''))
     .sort();
 
-/** Whether there are tables, and this role may read all of them: not so when a first start was cut off before it gave the rights. */
+/** Whether there are tables and this role may read all of them. It may not if a first start stopped before granting the rights. */
 const READABLE = `SELECT coalesce(bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
    FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;
 
-/** Compares the migrations that ran with those this server knows. What this role may not read counts as empty: `migrate` mends both. */
+/** Compares the applied migrations with those of this server. An unreadable schema counts as empty, because `migrate` repairs both. */
 export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
   const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE);
   if (tables[0]?.readable !== true) return 'empty';
   const { rows } = await queryable.query<{ name: string }>('SELECT name FROM countersign.migrations');
-  // Another server is about to migrate: the table is made before the migrations, which come all in one transaction.
+  // Another server is about to migrate: the table is created before the migrations, which all run in one transaction.
   if (rows.length === 0) return 'empty';
   const known = new Set(knownMigrations());
   if (rows.some(({ name }) => !known.has(name))) return 'newer';
@@ -56,7 +56,7 @@ export async function migrate(
   const client = new pg.Client({ ...address, application_name: 'countersign-migrate' });
   await client.connect();
   try {
-    // Two servers may start on an empty database at once: the second one waits, and then finds nothing left to do.
+    // Two servers may start on an empty database at once: the second one waits, and then has nothing to do.
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const level = await schemaLevel(client);
     if (level === 'newer') throw newerSchema();
@@ -82,13 +82,13 @@ export async function migrate(
   }
 }
 
-/** What serve says of a schema it cannot work with. */
+/** The errors of a schema that this server cannot use. */
 export const newerSchema = (): ExitError =>
   new ExitError('schema_newer', 'the database was migrated by a newer Countersign than this one; start the newer server');
 export const olderSchema = (): ExitError =>
   new ExitError('schema_older', 'the database is older than this server; run `countersign-server migrate` and start again');
 
-/** Tables where a row may change, and how. Everything else is INSERT and SELECT for the server's role. */
+/** Tables whose rows may change, and how. All other tables allow only INSERT and SELECT to the server's role. */
 const CHANGEABLE: Record<string, string> = {
   ingestion_keys: 'UPDATE (secret_sha256, scopes, name, rotated_at, revoked_at, expires_at)',
   key_last_use: 'UPDATE (last_used_at)',
@@ -114,7 +114,7 @@ const CHANGEABLE: Record<string, string> = {
 
 async function grantServerRole(client: pg.Client, role: string): Promise<void> {
   const { rows } = await client.query<{ migrates: boolean }>('SELECT current_user = $1 AS migrates', [role]);
-  if (rows[0]!.migrates) return; // it owns the tables: what is taken from it below would be its own
+  if (rows[0]!.migrates) return; // It owns the tables, so revoking would remove its own rights.
   const name = pg.escapeIdentifier(role);
   const grants = Object.entries(CHANGEABLE).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
   await client.query(`BEGIN;

@@ -1,42 +1,41 @@
 import pg from 'pg';
 import { FairTurns } from './fair-turns.ts';
 
-/** How to reach a database: a URL, or the embedded one's socket. */
+/** The address of a database: a URL, or the socket of the embedded one. */
 export type DatabaseAddress = { connectionString: string } | { host: string; port: number; user: string; database: string };
 
 const { INT8 } = pg.types.builtins;
 
-/** bigint columns hold at most 2^53-1 here (the contract bounds every one), so a number holds them exactly. */
+/** The contract limits bigint columns to 2^53-1, so a number holds them exactly. */
 pg.types.setTypeParser(INT8, Number);
 
-/** A database that hangs must become a 503, not a request that never ends. */
+/** The longest wait for a connection, so that a hanging database causes a 503. */
 const GIVE_UP_MS = 15_000;
 
 /**
- * What a connection is set to before anything else is sent on it.
+ * The settings of a connection, sent before anything else.
  *
- * - Plans with the parameters left open, made once: planning the evidence of a promotion check anew takes three times its execution.
- * - The database gives up before we do. A connection that we have left would else go on waiting for its lock, one more a try, until there
- *   are no more connections for anybody.
- * - Whoever stands still inside a transaction, because its process hangs or its network is cut, loses it, with the locks that a tenant
- *   waits for.
- * - Whatever the role is set to: what is acknowledged is on the disk, and a transaction sees what was committed before each statement.
+ * - Generic plans, made once: planning the evidence of a promotion check each time takes three times its execution.
+ * - The database times out before we do. A connection that we have abandoned would otherwise keep waiting for its lock, one more for each
+ *   retry, until no connections are left.
+ * - A transaction that stops, because its process hangs or its network is down, is ended, so that it releases the locks of its tenant.
+ * - Whatever the settings of the role are: acknowledged data is on disk, and a transaction sees what was committed before each statement.
  */
 const SETTINGS = `SET plan_cache_mode = force_generic_plan; SET default_transaction_isolation = 'read committed';
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
   SET lock_timeout = ${GIVE_UP_MS - 3000};
   SET statement_timeout = ${GIVE_UP_MS - 1000}; SET idle_in_transaction_session_timeout = ${GIVE_UP_MS - 5000}`;
 
-/** Whether the other end is still there is asked while a statement runs; not every system can. */
+/** Checks during a statement whether the client is still connected; not every system supports it. */
 const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
 
 /**
  * A pool of pipelined connections.
- * @param size most connections at once.
+ * @param size the maximum number of connections.
  */
 export const openPool = (address: DatabaseAddress, size: PoolSize): pg.Pool => kept(new pg.Pool(poolConfig(address, size)));
 
-/** The same, shared fairly between tenants: for reads, which anybody may send as many of as they like. */
+/** The same, shared fairly between tenants: for reads, whose number is not limited. */
 export const openFairPool = (address: DatabaseAddress, size: PoolSize): FairPool =>
   kept(new FairPool(poolConfig(address, size), new FairTurns({ size: size.size, ...FAIR_WAIT })));
 
@@ -45,10 +44,10 @@ interface PoolSize {
   name: string;
 }
 
-/** Reads that may wait for a connection, those of one tenant and all, and how long. Pages ask for up to six things at once. */
+/** The limits of waiting reads, of one tenant and of all, and the longest wait. Pages send up to six requests at once. */
 const FAIR_WAIT = { waitingOfOneMax: 128, waitingMax: 1024, waitMs: 10_000 };
 
-/** A pool whose transactions wait for the turn of their tenant before they ask for a connection (transaction.ts). */
+/** A pool whose transactions wait for the turn of their tenant before they request a connection (transaction.ts). */
 export class FairPool extends pg.Pool {
   readonly turns: FairTurns;
 
@@ -71,8 +70,8 @@ const poolConfig = (address: DatabaseAddress, { size, name }: PoolSize): pg.Pool
   }) as pg.PoolConfig;
 
 function kept<P extends pg.Pool>(pool: P): P {
-  // A connection that breaks is replaced by the pool, and its statements fail with the reason. Without listeners the errors that
-  // are emitted besides would end the process: the pool emits those of idle connections, a connection in use its own.
+  // The pool replaces a broken connection, and its statements fail with the reason. The listeners keep the additional error events of idle
+  // connections (from the pool) and of used ones (from the connection) from ending the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
@@ -81,42 +80,42 @@ function kept<P extends pg.Pool>(pool: P): P {
   return pool;
 }
 
-/** Error classes of PostgreSQL that say "not now": connection lost, out of resources, shutting down or a statement given up. */
+/** Error classes of PostgreSQL for "not now": connection lost, out of resources, shutting down, or statement cancelled. */
 const AWAY_CLASSES = new Set(['08', '53', '57']);
 
-/** And single codes: a server that takes no writes (any more), a transaction that stood still, a lock that was waited for too long. */
+/** And single codes: a read-only server, an idle transaction that was ended, a lock timeout. */
 const AWAY_CODES = new Set(['25006', '25P03', '55P03']);
 
-/** What Node calls an encrypted connection that cannot be made. */
+/** Node's errors of a failed TLS connection. */
 const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
-/** Errors of the driver, which have no code: whole messages, because a fault of ours may hold the same words. */
+/** Errors of the driver without a code. Whole messages are compared, because other errors may contain the same words. */
 const AWAY_MESSAGE =
   /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|timeout (expired|exceeded when trying to connect)|Client (has encountered a connection error|was closed) and is not queryable|Cannot use a pool after calling end on the pool|There was an error establishing an SSL connection)$/;
 
-/** COMMIT was sent and never answered: nobody may say that the work is kept, nor do it once more. */
+/** COMMIT was sent but there was no response, so the work must neither be acknowledged nor repeated. */
 export class OutcomeUnknownError extends Error {
   override name = 'OutcomeUnknownError';
 }
 
-/** Whether an error says that the database is away or stopping, rather than that the statement is wrong. */
+/** Whether an error means that the database is unavailable, and not that the statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
   if (error instanceof OutcomeUnknownError) return true;
   if (typeof code !== 'string') return AWAY_MESSAGE.test(error.message);
-  // Names of system errors first: EPIPE has five capitals, as an SQLSTATE may have.
+  // System errors are tested first, because EPIPE has the form of an SQLSTATE.
   if (/^E(?!RR_)[A-Z_]+$/.test(code) || TLS_CODE.test(code)) return true;
   return /^[0-9A-Z]{5}$/.test(code) && (AWAY_CLASSES.has(code.slice(0, 2)) || AWAY_CODES.has(code));
 }
 
 /**
- * Errors that another try may not meet again: deadlock, serialization failure, a unique row that another node was first to insert, and
- * division by zero, by which a statement says that it did not find what it was told to (moveGuessedHead).
+ * Errors after which a retry may succeed: deadlock, serialization failure, a unique row that another node has inserted first, and division
+ * by zero, by which moveGuessedHead reports a wrong guess.
  */
 const RETRYABLE = new Set(['40001', '40P01', '23505', '22012']);
 
-/** Whether the same batch may succeed when it is tried again. */
+/** Whether the same batch may succeed in a retry. */
 export const isWorthRetrying = (error: unknown): boolean => RETRYABLE.has(String((error as { code?: unknown } | null)?.code));
 
 /** Whether a statement did not find the head of a log where it was guessed to be (moveGuessedHead). */

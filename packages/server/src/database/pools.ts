@@ -3,17 +3,17 @@ import { type Clock, shareClock } from './clock.ts';
 import { type DatabaseAddress, type FairPool, openFairPool, openPool } from './pool.ts';
 import { shareSeals } from './seals.ts';
 
-/** The connections of a process, parted so that what takes long never stands before what must be quick. */
+/** The connections of a process, separated by purpose, so that slow work does not delay fast work. */
 export interface Pools {
-  /** For writing, one batch a connection. */
+  /** For writing, one batch per connection. */
   pool: Pool;
-  /** For looking up keys, and whether the database is there: every request with a key waits for that, so nothing long may. */
+  /** For looking up keys and for readiness. Every request with a key waits for this pool, so nothing slow may use it. */
   lookupPool: Pool;
-  /** For looking up who asks in the portal, shared fairly between tenants: people who ask often make no sender wait. */
+  /** For the sessions of the portal, shared fairly between tenants, so that frequent users do not delay senders. */
   sessionPool: FairPool;
   /** For the portal's lists and pages, shared fairly between tenants. */
   readPool: FairPool;
-  /** For exports and proofs of the record, for its checkpoints, and for what is swept up now and then. Shared fairly too. */
+  /** For exports, proofs and checkpoints of the record, and for maintenance. Also shared fairly. */
   ledgerPool: FairPool;
   /** The clocks of this process and of the database that the pools connect to. */
   clock: Clock;
@@ -21,7 +21,7 @@ export interface Pools {
 
 /**
  * Opens the pools; they connect when they are first used.
- * @param writers most connections for writing.
+ * @param writers the maximum number of connections for writing.
  */
 export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   const pools = {
@@ -34,7 +34,7 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   return { ...pools, clock: shareClock(Object.values(pools)) };
 };
 
-/** Gives the pools the master secret, by which what is stored is sealed and believed. */
+/** Gives the pools the master secret, with which stored data is sealed and verified. */
 export const sealWith = (pools: Pools, masterSecret: Uint8Array): void => shareSeals(poolsOf(pools), masterSecret);
 
 const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools): Pool[] => [
@@ -45,7 +45,7 @@ const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools)
   ledgerPool,
 ];
 
-/** Ends them, whatever state they are in. */
+/** Closes them, whatever their state is. */
 export async function closePools(pools: Pools): Promise<void> {
   await Promise.allSettled(poolsOf(pools).map((each) => each.end()));
 }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { migrationsFile } from './migrate.ts';
 
-/** An object of the schema, by its kind and name, and what must be so of it. */
+/** A fact about an object of the schema: its kind, name and details. */
 interface Fact {
   kind: string;
   name: string;
   detail: string;
 }
 
-/** A difference between the database's schema and the one that the migrations make. */
+/** A difference between the database's schema and that of the migrations. */
 export interface SchemaFinding {
   /** `trigger decisions.append_only`, for example. */
   object: string;
@@ -16,13 +16,13 @@ export interface SchemaFinding {
   remedy: string;
 }
 
-/** One line a fact, as migrations/schema.facts.txt holds them. */
+/** One line per fact, as in migrations/schema.facts.txt. */
 export const factsText = (facts: readonly Fact[]): string =>
   facts.map(({ kind, name, detail }) => `${kind}\t${name}\t${detail}\n`).join('');
 
 let expected: readonly Fact[] | undefined;
 
-/** The facts that the migrations of this server make. */
+/** The facts of this server's migrations. */
 function expectedFacts(): readonly Fact[] {
   expected ??= readFileSync(migrationsFile('schema.facts.txt'), 'utf8')
     .trimEnd()
@@ -34,7 +34,7 @@ function expectedFacts(): readonly Fact[] {
   return expected;
 }
 
-/** Where the facts of a database differ from those of this server's migrations, in the order of the facts. */
+/** The differences between the facts of a database and those of this server's migrations, in the order of the facts. */
 export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
   const stands = new Map(found.map((fact) => [objectOf(fact), fact]));
   const known = new Map(expectedFacts().map((fact) => [objectOf(fact), fact]));
@@ -51,7 +51,7 @@ export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
 
 const objectOf = ({ kind, name }: Fact): string => `${kind} ${name}`;
 
-const RESTORE = 'make it as the migrations do, or restore a backup';
+const RESTORE = 'create it as in the migrations, or restore a backup';
 
 function changed(fact: Fact, other: Fact): SchemaFinding {
   const object = objectOf(fact);
@@ -67,7 +67,7 @@ function removal({ kind, name }: Fact): string {
   const [table, own] = name.split('.');
   if (own !== undefined && ['trigger', 'rule', 'policy'].includes(kind))
     return `DROP ${kind.toUpperCase()} "${own}" ON countersign.${table}`;
-  return 'find out who has made it, then drop it';
+  return 'find out who created it, then drop it';
 }
 
 /** One line about a finding. */

@@ -1,30 +1,30 @@
 import type { SealedValue } from '@countersign/core/domain/row-seal';
 
-/** A column under the seal. `instant`: a timestamptz, in UTC with microseconds. `plain`: as the driver reads it. */
+/** A sealed column. `instant`: a timestamptz, in UTC with microseconds. `plain`: as the driver reads it. */
 export interface SealedColumn<R> {
   field: keyof R & string;
   column: string;
   kind: 'plain' | 'instant';
 }
 
-/** A table whose rows bear seals. `R` is what the columns under the seal hold. */
+/** A table with sealed rows. `R` has the sealed columns. */
 export interface SealedTable<R> {
   readonly name: string;
-  /** Names the list of columns: another list gets another version. */
+  /** The version of the list of columns: another list needs another version. */
   readonly version: number;
-  /** The primary key first, the tenant's ID aside. */
+  /** The primary key first, without the tenant's ID. */
   readonly columns: readonly SealedColumn<R>[];
-  /** The fields that name a row in the log. Never the hash of a token. */
+  /** The fields that identify a row in the log. Never the hash of a token. */
   readonly named: readonly (keyof R & string)[];
 }
 
-/** A row as a statement with `sealedColumns` reads it. */
+/** A row from a statement with `sealedColumns`. */
 export type RawRow = Readonly<Record<string, unknown>>;
 
 /** The name of a column in a raw row. */
 export const rawName = <R>({ name }: SealedTable<R>, field: (keyof R & string) | 'seal'): string => `${name}.${field}`;
 
-/** SQL of all columns under the seal, and of the seal. @param alias of the table in the statement. */
+/** SQL of all sealed columns and the seal. @param alias of the table in the statement. */
 export const sealedColumns = <R>(table: SealedTable<R>, alias: string): string =>
   [
     ...table.columns.map(({ field, column, kind }) => `${sqlOf(kind, `${alias}.${column}`)} AS "${rawName(table, field)}"`),
@@ -38,8 +38,8 @@ const sqlOf = (kind: SealedColumn<unknown>['kind'], column: string): string =>
 export const sealedValues = <R>({ columns }: SealedTable<R>, row: R): SealedValue[] =>
   columns.map(({ field }) => row[field] as SealedValue);
 
-/** A moment as it stands under a seal. */
+/** The sealed form of a time. */
 export const sealedInstant = (moment: Date): string => moment.toISOString().replace('Z', '000Z');
 
-/** A moment from under a seal as it is shown: with milliseconds. */
+/** A sealed time in the displayed form: with milliseconds. */
 export const shownInstant = (sealed: string): string => `${sealed.slice(0, 23)}Z`;

@@ -5,14 +5,14 @@ import type { Pool } from 'pg';
 import { BrokenSeals } from './broken-seals.ts';
 import { type RawRow, rawName, type SealedTable, sealedValues } from './sealed-table.ts';
 
-/** Derived keys kept at once; beyond, all are forgotten and derived again. */
+/** The number of cached keys; beyond it all are dropped and derived again. */
 const KEYS_MAX = 10_000;
 
-/** Seals what is stored, with keys of the master secret, which is never in the database. */
+/** Seals stored data with keys derived from the master secret, which is never in the database. */
 export class Seals {
   readonly #masterSecret: Uint8Array;
   readonly #keys = new Map<string, KeyObject>();
-  /** The rows whose seals did not hold. */
+  /** The rows with invalid seals. */
   readonly broken = new BrokenSeals();
 
   constructor(masterSecret: Uint8Array) {
@@ -24,20 +24,20 @@ export class Seals {
     return this.#seal(headSealInfo(head.tenantId), headSealMessage(head));
   }
 
-  /** Whether a stored seal is that of the head. A missing one is not. */
+  /** Whether a stored seal is that of the head. False for a missing one. */
   holdsHead(head: SealedHead, seal: Uint8Array | null): boolean {
     return isSame(this.ofHead(head), seal);
   }
 
-  /** The seal of a row. @param tenantId empty for tables that belong to no tenant. */
+  /** The seal of a row. @param tenantId empty for tables without a tenant. */
   ofRow<R>(table: SealedTable<R>, tenantId: string, row: R): Buffer {
     const sealed = { table: table.name, tenantId, version: table.version, values: sealedValues(table, row) };
     return this.#seal(rowSealInfo(table.name, tenantId), rowSealMessage(sealed));
   }
 
   /**
-   * A row that was read with `sealedColumns`, if its seal holds. If not, it is reported, and undefined is returned.
-   * @param asked what the row was looked up by: taken in place of what the database says, so that it cannot answer with another row.
+   * A row that was read with `sealedColumns`, if its seal is valid. If not, it is reported, and undefined is returned.
+   * @param asked the key of the query. It replaces the values from the database, so that the database cannot return another row.
    */
   openRow<R>(table: SealedTable<R>, tenantId: string, raw: RawRow, asked?: Partial<R>): R | undefined {
     const row = {} as R;
@@ -67,7 +67,7 @@ export class Seals {
   }
 }
 
-/** A view in a table's place may answer with values of other types. */
+/** A view that replaces a table may return values of other types. */
 const isSealable = (value: unknown): boolean => value === null || typeof value === 'string' || value instanceof Uint8Array;
 
 const isSame = (expected: Uint8Array, seal: Uint8Array | null): boolean =>
@@ -75,20 +75,20 @@ const isSame = (expected: Uint8Array, seal: Uint8Array | null): boolean =>
 
 const sealsOfPools = new WeakMap<Pool, Seals>();
 
-/** Gives pools of one database the seals of its master secret. */
+/** Gives the pools of one database the seals of its master secret. */
 export function shareSeals(pools: readonly Pool[], masterSecret: Uint8Array): void {
   const seals = new Seals(masterSecret);
   for (const pool of pools) sealsOfPools.set(pool, seals);
 }
 
-/** The seals of a pool's database; undefined where the master secret is not known. */
+/** The seals of a pool's database; undefined if the master secret is unknown. */
 export const sealsOf = (pool: Pool): Seals | undefined => sealsOfPools.get(pool);
 
-/** The same. Throws where the pool was opened without the master secret. */
+/** The same. Throws if the pool was opened without the master secret. */
 export const requireSeals = (pool: Pool): Seals => known(sealsOf(pool));
 
-/** The seals, or an error where the pool was opened without the master secret. */
+/** The seals. Throws if the pool was opened without the master secret. */
 export function known(seals: Seals | undefined): Seals {
-  if (seals === undefined) throw new Error('this pool was opened without the master secret: nothing can be sealed or believed');
+  if (seals === undefined) throw new Error('this pool was opened without the master secret: nothing can be sealed or verified');
   return seals;
 }

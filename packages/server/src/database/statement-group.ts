@@ -1,15 +1,15 @@
 import pg, { type Connection } from 'pg';
 import { bindAndExecute, closeStatement, describeStatement, parameterOf, parse, SYNC } from './frontend-messages.ts';
 
-/** A statement with a name: prepared once per connection, and found by its name in pg_stat_statements. */
+/** A named statement: prepared once per connection, and identified by its name in pg_stat_statements. */
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
-  /** Phantom: what a row looks like. */
+  /** Never set: it has the type of a row. */
   readonly row?: Row;
 }
 
-/** What a statement has answered. */
+/** The result of a statement. */
 export interface Result<Row> {
   rows: Row[];
   /** The command's tag: `COMMIT`, `INSERT 0 1`. */
@@ -21,11 +21,11 @@ interface Column {
   read: (text: string) => unknown;
 }
 
-/** What is known of a connection's prepared statements. */
+/** The state of a connection's prepared statements. */
 interface Prepared {
-  /** The result's columns of each prepared statement, by its name; none for one that gives no rows. */
+  /** The columns of each prepared statement, by its name; empty for one without rows. */
   columns: Map<string, Column[]>;
-  /** Prepared in a group that failed: whether the server has them is not known. */
+  /** Prepared in a group that failed, so it is unknown whether the server has them. */
   doubtful: Set<string>;
 }
 
@@ -48,13 +48,13 @@ interface Asked {
 }
 
 /**
- * Statements that travel together: one write, one Sync, one answer. The driver's own pipeline ends every statement with a Sync of its
- * own, by which PostgreSQL answers, and wakes us, once a statement; and asks anew each time what columns there are.
+ * Statements that are sent together: one write, one Sync, one response. The driver's own pipeline ends every statement with its own Sync,
+ * which causes a response and a wake-up for each, and requests the columns each time.
  *
- * When one fails, those behind it are not run and fail with the same error.
+ * If one fails, the later ones are not run and fail with the same error.
  */
 export class StatementGroup extends pg.Query {
-  // The driver takes a query of another class into its pipeline only if it extends its own; of that nothing else is used.
+  // The driver accepts a query of another class in its pipeline only if it extends its own. Nothing else of it is used.
   declare callback?: (error: unknown) => void;
   readonly #asked: Asked[] = [];
   #answered = 0;
@@ -67,12 +67,12 @@ export class StatementGroup extends pg.Query {
     super({ text: '' });
   }
 
-  /** What it carries, in order, for whoever watches a connection. */
+  /** The statements in order, for observers of a connection. */
   get carried(): readonly { statement: Statement<unknown>; values: readonly unknown[] }[] {
     return this.#asked;
   }
 
-  /** Adds a statement; its promise settles when it was answered. */
+  /** Adds a statement; its promise settles with its response. */
   add<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Result<Row>> {
     return new Promise((resolve, reject) => {
       this.#asked.push({ statement, values, resolve, reject });
@@ -86,7 +86,7 @@ export class StatementGroup extends pg.Query {
     try {
       for (const [place, asked] of this.#asked.entries()) pieces.push(...this.#messagesOf(asked, place));
     } catch (error) {
-      // Nothing was sent, but the driver waits for an answer to this query: an empty one.
+      // Nothing was sent, but the driver waits for a response: an empty one.
       this.handleError(error);
       pieces.length = 0;
     }

@@ -5,43 +5,43 @@ import { FairPool, OutcomeUnknownError } from './pool.ts';
 import { known, type Seals, sealsOf } from './seals.ts';
 import { type Result, type Statement, StatementGroup } from './statement-group.ts';
 
-/** Names a statement. One function of `storage/` per statement. */
+/** Names a statement. Each function of `storage/` has one statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
 
-/** What statements are sent on: a transaction, whoever it belongs to. */
+/** Runs statements: a transaction of any owner. */
 export interface Statements {
   /** The clocks of this process and of the database. */
   readonly clock: Clock;
-  /** Seals what is stored. Throws where the pool was opened without the master secret. */
+  /** Seals stored data. Throws if the pool was opened without the master secret. */
   readonly seals: Seals;
-  /** Sends a statement. What is sent without waiting in between travels together: one round trip for all of it. */
+  /** Sends a statement. Statements issued in the same tick are sent together in one round trip. */
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
-  /** Sends COMMIT right behind what was sent last, waits for all of it, and gives back what `last` gives. */
+  /** Sends COMMIT after the last statement, waits for all of it, and returns the result of `last`. */
   commit<T>(last: Promise<T>): Promise<T>;
-  /** Does something once the database has committed; not when it has not, or when that is unknown. It must not fail. */
+  /** Runs work after the commit; not if it fails or its outcome is unknown. The work must not fail. */
   afterCommit(work: () => void): void;
 }
 
-/** What the storage functions run on: one transaction of one tenant. */
+/** One transaction of one tenant, which the storage functions use. */
 export interface Transaction extends Statements {
   readonly tenantId: string;
 }
 
-/** One transaction of one person, who sees where they belong, and of no tenant. */
+/** One transaction of one person, who sees their memberships, and of no tenant. */
 export interface PersonTransaction extends Statements {
   readonly personId: string;
 }
 
 /**
- * Marks a statement's promise as one that may be awaited later, or never when an earlier statement of the pipeline fails: its own
- * failure is then reported by that one, or by COMMIT, and must not end the process as an unhandled rejection.
+ * Marks a statement's promise as one that may be awaited later, or never if an earlier statement fails. Its failure is then reported by
+ * that statement or by COMMIT, and must not end the process as an unhandled rejection.
  */
-export function underWay<T>(statement: Promise<T>): Promise<T> {
+export function ignoreRejection<T>(statement: Promise<T>): Promise<T> {
   statement.catch(() => undefined);
   return statement;
 }
 
-/** COMMIT was answered with ROLLBACK: a statement before it had failed. */
+/** COMMIT returned ROLLBACK, because an earlier statement had failed. */
 export class NotCommittedError extends Error {
   override name = 'NotCommittedError';
 }
@@ -56,24 +56,24 @@ const BE_PERSON = sql('be_person', `SELECT set_config('countersign.person_id', $
 const COMMIT = sql('COMMIT', 'COMMIT');
 
 /**
- * The one way to run a transaction: it belongs to one tenant, row-level security included, and is committed when `work` returns.
- * On any error it is rolled back; a connection that broke is not used again.
+ * Runs a transaction of one tenant, with row-level security, and commits it when `work` returns. On any error it is rolled back; a broken
+ * connection is not used again.
  */
 export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '' }, work);
 
 /**
- * The same for reading alone, and whatever would write fails. Plans are made for the values at hand: a list has filters that may be left
- * out, and one plan for all of them would use the index of none (docs/decisions/0017).
+ * The same for reading only; writes fail. Plans are made for the given values, because a list has optional filters, and one plan for all of
+ * them would use no index (docs/decisions/0017).
  */
 export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '', reading: true }, work);
 
-/** The same for what a person does with their own account: no tenant's rows are seen but the person's memberships. */
+/** The same for changes of a person's own account: no tenant's rows are visible except the person's memberships. */
 export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: PersonTransaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId: '', personId }, work);
 
-/** Whom a transaction belongs to: a tenant or a person, the other one empty. */
+/** The owner of a transaction: a tenant or a person; the other one is empty. */
 interface Scope {
   tenantId: string;
   personId: string;
@@ -111,7 +111,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly #seals: Seals | undefined;
   readonly #reading: boolean;
   readonly #client: PoolClient;
-  /** What is said until all that runs now has run: it is sent then, in one write. */
+  /** Statements issued in the same tick, sent together at the end of it. */
   #group: StatementGroup | undefined;
   #committed: Promise<void> | undefined;
   #firstFailure: unknown;
@@ -130,7 +130,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     return known(this.#seals);
   }
 
-  /** BEGIN and whom it belongs to go out without waiting; if they fail, whatever follows fails with them. */
+  /** Sends BEGIN and the owner without waiting; if they fail, everything after them fails too. */
   begin(): void {
     this.run(this.#reading ? BEGIN_READING : BEGIN, []);
     keepPlansFresh(this.#client, (statement) => this.run(statement, []));
@@ -140,7 +140,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    return underWay(this.#send(statement, values).then(({ rows }) => rows));
+    return ignoreRejection(this.#send(statement, values).then(({ rows }) => rows));
   }
 
   afterCommit(work: () => void): void {
@@ -153,22 +153,22 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     return result;
   }
 
-  /** What the database has refused is not kept. Any other failure once COMMIT is on its way says nothing about that. */
+  /** A transaction that the database rejected is not committed. After any other failure during COMMIT, the outcome is unknown. */
   reasonOf(error: unknown): unknown {
     if (this.#committed === undefined || error instanceof pg.DatabaseError || error instanceof NotCommittedError) return error;
     const { message } = error as Error;
-    return new OutcomeUnknownError(`whether the database has committed is not known: ${message}`, { cause: error });
+    return new OutcomeUnknownError(`the outcome of COMMIT is unknown: ${message}`, { cause: error });
   }
 
   async rollback(): Promise<void> {
-    this.#sendGroup(); // what was said and not yet sent, BEGIN perhaps, must not go out behind it
+    this.#sendGroup(); // Statements that are not sent yet, perhaps BEGIN, must be sent before.
     await this.#client.query('ROLLBACK');
   }
 
-  /** A COMMIT of a transaction that failed answers ROLLBACK, without an error. */
+  /** COMMIT of a failed transaction returns ROLLBACK, without an error. */
   async #sendCommit(): Promise<void> {
     const { command } = await this.#send(COMMIT, []);
-    if (command !== 'COMMIT') throw this.#firstFailure ?? new NotCommittedError(`COMMIT was answered with ${command}`);
+    if (command !== 'COMMIT') throw this.#firstFailure ?? new NotCommittedError(`COMMIT returned ${command}`);
     for (const work of this.#afterCommit) work();
   }
 
@@ -178,8 +178,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
       return await this.#group.add(statement, values);
     } catch (error) {
       this.#firstFailure ??= error;
-      // What is sent after a failed statement fails with "current transaction is aborted": not the reason, so that a batch which
-      // only needs another try would not get it.
+      // After a failed statement, later ones fail with "current transaction is aborted". That is not the reason, so a batch that only needs
+      // a retry would not get one.
       throw (error as { code?: unknown }).code === IN_FAILED_TRANSACTION ? this.#firstFailure : error;
     }
   }

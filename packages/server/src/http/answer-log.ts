@@ -5,7 +5,7 @@ import type { EarlyRefusal } from './error-reply.ts';
 const PERIOD_MS = 1_000;
 
 /** The rejections of one kind since the last line. */
-interface Counted {
+interface RejectionCount {
   count: number;
   status: number;
   /** Details of the first one, for finding it. */
@@ -21,7 +21,7 @@ interface Counted {
  */
 export class AnswerLog {
   readonly #log: FastifyBaseLogger;
-  readonly #counted = new Map<string, Counted>();
+  readonly #counted = new Map<string, RejectionCount>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(log: FastifyBaseLogger) {
@@ -51,7 +51,7 @@ export class AnswerLog {
     this.#count(code, { status, endpoint, reqId: request.id, reason });
   }
 
-  #count(code: string, first: Omit<Counted, 'count'>): void {
+  #count(code: string, first: Omit<RejectionCount, 'count'>): void {
     const counted = this.#counted.get(code);
     if (counted === undefined) this.#counted.set(code, { count: 1, ...first });
     else counted.count += 1;

@@ -9,7 +9,7 @@ import type { EarlyRefusal } from './error-reply.ts';
 import { type LedgerApi, registerLedgerApi } from './ledger-api.ts';
 import type { Metrics } from './metrics.ts';
 import { type MetricsAccess, registerMetrics } from './metrics-endpoint.ts';
-import { refuseOtherMethods } from './other-methods.ts';
+import { rejectOtherMethods } from './other-methods.ts';
 import { registerOtlpApi } from './otlp-api.ts';
 import { type PublicApi, registerPublicApi } from './public-api.ts';
 import { hostCheck } from './request-host.ts';
@@ -80,7 +80,7 @@ function registerOperations(app: FastifyInstance, { readiness, warnings }: Pick<
     const found = warnings();
     return found.length === 0 ? { status: 'ready' } : { status: 'ready', warnings: found };
   });
-  refuseOtherMethods(app, ['/livez', '/readyz'], ['GET', 'HEAD']);
+  rejectOtherMethods(app, ['/livez', '/readyz'], ['GET', 'HEAD']);
 }
 
 /** Registers the contract for machines and for people. */
@@ -93,5 +93,5 @@ function registerDocs(app: FastifyInstance): void {
   });
   app.get('/openapi.json', ALSO_BY_HEAD, async (request, reply) => contract.send(request, reply));
   app.get('/docs', ALSO_BY_HEAD, async (request, reply) => page.send(request, reply));
-  refuseOtherMethods(app, ['/openapi.json', '/docs'], ['GET', 'HEAD']);
+  rejectOtherMethods(app, ['/openapi.json', '/docs'], ['GET', 'HEAD']);
 }

@@ -5,12 +5,12 @@ import { newId } from '../storage/new-id.ts';
 import type { Connections } from './connections.ts';
 import {
   answerClientError,
-  answerWhatNodeWouldNot,
+  answerParserErrors,
+  drainBody,
   type EarlyRefusal,
   noteEarlyRefusals,
   replyError,
   replyUnreadablePath,
-  swallowRest,
 } from './error-reply.ts';
 import { deferContinue } from './expect-continue.ts';
 import { paceRequests } from './paced-input.ts';
@@ -51,7 +51,7 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal 
     exposeHeadRoutes: false,
     ...(tls === undefined ? { http: NODE_SETTINGS } : { https: { ...tls, ...NODE_SETTINGS } }),
   } as object) as unknown as FastifyInstance;
-  answerWhatNodeWouldNot(httpServer(app));
+  answerParserErrors(httpServer(app));
   deferContinue(httpServer(app));
   connections.watch(httpServer(app), tls !== undefined);
   const connected = tls === undefined ? 'connection' : 'secureConnection';
@@ -70,11 +70,11 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal 
     done(checkRequest(request));
   });
   app.setErrorHandler((error, request, reply) => {
-    swallowRest(request);
+    drainBody(request);
     replyError(error, request, reply);
   });
   app.setNotFoundHandler((request, reply) => {
-    swallowRest(request);
+    drainBody(request);
     replyError(new ApiError('not_found'), request, reply);
   });
   return app;

@@ -9,10 +9,10 @@ import type { BodyResult, BodyTask } from './body-worker.ts';
 
 const workerFile = new URL(`./body-worker${extname(import.meta.url)}`, import.meta.url);
 
-/** Bodies that wait for the worker: in all, and of one tenant. Their bytes are bounded by the admission of bodies. */
+/** The maximum number of queued bodies, in total and of one tenant. The admission of bodies limits their bytes. */
 const WAITING_MAX = 1024;
 const WAITING_OF_ONE_MAX = 768;
-/** Bodies given to the worker at once: the next one is there when it ends the last. */
+/** Bodies that the worker has at once, so that the next one is there when it finishes the last. */
 const UNDER_WAY_MAX = 2;
 
 /** A prepared body with its bytes. */
@@ -29,10 +29,10 @@ interface Waiting {
 
 /**
  * Prepares large bodies on a worker thread, so that parsing one delays no other request. Tenants take turns. The thread starts with the
- * first large body; when it ends unexpectedly, its bodies are refused and the next body starts another.
+ * first large body. If it ends unexpectedly, its bodies are rejected and the next body starts a new thread.
  */
 export class BodyWorkers {
-  /** Bodies prepared or refused by the worker, since the start. */
+  /** Bodies prepared or rejected by the worker since the start. */
   done = 0;
   readonly #heapMb: number;
   readonly #file: URL;
@@ -42,13 +42,13 @@ export class BodyWorkers {
   #worker: Worker | undefined;
   #closed = false;
 
-  /** @param file the code of the thread; tests give one that ends. */
+  /** @param file the code of the thread; tests pass one that exits. */
   constructor({ heapMb = WORKER_HEAP_MB, file = workerFile }: { heapMb?: number; file?: URL } = {}) {
     this.#heapMb = heapMb;
     this.#file = file;
   }
 
-  /** Bodies that wait or are being prepared. */
+  /** Bodies that are queued or being prepared. */
   get length(): number {
     return this.#waiting + this.#underWay.length;
   }
@@ -58,7 +58,7 @@ export class BodyWorkers {
     return this.#enqueue(asked.principal.tenantId, { operation, asked, document: ownBytes(document) });
   }
 
-  /** The same for an export of OpenTelemetry. */
+  /** Prepares an OpenTelemetry export. */
   prepareExport({ document, ...asked }: ExportRequest): Promise<Prepared<PreparedExport>> {
     const task = { operation: 'export' as const, asked, document: ownBytes(document) };
     return this.#enqueue(asked.principal.tenantId, task) as Promise<Prepared<PreparedExport>>;
@@ -67,7 +67,7 @@ export class BodyWorkers {
   #enqueue(tenantId: string, task: BodyTask): Promise<Prepared> {
     const queue = this.#queues.get(tenantId) ?? [];
     if (this.#closed || this.#waiting >= WAITING_MAX || queue.length >= WAITING_OF_ONE_MAX)
-      throw unavailable('too many large bodies wait');
+      throw unavailable('too many large bodies are queued');
     return new Promise((resolve, reject) => {
       queue.push({ task, resolve, reject });
       this.#queues.set(tenantId, queue);
@@ -76,7 +76,7 @@ export class BodyWorkers {
     });
   }
 
-  /** Ends the worker; bodies that still wait are answered 503. */
+  /** Stops the worker; queued bodies get a 503. */
   async close(): Promise<void> {
     this.#closed = true;
     const left = [...this.#underWay, ...[...this.#queues.values()].flat()];
@@ -87,14 +87,14 @@ export class BodyWorkers {
     await this.#worker?.terminate();
   }
 
-  /** Gives the worker the next bodies, of one tenant after the other. */
+  /** Sends queued bodies to the worker, from each tenant in turn. */
   #feed(): void {
     while (this.#underWay.length < UNDER_WAY_MAX) {
       const [entry] = this.#queues;
       if (entry === undefined) return;
       const [tenantId, queue] = entry;
       const next = queue.shift()!;
-      this.#queues.delete(tenantId); // and behind the others again
+      this.#queues.delete(tenantId); // The tenant goes to the end.
       if (queue.length > 0) this.#queues.set(tenantId, queue);
       this.#waiting -= 1;
       this.#underWay.push(next);
@@ -108,13 +108,13 @@ export class BodyWorkers {
     worker.unref();
     worker.on('message', (result: BodyResult) => this.#settle(result));
     let failure: unknown;
-    // An error is followed by the exit.
+    // An error is followed by an exit.
     worker.on('error', (error) => (failure = error));
     worker.once('exit', () => this.#lost(worker, failure));
     return worker;
   }
 
-  /** The worker takes bodies in order, so a result is that of the first one under way. */
+  /** The worker keeps the order, so a result belongs to the first body that it has. */
   #settle(result: BodyResult): void {
     const waiting = this.#underWay.shift();
     this.done += 1;
@@ -125,17 +125,17 @@ export class BodyWorkers {
     else waiting.resolve({ prepared: result.prepared, document: Buffer.from(result.document.buffer) });
   }
 
-  /** The worker has ended. The bodies that it had are answered 503 and may be sent again; those that wait go to another thread. */
+  /** The worker has exited. Its bodies get a 503 and may be sent again; queued ones go to a new thread. */
   #lost(worker: Worker, failure: unknown): void {
     if (this.#worker === worker) this.#worker = undefined;
     const lost = this.#underWay;
     this.#underWay = [];
-    for (const { reject } of lost) reject(unavailable(failure ?? 'the worker thread for large bodies has ended'));
+    for (const { reject } of lost) reject(unavailable(failure ?? 'the worker thread for large bodies has exited'));
     if (!this.#closed) this.#feed();
   }
 }
 
-/** The bytes in memory of their own: what is moved to the worker must not take others along. */
+/** The bytes in their own memory, because transferring moves the whole underlying buffer. */
 function ownBytes(document: Buffer): Uint8Array<ArrayBuffer> {
   if (document.byteLength === document.buffer.byteLength && document.buffer instanceof ArrayBuffer)
     return document as Buffer<ArrayBuffer>;

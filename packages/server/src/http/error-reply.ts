@@ -61,7 +61,7 @@ const reasonOf = (cause: unknown): string | undefined =>
 
 /** Responds to a path that cannot be decoded (`/%zz`). No hook has run yet, so the request ID is set here. */
 export function replyUnreadablePath(_error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  swallowRest(request);
+  drainBody(request);
   const headers = { 'x-request-id': request.id, 'x-content-type-options': 'nosniff' };
   const answer = new ApiError('bad_request');
   replyError(answer, request, reply.headers(headers));
@@ -73,14 +73,14 @@ function noteRefusal(socket: Duplex, { code, status, cause }: ApiError, requestI
 }
 
 /** Responds from the table to requests that Node would reject by itself, without body or request ID. */
-export function answerWhatNodeWouldNot(server: Server): void {
+export function answerParserErrors(server: Server): void {
   // RFC 9112, section 9.6: a client that has closed its side still reads. Its connection is closed after the last response.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   // RFC 9110, section 10.1.1: an expectation other than 100-continue may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined);
-    answerInTurn(socket, new ApiError('method_not_allowed', [], { Allow: 'POST' }));
+    answerInOrder(socket, new ApiError('method_not_allowed', [], { Allow: 'POST' }));
   });
 }
 
@@ -103,7 +103,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
         : 'bad_request';
   const answer = new ApiError(code);
   answer.cause = error.code;
-  answerInTurn(socket, answer);
+  answerInOrder(socket, answer);
 }
 
 /**
@@ -111,9 +111,9 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
  * section 9.3.2). An error that came too early would make a stored record look rejected. Only Node knows which response has the
  * socket; this reads the same internal property as its own error handler. Counting here would cost time on every valid request.
  */
-function answerInTurn(socket: Duplex, answer: ApiError): void {
+function answerInOrder(socket: Duplex, answer: ApiError): void {
   const response = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
-  if (response?.req.complete) response.once('close', () => answerInTurn(socket, answer));
+  if (response?.req.complete) response.once('close', () => answerInOrder(socket, answer));
   else if (response?.headersSent) response.once('close', () => closeInTime(socket));
   else answerOnSocket(socket, answer);
 }
@@ -159,7 +159,7 @@ let lingering = 0;
  * Reads and discards the rest of a rejected body. Closing a connection during its upload would lose the response, and reading without a
  * limit would occupy the server, so this is limited in bytes, time and number of connections.
  */
-export function swallowRest({ raw }: FastifyRequest): void {
+export function drainBody({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   const { socket } = raw;
   // Node calls this after writing a response with `Connection: close`. It would end both directions while the sender still writes.

@@ -4,7 +4,7 @@ import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { Principal } from '../ingest/ingest-request.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
 import type { Authenticator } from './authenticate.ts';
-import { refuseOtherMethods } from './other-methods.ts';
+import { rejectOtherMethods } from './other-methods.ts';
 import type { Outgoing, OutgoingResponse } from './outgoing.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { sharedResult } from './shared-result.ts';
@@ -47,7 +47,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
       const response = outgoing.begin(reply, principal.tenantId);
       return response.during(() => answering(principal, request, reply, response));
     });
-    refuseOtherMethods(app, [url], ['GET']);
+    rejectOtherMethods(app, [url], ['GET']);
   };
 
   for (const log of LOGS) {
@@ -102,7 +102,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
       .header('cache-control', 'max-age=300')
       .send(await publicKeys()),
   );
-  refuseOtherMethods(app, [keys], ['GET', 'HEAD']);
+  rejectOtherMethods(app, [keys], ['GET', 'HEAD']);
   if (missing.size > 0) throw new Error(`documented but not registered: ${[...missing].join(', ')}`);
 }
 

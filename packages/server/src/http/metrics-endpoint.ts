@@ -4,7 +4,7 @@ import { ApiError } from '../errors/api-error.ts';
 import { bareApp } from './bare-app.ts';
 import { Connections } from './connections.ts';
 import type { Metrics } from './metrics.ts';
-import { refuseOtherMethods } from './other-methods.ts';
+import { rejectOtherMethods } from './other-methods.ts';
 import { hostCheck } from './request-host.ts';
 
 /** Who may read /metrics on a listener: nobody (404), everybody, or those who send the token. */
@@ -31,7 +31,7 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: 
     if (!mayRead(headers.authorization)) throw new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
     return reply.header('content-type', metrics.registry.contentType).send(await metrics.rendered());
   });
-  refuseOtherMethods(app, ['/metrics'], ['GET', 'HEAD']);
+  rejectOtherMethods(app, ['/metrics'], ['GET', 'HEAD']);
 }
 
 /** The limits of its own listener: a few scrapers with time to read. */

@@ -5,7 +5,7 @@ import { answerClientError } from './error-reply.ts';
 const WATCHED_BYTES_MIN = 64 * 1024;
 /** The minimum average rate, and the time after which it is enforced. */
 export const BYTES_PER_SECOND_MIN = 16 * 1024;
-export const PATIENCE_MS = 10_000;
+export const GRACE_PERIOD_MS = 10_000;
 
 const CHECK_MS = 2_000;
 
@@ -14,7 +14,7 @@ const CHECK_MS = 2_000;
  * @param declaredBytes the length on the wire.
  * @returns a function that stops the watch.
  */
-export function demandMinimumRate(request: IncomingMessage, declaredBytes: number): () => void {
+export function enforceMinimumRate(request: IncomingMessage, declaredBytes: number): () => void {
   if (declaredBytes <= WATCHED_BYTES_MIN) return () => undefined;
   const { socket } = request;
   const began = performance.now();
@@ -22,7 +22,7 @@ export function demandMinimumRate(request: IncomingMessage, declaredBytes: numbe
   const check = setInterval(() => {
     const elapsedMs = performance.now() - began;
     // A paused socket is waiting for the server, not for the sender.
-    if (elapsedMs < PATIENCE_MS || request.complete || socket.isPaused()) return;
+    if (elapsedMs < GRACE_PERIOD_MS || request.complete || socket.isPaused()) return;
     if (socket.bytesRead - bytesBefore >= (elapsedMs / 1000) * BYTES_PER_SECOND_MIN) return;
     clearInterval(check);
     answerClientError(Object.assign(new Error('the body arrives too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);

@@ -6,7 +6,7 @@ import { ApiError } from '../errors/api-error.ts';
  * spelling (`/api/public/aud%69t`, a whole URL in the request line), and supported methods have no extra cost.
  * @param headers additional headers of the response.
  */
-export function refuseOtherMethods(
+export function rejectOtherMethods(
   app: FastifyInstance,
   urls: Iterable<string>,
   taken: readonly string[],

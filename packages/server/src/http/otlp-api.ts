@@ -5,14 +5,14 @@ import type { IngestReply } from '../ingest/ingest-request.ts';
 import { exportAnswer } from '../otlp/answers.ts';
 import type { ExportRequest, MediaType, PreparedExport } from '../otlp/export.ts';
 import { isLight } from './body-bounds.ts';
-import { refuseOtherMethods } from './other-methods.ts';
+import { rejectOtherMethods } from './other-methods.ts';
 import { replyExport, replyExportError } from './otlp-reply.ts';
 import { prepareExport } from './prepare-body.ts';
 import type { PublicApi } from './public-api.ts';
 import { mediaTypeOf, readBody } from './read-body.ts';
 import { countPoints } from './read-export.ts';
 
-/** Registers the OpenTelemetry endpoints: the same keys, bounds and queue as POST /api/public/traces, and the errors of OTLP. */
+/** Registers the OpenTelemetry endpoints: keys, limits and queue as for POST /api/public/traces, and the errors of OTLP. */
 export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
   for (const [signal, { path }] of Object.entries(OTLP_OPERATIONS) as [Signal, OtlpOperation][]) {
     app.post(path, { config: { endpoint: `otlp_${signal}` } }, async (request, reply) => {
@@ -37,17 +37,17 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
         return replyExportError(error, request, reply, mediaType);
       }
     });
-    refuseOtherMethods(app, [path], ['POST']);
+    rejectOtherMethods(app, [path], ['POST']);
   }
 }
 
-/** The media type of a request when it is one of OTLP. */
+/** The media type of a request if it is one of OTLP. */
 function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
   const type = mediaTypeOf(raw);
   return OTLP_MEDIA_TYPES.find((each) => each === type);
 }
 
-/** Exporters that share an address send metrics too: they are told, and go on. */
+/** Many exporters send metrics to the same address. They get this message and continue. */
 const metricsAnswer = (points: number): string =>
   exportAnswer('metrics', { rejected: points, reasons: points === 0 ? [] : [NO_METRICS] });
 

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors/api-error.ts';
 import type { IngestReply } from '../ingest/ingest-request.ts';
 import type { MediaType } from '../otlp/export.ts';
-import { asApiError, noteError, swallowRest } from './error-reply.ts';
+import { asApiError, drainBody, noteError } from './error-reply.ts';
 
 /** Sends the response to an export in the media type of its request. */
 export function replyExport(
@@ -24,7 +24,7 @@ const INVALID_ARGUMENT = 3;
 
 /** Sends an error as google.rpc.Status in the media type of the request, or as JSON if that is not one of OTLP. */
 export function replyExportError(error: unknown, request: FastifyRequest, reply: FastifyReply, mediaType: MediaType | undefined) {
-  swallowRest(request);
+  drainBody(request);
   const answer = asApiError(error);
   noteError(answer, error, request);
   const status = OTLP_STATUS[answer.status] ?? answer.status;

@@ -15,6 +15,6 @@ const readers = Object.fromEntries(
 export const prepareBody = (id: OperationId, asked: IngestRequest): unknown =>
   endpoints[id].prepare(asked, readers[id](asked.document));
 
-/** Decodes, maps and prepares an export: all that is done with it before the database. The same on either thread. */
+/** Decodes, maps and prepares an export: all steps before the database, on either thread. */
 export const prepareExport = (request: ExportRequest): PreparedExport =>
   request.signal === 'logs' ? prepareLogExport(request, readLogs(request)) : prepareTraceExport(request, readSpans(request));

@@ -12,20 +12,20 @@ import type { RecordWriters } from '../ingest/record-writers.ts';
 import type { Authenticator } from './authenticate.ts';
 import { isLight } from './body-bounds.ts';
 import type { BodyWorkers } from './body-workers.ts';
-import { refuseOtherMethods } from './other-methods.ts';
+import { rejectOtherMethods } from './other-methods.ts';
 import { isPreferred } from './preferences.ts';
 import { prepareBody } from './prepare-body.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readBody } from './read-body.ts';
 
-/** What the endpoints stand on. */
+/** The parts of the endpoints. */
 export interface PublicApi {
   writers: RecordWriters;
   authenticator: Authenticator;
   rateLimit: RateLimit | undefined;
-  /** Refuses what makes the database grow while its disk is nearly full; undefined for an outside database. */
+  /** Rejects new records while the disk of the database is nearly full; undefined for an external database. */
   space: FreeSpace | undefined;
-  /** Bounds the bodies that are in memory. */
+  /** Limits the bodies in memory. */
   reading: Admission;
   bytesMax: { report: number; record: number };
   /** Prepares bodies that are not light. */
@@ -33,8 +33,8 @@ export interface PublicApi {
 }
 
 /**
- * The five endpoints and their extensions. The order of checks is that of decisions.md: route and method (the router), key and scope before a byte of the
- * body is read, rate, media type and size, body, back-pressure (the queue that the endpoint submits to).
+ * The five endpoints and their extensions. The order of checks (docs/errors.md): route and method (the router); key and scope before a byte
+ * of the body is read; rate; media type and size; body; back-pressure (the queue of the endpoint).
  */
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
@@ -60,7 +60,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
         leave();
       }
     });
-    refuseOtherMethods(app, [operation.path], ['POST']);
+    rejectOtherMethods(app, [operation.path], ['POST']);
   }
 }
 
@@ -75,10 +75,10 @@ async function answer(reply: FastifyReply, answering: Promise<IngestReply>): Pro
   return reply.headers(headers).header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
-/** 1 to 255 printable ASCII characters, given once; anything else is refused rather than ignored. */
+/** 1 to 255 printable ASCII characters, given once; anything else is rejected. */
 function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
   if (raw.headers['idempotency-key'] === undefined) return undefined;
-  const [key = '', ...more] = raw.headersDistinct['idempotency-key'] ?? []; // `headers` joins two of them to one
+  const [key = '', ...more] = raw.headersDistinct['idempotency-key'] ?? []; // `headers` joins repeated headers.
   if (more.length === 0 && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
   throw validationFailed({
     path: '',
@@ -89,7 +89,7 @@ function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
 
 const NONCE = new RegExp(NONCE_PATTERN);
 
-/** The request's nonce, given once and of its form; anything else is refused: the sender relies on finding it in the decision. */
+/** The request's nonce, well-formed and given once. Anything else is rejected, because the sender expects it in the decision. */
 function nonceOf({ raw }: FastifyRequest): string | undefined {
   if (raw.headers['countersign-nonce'] === undefined) return undefined;
   const [nonce = '', ...more] = raw.headersDistinct['countersign-nonce'] ?? [];
@@ -102,7 +102,7 @@ function nonceOf({ raw }: FastifyRequest): string | undefined {
   });
 }
 
-/** Whether the decision's attestation is to come with it. */
+/** Whether the attestation of the decision is requested. */
 const prefersAttestation = ({ headers }: FastifyRequest): boolean =>
   isPreferred(ATTESTATION_PREFERENCE, headers.prefer as string | undefined);
 

@@ -5,7 +5,7 @@ import type { Admission } from '../database/admission.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { type BodyReservation, reserveDeclared, reserveGrowing } from './body-reservation.ts';
 import { sendContinue } from './expect-continue.ts';
-import { demandMinimumRate } from './minimum-rate.ts';
+import { enforceMinimumRate } from './minimum-rate.ts';
 
 /** The media type of a request in lower case without parameters; empty if absent. */
 export const mediaTypeOf = ({ headers }: IncomingMessage): string =>
@@ -81,7 +81,7 @@ export async function readBody(
     reservation.release();
     // A sender that disconnected gets no response. Log and metrics count it as the sender's error.
     throw error instanceof ApiError || !request.destroyed || request.complete
-      ? closingWhereUnread(request, error)
+      ? closeIfUnread(request, error)
       : new ApiError('bad_request');
   }
 }
@@ -103,7 +103,7 @@ function reserve(
       ? reserveGrowing(admission, tenantId, { bytesMax, compressedBytes })
       : reserveDeclared(admission, tenantId, length);
   } catch (error) {
-    throw closingWhereUnread(request, error);
+    throw closeIfUnread(request, error);
   }
 }
 
@@ -111,7 +111,7 @@ function reserve(
 const DROPPED_BYTES_MAX = 64 * 1024;
 
 /** Closes the connection of a body that is rejected for lack of memory, unless its rest is short: reading it all would be wasted work. */
-function closingWhereUnread(request: IncomingMessage, error: unknown): unknown {
+function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
   if (!(error instanceof ApiError) || error.code !== 'unavailable' || request.complete) return error;
   const length = declaredBytes(request);
   if (length === undefined || length > DROPPED_BYTES_MAX) error.headers.Connection = 'close';
@@ -128,7 +128,7 @@ async function readArriving(
   chunks: AsyncIterable<Buffer>,
   take: (chunk: Buffer) => void,
 ): Promise<void> {
-  const endWatch = demandMinimumRate(request, declaredBytes(request) ?? 0);
+  const endWatch = enforceMinimumRate(request, declaredBytes(request) ?? 0);
   try {
     for await (const chunk of chunks) take(chunk);
   } finally {

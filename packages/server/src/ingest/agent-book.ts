@@ -5,11 +5,11 @@ import type { Agent } from '../storage/agents.ts';
 import { newId } from '../storage/new-id.ts';
 import type { NewAgent } from './register-agents.ts';
 
-/** How a record names its agent. Ids are in lower case. */
+/** How a record names its agent. IDs are in lower case. */
 export interface AgentClaim {
   id: string | null;
   name: string | null;
-  /** Where in the body it stands, for issues. */
+  /** Its place in the body, for issues. */
   at: readonly (string | number)[];
 }
 
@@ -24,26 +24,25 @@ export const agentClaim = (
 });
 
 /**
- * The agents that a batch knows: those found in the database, and those it registers as it goes
- * (decisions.md, "Agents and harnesses"). A record that is refused registers nobody.
+ * The agents that a batch knows: those in the database, and those that it registers (docs/api.md). A rejected record registers no agent.
  */
 export class AgentBook {
-  /** Agents to be registered with the batch. */
+  /** Agents to register with the batch. */
   readonly registered: NewAgent[] = [];
   readonly #byId = new Map<string, { id: string; name: string }>();
   readonly #byName = new Map<string, { id: string; name: string }>();
   readonly #remedy: string;
 
-  /** @param remedy what the sender of an unknown agent_id can do; not every record has an agent_name to register it by. */
+  /** @param remedy what the sender of an unknown agent_id can do; not every record has an agent_name. */
   constructor(known: readonly Agent[], remedy = 'send agent_name with it to register it') {
     this.#remedy = remedy;
     for (const agent of known) this.#note(agent);
   }
 
   /**
-   * Resolves the claims of one record, all or none, and names the agents that this record registers.
+   * Resolves the agents of one record, all or none, and returns the agents that this record registers.
    * @param recordedBy who sent the record.
-   * @param alsoWrong what else is wrong with the record once its agents are known.
+   * @param alsoWrong other errors of the record, once its agents are known.
    */
   resolve(
     claims: readonly AgentClaim[],
@@ -54,7 +53,7 @@ export class AgentBook {
     const agentIds: (string | null)[] = [];
     const issues: Issue[] = [];
     for (const claim of claims) {
-      if (issues.length >= ISSUES_MAX) break; // a batch of nothing but bad names must stay cheap
+      if (issues.length >= ISSUES_MAX) break; // A batch of only invalid names must stay cheap.
       const resolved = this.#resolveOne(claim, recordedBy, staged);
       if (Array.isArray(resolved)) issues.push(...resolved);
       agentIds.push(Array.isArray(resolved) ? null : resolved);
@@ -76,7 +75,7 @@ export class AgentBook {
     this.#byName.set(agent.name, agent);
   }
 
-  /** The agent's id, null for a claim of none, or what is wrong. */
+  /** The agent's ID, null if none is named, or the errors. */
   #resolveOne({ id, name, at }: AgentClaim, recordedBy: string, staged: NewAgent[]): string | null | Issue[] {
     if (id === null && name === null) return null;
     const byId = id === null ? undefined : this.#byId.get(id);
@@ -87,7 +86,7 @@ export class AgentBook {
     if (byName !== undefined && id !== null && byName.id !== id)
       return [mismatch(at, 'agent_id', 'agent_name belongs to an agent with another id')];
     if (byName !== undefined) return byName.id;
-    // The form is asked of new names only: agents that were registered before the rule stay addressable.
+    // Only new names are checked, so that older agents stay addressable.
     const badForm = nameIssues(name, at);
     if (badForm.length > 0) return badForm;
     const agent = { id: id ?? newId(), name, recordedBy };
@@ -111,12 +110,12 @@ function nameIssues(name: string, at: readonly (string | number)[]): Issue[] {
   }));
 }
 
-/** Longest name that a message repeats. */
+/** The longest name that a message repeats. */
 const REPEATED_LENGTH_MAX = 100;
 
 function nameRemedy(name: string): string {
   const accepted = acceptableName(name);
-  if (accepted === '') return 'send a name that can be seen';
+  if (accepted === '') return 'send a visible name';
   return accepted.length > REPEATED_LENGTH_MAX ? 'leave that out, and send it in NFC' : `send ${JSON.stringify(accepted)}`;
 }
 
@@ -126,8 +125,8 @@ const mismatch = (at: readonly (string | number)[], member: string, why: string)
   message: `${member} does not fit: ${why}; send one of the two, or a pair that belongs together`,
 });
 
-/** The distinct ids and names of claims, as findAgents takes them. */
-export function claimed(claims: readonly AgentClaim[]): [ids: string[], names: string[]] {
+/** The distinct IDs and names, as arguments of findAgents. */
+export function claimedAgents(claims: readonly AgentClaim[]): [ids: string[], names: string[]] {
   const ids = new Set<string>();
   const names = new Set<string>();
   for (const { id, name } of claims) {

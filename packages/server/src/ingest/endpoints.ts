@@ -8,7 +8,7 @@ import { ingestTelemetry } from './telemetry.ts';
 import { ingestTrace } from './traces.ts';
 
 /** The endpoints by the names of their operations. */
-// biome-ignore lint/suspicious/noExplicitAny: each endpoint takes the body of its own operation; the table ties the two by name.
+// biome-ignore lint/suspicious/noExplicitAny: each endpoint accepts the body of its own operation; the table links them by name.
 export const endpoints: Record<OperationId, Endpoint<any, any>> = {
   ingestTrace,
   ingestTelemetry,

@@ -7,10 +7,10 @@ import { type IngestRequest, recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';
 import type { PreparedEvaluation } from './write-evaluations.ts';
 
-/** An evaluation as it is prepared from the body alone. */
+/** An evaluation prepared from the body alone. */
 export type EvaluationBody = Omit<PreparedEvaluation, 'row' | 'answerOf'> & { row: Omit<PreparedEvaluation['row'], 'document'> };
 
-/** POST /api/public/evaluations: record the outcome of an evaluation run; the last one recorded is the agent's latest. */
+/** POST /api/public/evaluations: records an evaluation; the last one recorded is the agent's latest. */
 export const recordEvaluation: Endpoint<Evaluation, EvaluationBody> = {
   prepare: (request, evaluation) => preparedEvaluation(request, evaluation, evaluation.pass_rate ?? null, NO_DETAILS),
   submit: ({ evaluations }, { principal, document }, prepared) =>
@@ -20,19 +20,19 @@ export const recordEvaluation: Endpoint<Evaluation, EvaluationBody> = {
     ),
 };
 
-/** A prepared evaluation with its bytes and its answer, ready for the writer. */
+/** A prepared evaluation with its bytes and its response, ready for the writer. */
 export const withDocument = (
   prepared: EvaluationBody,
   document: Buffer,
   answerOf: PreparedEvaluation['answerOf'],
 ): PreparedEvaluation => ({ ...prepared, row: { ...prepared.row, document }, answerOf });
 
-/** What the other endpoint adds to a row, of `POST /api/v1/evaluations`. */
+/** The additional members of `POST /api/v1/evaluations`. */
 export type EvaluationDetails = Pick<EvaluationRow, 'evaluatedAt' | 'suite' | 'completeness' | 'artifact'>;
 
 const NO_DETAILS: EvaluationDetails = { evaluatedAt: null, suite: null, completeness: null, artifact: null };
 
-/** An evaluation ready to be written, but for its bytes and its answer: what both endpoints have in common. */
+/** The common part of both endpoints: an evaluation ready to write, except for its bytes and its response. */
 export function preparedEvaluation(
   request: IngestRequest,
   evaluation: Omit<Evaluation, 'pass_rate'>,

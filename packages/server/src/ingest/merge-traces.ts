@@ -1,5 +1,5 @@
 import { boundedCost, mergedUsage, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
-import { type Item, RefusedItems } from '../database/batch-writer.ts';
+import { type Item, RejectedItems } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
 import { mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
@@ -8,23 +8,23 @@ import type { PreparedTrace } from './prepared-trace.ts';
 import type { NewAgent } from './register-agents.ts';
 import { sumTooLarge } from './sum-too-large.ts';
 
-/** One request with the place it goes to: a new trace, or one that is known and now locked. */
-export interface Placed {
+/** A request and its trace: a new one, or a known one that is locked. */
+export interface PlacedTrace {
   item: PreparedTrace;
   id: string;
   agentId: string | null;
   /** The agent that it registers, if any. */
   registered: readonly NewAgent[];
   known: KnownTrace | undefined;
-  /** Of a new trace; those of a known one are merged. */
+  /** Only for a new trace; those of a known one are merged. */
   totals: Usage | undefined;
 }
 
-/** Merges into known traces the spans of these requests, whose submissions are on their way already, and returns the totals by the ids of the traces. */
+/** Merges spans into known traces and returns the totals by the IDs of the traces. The submissions are being written already. */
 export async function mergeTraces(
   tx: Transaction,
   receivedAt: string,
-  placed: readonly Placed[],
+  placed: readonly PlacedTrace[],
   sent: Promise<unknown>[],
 ): Promise<Map<string, Usage>> {
   if (placed.length === 0) return new Map();
@@ -45,13 +45,13 @@ export async function mergeTraces(
       return [];
     }
   });
-  if (refused.size > 0) throw new RefusedItems(refused);
+  if (refused.size > 0) throw new RejectedItems(refused);
   sent.push(updateTraces(tx, receivedAt, updates));
   return totals;
 }
 
 /** The columns of a trace. */
-export const factsOf = ({ item, id, agentId }: Placed, supplied: Usage, totals: Usage, spanCount: number): TraceFacts => ({
+export const factsOf = ({ item, id, agentId }: PlacedTrace, supplied: Usage, totals: Usage, spanCount: number): TraceFacts => ({
   id,
   traceId: item.traceId,
   agentId,
@@ -72,7 +72,7 @@ export const factsOf = ({ item, id, agentId }: Placed, supplied: Usage, totals: 
 });
 
 /** The number of a request among the submissions of its trace. */
-export const submissionNumber = ({ known }: Placed): number => (known?.submissionCount ?? 0) + 1;
+export const submissionNumber = ({ known }: PlacedTrace): number => (known?.submissionCount ?? 0) + 1;
 
 /** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
 const summedUsage = (sums: SpanSums): Sums => ({

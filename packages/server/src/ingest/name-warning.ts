@@ -1,15 +1,15 @@
-/** Names, on the answer to a record that registers an agent, known agents whose names look like it. */
+/** The response header that names known agents whose names look like a newly registered one. */
 export const WARNING_HEADER = 'Countersign-Warning';
 
-/** Most warnings of one answer. */
+/** The maximum number of warnings in a response. */
 const WARNINGS_MAX = 3;
-/** Longest name in a warning as it is encoded: HTTP clients take a few KiB of headers. */
+/** The longest encoded name in a warning, because HTTP clients accept only a few KiB of headers. */
 const ENCODED_LENGTH_MAX = 300;
 
 /**
- * The header of an answer that registers agents which look like known ones, `similar-agent-name;agent_name=Bot;similar_to=bot`, several
- * joined by a comma; undefined when no agent does. Names are UTF-8 in percent-encoding. A longer name is cut off and ends in `...`, and
- * `more=2` says how many warnings were left out.
+ * The header for new agents that look like known ones, `similar-agent-name;agent_name=Bot;similar_to=bot`, several joined by a comma;
+ * undefined if there are none. Names are UTF-8 in percent-encoding. A longer name is cut off and ends in `...`, and `more=2` counts omitted
+ * warnings.
  */
 export function similarNameWarning(registered: readonly { name: string; similar: readonly string[] }[]): string | undefined {
   const warned = registered.filter(({ similar }) => similar.length > 0);

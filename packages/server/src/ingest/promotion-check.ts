@@ -6,8 +6,8 @@ import type { Endpoint } from './endpoint.ts';
 import type { PreparedCheck } from './write-decisions.ts';
 
 /**
- * POST /api/public/governance/promotion-check: decide anew, on what the service itself holds. Never replayed. Attested only where that is
- * asked for: an Ed25519 signature costs more than the rest of the check (decision 0012).
+ * POST /api/public/governance/promotion-check: decides on current evidence and is never replayed. It is attested only on request, because
+ * an Ed25519 signature costs more than the rest of the check (docs/decisions/0012).
  */
 export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
   prepare: (request, check) => {
@@ -15,7 +15,7 @@ export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
     return {
       bytes: request.document.length + 2000,
       foldKeys: [],
-      // Members in the order of canonical JSON: this stands in the evidence document.
+      // Members in the order of canonical JSON, because this is part of the evidence document.
       question: {
         agent_id: id,
         agent_name: name,

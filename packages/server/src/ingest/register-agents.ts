@@ -1,5 +1,5 @@
 import type { EvidenceState } from '@countersign/core/domain/evidence-state';
-import { type Transaction, underWay } from '../database/transaction.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
@@ -22,29 +22,29 @@ import type { Outcome } from './replays.ts';
 export interface NewAgent {
   id: string;
   name: string;
-  /** Who sent the record that names it. */
+  /** The sender of the record that names it. */
   recordedBy: string;
 }
 
-/** What became of the agents of a batch. */
+/** The result of registering the agents of a batch. */
 export interface Registration {
-  /** The head of the log `evidence` behind the new agents; undefined without any. */
+  /** The head of the log `evidence` after the new agents; undefined without any. */
   head?: LockedHead;
   /** Resolves when they are stored. Need not be awaited before COMMIT. */
   sent: Promise<unknown>;
-  /** The outcome of a record that registers these agents: with the header that names the known ones they look like. */
+  /** The outcome of a record that registers these agents, with the header about similar names. */
   warn(outcome: Outcome, registered: readonly NewAgent[]): Outcome;
 }
 
-/** Of a batch without new agents: there is nothing to wait for. */
+/** The result for a batch without new agents. */
 const NOBODY: Registration = { sent: Promise.resolve(), warn: (outcome) => outcome };
 
 /**
- * Registers the agents of a batch and finds the known ones that look like them. A batch without new agents costs nothing, and
- * its statements leave together: there is no promise to await. Of more than FILLED_MAX new agents the rest are stored without skeletons,
- * which the server makes afterwards: one batch must not hold up the others. The head of the log `evidence` is locked here, after the rows of
- * traces: whoever holds it never waits for those. Throws EvidenceBrokenError where the table of agents differs from the log.
- * @param held that head, where the caller holds it locked.
+ * Registers the agents of a batch and finds known ones that look like them. A batch without new agents costs nothing, and its statements
+ * are sent together, because there is no promise to await. Agents beyond FILLED_MAX are stored without skeletons, which the server adds
+ * later, so that one batch does not delay others. The head of the log `evidence` is locked here, after the rows of traces: its holder never
+ * waits for those. Throws EvidenceBrokenError if the table of agents differs from the log.
+ * @param held that head, if the caller has locked it.
  */
 export const registerAgents = (
   tx: Transaction,
@@ -56,7 +56,7 @@ async function register(tx: Transaction, agents: readonly NewAgent[], held: Lock
   const head = held ?? (await lockLogs(tx, ['evidence'])).evidence;
   await requireUnknown(tx, head, agents);
   const digests = agents.slice(0, FILLED_MAX).map(({ name }) => skeletonDigests(name));
-  const filled = underWay(fillSkeletons(tx));
+  const filled = ignoreRejection(fillSkeletons(tx));
   let known = await findSimilarNames(tx, digests);
   if ((await filled) > 0) known = await findSimilarNames(tx, digests);
   const similar = new Map(agents.slice(0, FILLED_MAX).map(({ id }, index) => [id, known[index]!]));
@@ -88,8 +88,8 @@ async function register(tx: Transaction, agents: readonly NewAgent[], held: Lock
 }
 
 /**
- * Agents that the log knows and the table does too were registered by another batch meanwhile: the unique index then refuses the
- * rows, and the batch is tried again. Throws where only one of the two knows an agent.
+ * Agents that both the log and the table know were registered by another batch meanwhile: the unique index then rejects the rows, and the
+ * batch is retried. Throws if only one of the two knows an agent.
  */
 async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonly NewAgent[]): Promise<void> {
   const rows = await findAgents(
@@ -108,7 +108,7 @@ async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonl
     throw new EvidenceBrokenError(`agents: the row ${missing.id} of tenant ${tx.tenantId} is gone, or its name was changed`);
 }
 
-/** The agents that the log knows by these ids and names. */
+/** The agents in the log with these IDs and names. */
 export function agentsClaimed(state: EvidenceState, claims: readonly { id: string | null; name: string | null }[]): Agent[] {
   const found = new Map<string, Agent>();
   for (const { id, name } of claims) {

@@ -5,7 +5,7 @@ import { ApiError } from '../errors/api-error.ts';
 import { findAnswers, insertAnswers, type StoredAnswer } from '../storage/idempotency.ts';
 import type { IngestReply, IngestRequest } from './ingest-request.ts';
 
-/** What makes a request safe to send again. */
+/** An item that may have an Idempotency-Key. */
 export interface Replayable extends Item {
   readonly idempotency: { key: string; bodySha256: string } | undefined;
 }
@@ -25,22 +25,22 @@ export function replayability({ idempotencyKey, document }: IngestRequest): {
 /** The outcome of one item of a batch. */
 export type Outcome = IngestReply | ApiError;
 
-/** What a batch's own writing gives back: outcomes in order, and the statements that are on their way. */
-export interface Written {
+/** The result of writing a batch: outcomes in order, and the statements that are still running. */
+export interface BatchResult {
   outcomes: Outcome[];
-  /** Resolves when the statements sent have succeeded. They need not be awaited: COMMIT follows them in the pipeline. */
+  /** Resolves when the statements have succeeded. They need not be awaited, because COMMIT follows them in the pipeline. */
   sent: Promise<unknown>;
 }
 
 /**
- * Runs a batch so that no request is stored twice: those whose key has an answer get that one again, the others are written,
- * and their answers are kept in the same transaction. Commits.
+ * Runs a batch so that no request is stored twice. Requests whose key has a response get that response again; the others are written, and
+ * their responses are stored in the same transaction. Commits.
  */
 export async function commitWithReplays<I extends Replayable>(
   tx: Transaction,
   path: string,
   items: readonly I[],
-  write: (fresh: readonly I[]) => Promise<Written>,
+  write: (fresh: readonly I[]) => Promise<BatchResult>,
 ): Promise<Outcome[]> {
   const keys = items.flatMap(({ idempotency }) => (idempotency === undefined ? [] : [idempotency.key]));
   const stored = keys.length === 0 ? undefined : await findAnswers(tx, path, keys);
@@ -76,11 +76,11 @@ function replayOf(
   };
 }
 
-/** Whether an outcome is that of a record stored now: neither refused, nor an answer given again. */
+/** Whether an outcome is of a record that is stored now: neither rejected nor replayed. */
 export const isStored = (outcome: Outcome): boolean =>
   !(outcome instanceof ApiError) && outcome.headers['Idempotent-Replayed'] === undefined;
 
-/** A refusal is not kept: the same key may come again with what was wrong put right. */
+/** Rejections are not stored, so the same key may be sent again with a corrected body. */
 function answerToKeep({ idempotency }: Replayable, outcome: Outcome): StoredAnswer[] {
   if (idempotency === undefined || outcome instanceof ApiError) return [];
   return [{ ...idempotency, answer: outcome.json, headers: JSON.stringify(outcome.headers) }];

@@ -12,7 +12,7 @@ export const sumTooLarge = (error: SumTooLargeError, at: Steps): Issue => ({
   message: `${error.message}; send smaller amounts`,
 });
 
-/** What is made of each record, or a 422 with the issues of all whose own sums are too large. */
+/** Maps each record, or throws a 422 with the issues of all records whose own sums are too large. */
 export function withSums<R, F>(
   records: readonly R[],
   make: (record: R, index: number) => F,

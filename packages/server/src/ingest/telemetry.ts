@@ -9,7 +9,7 @@ import { replayability } from './replays.ts';
 import { withSums } from './sum-too-large.ts';
 import type { PreparedTelemetry } from './write-telemetry.ts';
 
-/** POST /api/public/telemetry: one event, or a batch that is stored whole or not at all. */
+/** POST /api/public/telemetry: one event, or a batch that is stored atomically. */
 export const ingestTelemetry: Endpoint<Telemetry, Omit<PreparedTelemetry, 'document'>> = {
   prepare: (request, body) => {
     const isBatch = 'events' in body && body.events != null;
@@ -26,7 +26,7 @@ export const ingestTelemetry: Endpoint<Telemetry, Omit<PreparedTelemetry, 'docum
   submit: ({ telemetry }, { principal, document }, prepared) => telemetry.submit(principal.tenantId, { ...prepared, document }),
 };
 
-/** About what a prepared row costs in memory beside its document. */
+/** The approximate memory of a prepared row besides its document, in bytes. */
 const ROW_BYTES = 500;
 
 function eventRow(event: TelemetryEvent, ordinal: number): TelemetryRow {

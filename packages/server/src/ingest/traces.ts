@@ -14,7 +14,7 @@ import type { PreparedTrace } from './prepared-trace.ts';
 import { replayability } from './replays.ts';
 import { sumTooLarge, withSums } from './sum-too-large.ts';
 
-/** POST /api/public/traces: the summary of a run and its ordered spans, merged into what is known of the trace_id. */
+/** POST /api/public/traces: the summary of a run and its ordered spans, merged into the stored trace. */
 export const ingestTrace: Endpoint<Trace, PreparedBody> = {
   prepare: prepareTrace,
   submit: ({ traces }, { principal, document }, prepared) => {
@@ -23,10 +23,10 @@ export const ingestTrace: Endpoint<Trace, PreparedBody> = {
   },
 };
 
-/** A prepared trace without its bytes; the issue stands for the error where its own totals are too large. */
+/** A prepared trace without its bytes. The issue replaces the error if its own totals are too large. */
 type PreparedBody = Omit<PreparedTrace, 'document' | 'totals'> & { totals: Usage | { tooLarge: Issue } };
 
-/** About what a span's facts take in memory beside the document. */
+/** The approximate memory of a span's facts besides the document, in bytes. */
 export const SPAN_BYTES = 300;
 
 function prepareTrace(request: IngestRequest, trace: Trace): PreparedBody {
@@ -42,7 +42,7 @@ function prepareTrace(request: IngestRequest, trace: Trace): PreparedBody {
   };
 }
 
-/** What keeps two requests of one trace out of one batch. */
+/** Keeps two requests for one trace out of one batch. */
 export const traceFoldKey = (traceId: string): string => `trace:${traceId}`;
 
 /** The facts of a trace in the form of this endpoint, whichever endpoint brought it. */
@@ -69,7 +69,7 @@ export function traceFacts(trace: Trace, principal: IngestRequest['principal']) 
   };
 }
 
-/** The totals of the request by itself, or why there are none: whether they are needed depends on what was supplied for its trace before. */
+/** The totals of the request alone, or their error. Whether they are needed depends on what was supplied for its trace before. */
 function totalsOf(trace: Trace): PreparedBody['totals'] {
   try {
     return traceTotals(suppliedUsage(trace), usageOfSpans(trace.spans ?? []));

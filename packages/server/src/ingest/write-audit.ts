@@ -1,30 +1,30 @@
 import { operations } from '@countersign/core/contract/operations';
 import type { UnlinkedEntry } from '@countersign/core/domain/audit-chain';
-import { type Transaction, underWay } from '../database/transaction.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { validationFailed } from '../errors/api-error.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries } from '../ledger/append.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { findAgents } from '../storage/agents.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
-import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
+import { AgentBook, type AgentClaim, claimedAgents } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
-import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
+import { type BatchResult, commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
-/** An audit entry ready to be linked. */
+/** An audit entry to link. */
 export interface PreparedAudit extends Replayable {
   claim: AgentClaim;
   entry: Omit<UnlinkedEntry, 'tenant_id' | 'id' | 'recorded_at'>;
 }
 
 /**
- * Appends audit entries of one tenant in one transaction, in the order they came. Where nothing has to be read but the head, and this
- * process remembers where that stands, all goes out in one round trip, COMMIT included.
+ * Appends audit entries of one tenant in one transaction, in the order of arrival. If only the head must be read and this process remembers
+ * it, everything is sent in one round trip, including COMMIT.
  */
 export async function writeAudit(tx: Transaction, items: readonly PreparedAudit[], heads: RememberedHeads): Promise<Outcome[]> {
   const guessed = items.every(readsNothing) ? heads.take(tx.tenantId) : undefined;
-  const locked = guessed === undefined ? underWay(lockLogs(tx, ['audit'])) : Promise.resolve({ audit: guessed });
-  const agents = underWay(findAgents(tx, ...claimed(items.map(({ claim }) => claim))));
+  const locked = guessed === undefined ? ignoreRejection(lockLogs(tx, ['audit'])) : Promise.resolve({ audit: guessed });
+  const agents = ignoreRejection(findAgents(tx, ...claimedAgents(items.map(({ claim }) => claim))));
   let left: LockedHead | undefined;
   const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
     const { moved, ...written } = await store(tx, locked, agents, fresh);
@@ -35,7 +35,7 @@ export async function writeAudit(tx: Transaction, items: readonly PreparedAudit[
   return outcomes;
 }
 
-/** Whether an entry names no agent that must be known, and no key whose answer may have been given before. */
+/** Whether an entry names no agent to look up, and no key that may have a stored response. */
 const readsNothing = ({ claim, idempotency }: PreparedAudit): boolean =>
   claim.id === null && claim.name === null && idempotency === undefined;
 
@@ -44,7 +44,7 @@ async function store(
   locked: Promise<{ audit: LockedHead }>,
   agents: ReturnType<typeof findAgents>,
   items: readonly PreparedAudit[],
-): Promise<Written & { moved: LockedHead }> {
+): Promise<BatchResult & { moved: LockedHead }> {
   const { audit: head } = await locked;
   const book = new AgentBook(await agents, 'leave it out, and name the agent in subject or metadata');
   const refusals = items.map(({ claim, entry }) => {

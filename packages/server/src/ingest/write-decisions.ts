@@ -25,10 +25,10 @@ import { newId } from '../storage/new-id.ts';
 import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
 import type { IngestReply } from './ingest-request.ts';
 
-/** A promotion check ready to be decided. */
+/** A promotion check to decide. */
 export interface PreparedCheck extends Item {
   question: EvidenceQuestion;
-  /** The asking key's prefix. */
+  /** The prefix of the request's key. */
   askedBy: string;
   /** The request's Countersign-Nonce. */
   nonce?: string | undefined;
@@ -37,20 +37,20 @@ export interface PreparedCheck extends Item {
 /** Derives a tenant's decision key; see digests.ts. */
 export type DecisionKeys = (tenantId: string, keyId: string) => Uint8Array;
 
-/** A decision as signed, with what led to it. */
-interface Decided {
+/** A signed decision with its evidence. */
+interface SignedDecision {
   check: PreparedCheck;
   evidence: EvidenceDocument;
   /** The canonical text of `evidence`. */
   evidenceText: string;
   signed: Omit<PromotionDecision, keyof Signature> & Signature;
-  /** The text of `signed`, as it is kept and answered. */
+  /** The text of `signed`, as stored and returned. */
   json: string;
 }
 
 /**
- * Decides the checks of one tenant that arrived together, on what the log `evidence` says at one moment, and keeps every decision;
- * a blocked one goes to the audit ledger in the same transaction.
+ * Decides the concurrent checks of one tenant from the log `evidence` at one time, and stores every decision. Blocked ones are also
+ * written to the audit ledger, in the same transaction.
  */
 export async function writeDecisions(
   tx: Transaction,
@@ -68,27 +68,27 @@ export async function writeDecisions(
     : NONE_SIMILAR;
   const heads = atOneMoment(locked);
   const signing = { keyId, key: decisionKeys(tx.tenantId, keyId), now: heads.decisions.now, evidenceSize: size };
-  const outcomes = checks.map((check, index): Decided | ApiError => {
+  const outcomes = checks.map((check, index): SignedDecision | ApiError => {
     const { evidence, mismatch } = found[index]!;
     if (mismatch) return agentMismatch();
     const names = similarNamesOf(check, evidence, similar);
     const document = evidenceDocument(tx.tenantId, check.question, { ...evidence, read_at: readAt }, names);
     return decide(check, document, signing);
   });
-  const decided = outcomes.filter((outcome): outcome is Decided => !(outcome instanceof ApiError));
+  const decided = outcomes.filter((outcome): outcome is SignedDecision => !(outcome instanceof ApiError));
   const headers = await keep(tx, heads, decided);
   for (const { signed } of decided) observe(signed);
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
 
-/** What the evidence says of every check, all of it of one moment. */
+/** The evidence of every check, all at the same time. */
 const lookUp = (state: EvidenceState, readAt: string, checks: readonly PreparedCheck[]) => ({
   found: checks.map(({ question }) => state.find(question)),
   readAt,
   size: state.size,
 });
 
-/** The known agents whose names look like the unknown ones that were asked for, by those. Known agents cost nothing. */
+/** Known agents whose names look like requested unknown ones. Known agents cost nothing. */
 async function findSimilarAgents(
   tx: Transaction,
   checks: readonly PreparedCheck[],
@@ -111,12 +111,12 @@ const similarNamesOf = (
   similar: ReadonlyMap<string, readonly string[]>,
 ) => (agent === null ? (similar.get(question.agent_name ?? '') ?? []) : []);
 
-/** So many unknown names of one batch are compared with known ones. */
+/** The number of unknown names of one batch that are compared with known ones. */
 const COMPARED_NAMES_MAX = 100;
 
 /**
- * Both logs bear the later of their two moments: a decision is never recorded before the approval that it rests on, which is an entry of
- * the other log. By that a withdrawal knows whether the approval was used.
+ * Both logs use the later of their two times, so that a decision is never recorded before its approval, which is an entry of the other log.
+ * So a withdrawal knows whether the approval was used.
  */
 function atOneMoment({ audit, decisions }: Record<'audit' | 'decisions', LockedHead>): Record<'audit' | 'decisions', LockedHead> {
   const now = audit.now > decisions.now ? audit.now : decisions.now;
@@ -124,13 +124,13 @@ function atOneMoment({ audit, decisions }: Record<'audit' | 'decisions', LockedH
 }
 
 /**
- * Keeps the decisions, the blocked ones in the ledger too, and commits.
- * @returns the header that makes whoever keeps the answer a witness of both trees (docs/formats.md, "Checkpoints"), and the workspace.
+ * Stores the decisions, and the blocked ones in the ledger too, and commits.
+ * @returns the header with the heads of both trees, which clients keep as evidence (docs/formats.md, "Checkpoints"), and the workspace.
  */
 async function keep(
   tx: Transaction,
   heads: Record<'audit' | 'decisions', LockedHead>,
-  decided: readonly Decided[],
+  decided: readonly SignedDecision[],
 ): Promise<Record<string, string>> {
   if (decided.length === 0) return {};
   const blocked = decided.filter(({ signed }) => !signed.allowed);
@@ -155,12 +155,12 @@ async function keep(
   return { 'Countersign-Checkpoint': witnessed.join(', '), 'Countersign-Workspace': tx.tenantId };
 }
 
-/** Decides on an evidence document and signs: the decision names its workspace, who asked, its evidence and the request's nonce. */
+/** Decides from an evidence document and signs. The decision names its workspace, the key, its evidence and the request's nonce. */
 function decide(
   check: PreparedCheck,
   evidence: EvidenceDocument,
   signing: { keyId: string; key: Uint8Array; now: string; evidenceSize: number },
-): Decided {
+): SignedDecision {
   const evidenceText = canonicalJson(evidence);
   const decision: Omit<PromotionDecision, keyof Signature> = {
     ...decideFromEvidence(evidence),
@@ -177,7 +177,7 @@ function decide(
   return { check, evidence, evidenceText, signed, json: JSON.stringify(signed) };
 }
 
-const decisionRow = ({ check, signed, json, evidenceText }: Decided, seq: number): DecisionRow => ({
+const decisionRow = ({ check, signed, json, evidenceText }: SignedDecision, seq: number): DecisionRow => ({
   seq,
   id: signed.decision_id,
   recordedAt: signed.timestamp,
@@ -192,13 +192,13 @@ const decisionRow = ({ check, signed, json, evidenceText }: Decided, seq: number
   evidence: evidenceText,
 });
 
-/** A check that stops at approval_required asks for an approval, once per evaluation. */
-function approvalRequest({ check, evidence, signed }: Decided) {
+/** A check that fails only for approval_required requests an approval, once per evaluation. */
+function approvalRequest({ check, evidence, signed }: SignedDecision) {
   if (signed.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
   return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.askedBy}` }];
 }
 
-const ledgerEntry = ({ check, evidence, signed }: Decided): NewEntry =>
+const ledgerEntry = ({ check, evidence, signed }: SignedDecision): NewEntry =>
   entryOf({
     recorded_by: 'system:promotion-gate',
     actor: 'promotion-gate',

@@ -14,26 +14,28 @@ import { newId } from '../storage/new-id.ts';
 import { AgentBook, type AgentClaim } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';
-import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
+import { type BatchResult, commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
-/** An evaluation ready to be written, but for its agent. */
+/** An evaluation to write, except for its agent. */
 export interface PreparedEvaluation extends Replayable {
   claim: AgentClaim;
   row: Omit<EvaluationRow, 'id' | 'agentId'>;
-  /** The answer to it once it has its id. */
+  /** Its response, given its ID. */
   answerOf: (id: string) => EvaluationAccepted | DetailedEvaluationAccepted;
 }
 
-/** Writes evaluations of one tenant in one transaction, in the order they came. */
+/** Writes evaluations of one tenant in one transaction, in the order of arrival. */
 export const writeEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.recordEvaluation.path, items, (fresh) => store(tx, fresh));
 
-/** The same of POST /api/v1/evaluations. Idempotency keys count per path, so each batch is of one of the two. */
+/** The same for POST /api/v1/evaluations. Idempotency keys are per path, so a batch is always of one endpoint. */
 export const writeDetailedEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (fresh) => store(tx, fresh));
 
-/** Agents are looked up in the log `evidence` and not in their table, so that a changed row cannot give an evaluation to another agent. */
-async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Written> {
+/**
+ * Agents are looked up in the log `evidence` and not in their table, so that a changed row cannot assign an evaluation to another agent.
+ */
+async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<BatchResult> {
   const { evidence: head } = await lockLogs(tx, ['evidence']);
   const state = await evidenceStates.behind(tx, head);
   const microsNow = BigInt(Date.parse(head.now)) * 1000n;
@@ -62,7 +64,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   };
 }
 
-/** What the log `evidence` records of an evaluation; nothing of one that is of no agent. */
+/** The event of an evaluation in the log `evidence`; none without an agent. */
 function factOf(row: EvaluationRow): NewFact[] {
   if (row.agentId === null) return [];
   return [
@@ -83,7 +85,7 @@ function factOf(row: EvaluationRow): NewFact[] {
   ];
 }
 
-/** An evaluation that was run in the future would stay fresh for too long. By the database's clock, as ages are. */
+/** An evaluation dated in the future would stay fresh for too long. Compared with the database's clock, like ages. */
 function futureIssues({ evaluatedAt }: Pick<EvaluationRow, 'evaluatedAt'>, microsNow: bigint): Issue[] {
   if (evaluatedAt === null || evaluatedAt <= microsNow + BigInt(FUTURE_MINUTES_MAX) * 60_000_000n) return [];
   const minutes = `evaluated_at lies more than ${FUTURE_MINUTES_MAX} minutes in the future`;

@@ -5,12 +5,12 @@ import { findAgents } from '../storage/agents.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertRunIds, type SearchedRun } from '../storage/run-id-segments.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
-import { AgentBook, type AgentClaim, claimed } from './agent-book.ts';
+import { AgentBook, type AgentClaim, claimedAgents } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { type NewAgent, registerAgents } from './register-agents.ts';
-import { commitWithReplays, type Outcome, type Replayable, type Written } from './replays.ts';
+import { type BatchResult, commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
-/** A telemetry request ready to be written: its events as rows, its bytes as they came. */
+/** A telemetry request to write: its events as rows, and its original bytes. */
 export interface PreparedTelemetry extends Replayable {
   document: Buffer;
   recordedBy: string;
@@ -22,8 +22,8 @@ export interface PreparedTelemetry extends Replayable {
 export const writeTelemetry = (tx: Transaction, items: readonly PreparedTelemetry[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.ingestTelemetry.path, items, (fresh) => store(tx, fresh));
 
-async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Promise<Written> {
-  const book = new AgentBook(await findAgents(tx, ...claimed(items.flatMap(({ claims }) => claims))));
+async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Promise<BatchResult> {
+  const book = new AgentBook(await findAgents(tx, ...claimedAgents(items.flatMap(({ claims }) => claims))));
   const submissions: { id: string; recordedBy: string; document: Buffer }[] = [];
   const rows: { submission: string; agentId: string | null; event: TelemetryRow }[] = [];
   const searched: SearchedRun[] = [];

@@ -2,7 +2,7 @@ import { operations } from '@countersign/core/contract/operations';
 import type { TraceSubmission } from '@countersign/core/domain/trace-event';
 import type { Usage } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
-import { type Transaction, underWay } from '../database/transaction.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { reserveTraceEvent } from '../ledger/trace-log.ts';
@@ -12,38 +12,42 @@ import { carryMergedSpans } from '../storage/merged-spans.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertRunIds } from '../storage/run-id-segments.ts';
 import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces } from '../storage/traces.ts';
-import { AgentBook, claimed } from './agent-book.ts';
+import { AgentBook, claimedAgents } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
-import { factsOf, mergeTraces, type Placed, submissionNumber } from './merge-traces.ts';
+import { factsOf, mergeTraces, type PlacedTrace, submissionNumber } from './merge-traces.ts';
 import type { PreparedTrace } from './prepared-trace.ts';
 import { registerAgents } from './register-agents.ts';
-import { commitWithReplays, type Outcome, type Written } from './replays.ts';
+import { type BatchResult, commitWithReplays, type Outcome } from './replays.ts';
 
 /** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
 export const writeTraces = (tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) => storeTraces(tx, fresh, heads));
 
-/** Stores or merges traces; the caller commits. Of each trace_id there may be one. */
-export async function storeTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Written> {
+/** Stores or merges traces; the caller commits. Each trace_id may occur once. */
+export async function storeTraces(
+  tx: Transaction,
+  items: readonly PreparedTrace[],
+  heads: RememberedHeads,
+): Promise<BatchResult> {
   const [clock, locked, agents] = await Promise.all([
     heads.has(tx.tenantId) ? undefined : readClock(tx),
     lockTraces(
       tx,
       items.map(({ traceId }) => traceId),
     ),
-    findAgents(tx, ...claimed(items.map(({ claim }) => claim))),
+    findAgents(tx, ...claimedAgents(items.map(({ claim }) => claim))),
   ]);
   const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));
   const book = new AgentBook(agents);
   const placed = items.map((item) => place(item, knownByTraceId.get(item.traceId), book));
-  const accepted = placed.filter((each): each is Placed => !(each instanceof Error));
+  const accepted = placed.filter((each): each is PlacedTrace => !(each instanceof Error));
   if (accepted.length === 0) return { outcomes: placed as ApiError[], sent: Promise.resolve() };
 
   const registering = registerAgents(tx, book.registered);
   const registration = registering instanceof Promise ? await registering : registering;
   const event = await reserveTraceEvent(tx, heads, clock, accepted.map(submissionOfEvent));
   const { receivedAt } = event;
-  const sent = [underWay(registration.sent), ...insertRows(tx, receivedAt, accepted)];
+  const sent = [ignoreRejection(registration.sent), ...insertRows(tx, receivedAt, accepted)];
   const known = accepted.filter(({ known }) => known !== undefined);
   const merged = await mergeTraces(tx, receivedAt, known, sent);
   sent.push((await event.append()).sent);
@@ -54,8 +58,8 @@ export async function storeTraces(tx: Transaction, items: readonly PreparedTrace
   return { outcomes, sent: Promise.all(sent) };
 }
 
-/** Sends the statements that need not be waited for: rows of new traces, and the submissions. */
-function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Placed[]): Promise<unknown>[] {
+/** Sends the statements that need not be awaited: rows of new traces, and the submissions. */
+function insertRows(tx: Transaction, receivedAt: string, accepted: readonly PlacedTrace[]): Promise<unknown>[] {
   const fresh = accepted.filter(({ known }) => known === undefined);
   const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
   const rows = fresh.map((each) => factsOf(each, each.item.supplied, each.totals!, each.item.spanCount));
@@ -65,17 +69,17 @@ function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Plac
     insertRunIds(tx, 'trace', runs),
     ...(known.length > 0 ? [carryMergedSpans(tx, known)] : []),
     insertTraceSubmissions(tx, receivedAt, accepted.map(submission)),
-  ].map(underWay);
+  ].map(ignoreRejection);
 }
 
-/** Resolves agent and trace of a request, or says why it is refused. Nothing is written for a refused one. */
-function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): Placed | ApiError {
+/** Resolves agent and trace of a request, or returns its rejection. A rejected request writes nothing. */
+function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): PlacedTrace | ApiError {
   const totals = known === undefined ? item.totals : undefined;
   if (totals instanceof ApiError) return totals;
   const isOutranked = known?.agentId != null && item.agentRank < known.agentRank;
   const resolved = book.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
-    // Spans arrive in any order: the root may correct what they say, but two senders may not contradict each other.
+    // Spans arrive in any order. The root may correct them, but two senders must not contradict each other.
     if (item.agentRank < AGENT_RANK.claimed || known.agentRank < AGENT_RANK.root) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
     return [
@@ -91,7 +95,7 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
   return { item, id: known?.id ?? newId(), agentId: agentIds[0] ?? null, registered, known, totals };
 }
 
-const submission = (each: Placed) => ({
+const submission = (each: PlacedTrace) => ({
   trace: each.id,
   number: submissionNumber(each),
   recordedBy: each.item.recordedBy,
@@ -100,8 +104,8 @@ const submission = (each: Placed) => ({
   export: each.item.export?.id ?? null,
 });
 
-/** What the log `traces` records of a request. */
-const submissionOfEvent = (each: Placed): TraceSubmission => ({
+/** The submission of a request in the log `traces`. */
+const submissionOfEvent = (each: PlacedTrace): TraceSubmission => ({
   agent_id: each.agentId ?? each.known?.agentId ?? null,
   document_sha256: each.item.documentSha256,
   export_sha256: each.item.export?.sha256 ?? null,
@@ -111,7 +115,7 @@ const submissionOfEvent = (each: Placed): TraceSubmission => ({
   trace_id: each.item.traceId,
 });
 
-const accept = ({ item, id }: Placed, totals: Usage): Outcome =>
+const accept = ({ item, id }: PlacedTrace, totals: Usage): Outcome =>
   ingestReply({
     ok: true,
     id,

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { inTenantTransaction, type Transaction, underWay } from '../database/transaction.ts';
+import { ignoreRejection, inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { findNextSeq, type LogExtent, PAGE_ROWS } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
@@ -19,7 +19,7 @@ export async function* storedPages<Row extends { seq: number }>(
   tenantId: string,
   { log, read, firstSeq, lastSeq }: PagesAsked<Row>,
 ): AsyncGenerator<Row[]> {
-  const ask = (after: number) => underWay(inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq)));
+  const ask = (after: number) => ignoreRejection(inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq)));
   for (let after = firstSeq - 1, asked = ask(after); after < lastSeq; ) {
     const page = await asked;
     // A gap of a whole page is there only when somebody has made it: leap to the row behind it.

@@ -1,6 +1,6 @@
 import { hashTraceEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
 import { digests } from '../crypto/digests.ts';
-import { type Transaction, underWay } from '../database/transaction.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { readClock } from '../storage/clock.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { insertTraceEvent } from '../storage/trace-events.ts';
@@ -45,12 +45,12 @@ export async function reserveTraceEvent(
   }
   const event = nextEvent(tx, guessed, guessed.now, submissions);
   heads.remember(tx.tenantId, event.next.moved);
-  const held = underWay(holdTurn(tx, event.next.moved.seq));
+  const held = ignoreRejection(holdTurn(tx, event.next.moved.seq));
   return {
     receivedAt: guessed.now,
     append: async () => {
       const waited = awaitTurn(tx, guessed.seq);
-      return { sent: underWay(Promise.all([held, waited, send(tx, event)])) };
+      return { sent: ignoreRejection(Promise.all([held, waited, send(tx, event)])) };
     },
   };
 }
@@ -86,5 +86,5 @@ function nextEvent(
 function send(tx: Transaction, { canonical, hash, next }: PreparedEvent): Promise<unknown> {
   const moved = moveLog(tx, 'traces', next);
   const inserted = insertTraceEvent(tx, { seq: next.moved.seq, eventHash: hash, document: canonical });
-  return underWay(Promise.all([moved, inserted]));
+  return ignoreRejection(Promise.all([moved, inserted]));
 }

@@ -1,8 +1,8 @@
-import { type Item, RefusedItems } from '../database/batch-writer.ts';
-import { type Transaction, underWay } from '../database/transaction.ts';
+import { type Item, RejectedItems } from '../database/batch-writer.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
-import { commitWithReplays, type Outcome, type Written } from '../ingest/replays.ts';
+import { type BatchResult, commitWithReplays, type Outcome } from '../ingest/replays.ts';
 import { storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { newId } from '../storage/new-id.ts';
@@ -18,9 +18,9 @@ const KEPT_UNDER = '/v1/';
 export const writeExports = (tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Outcome[]> =>
   commitWithReplays(tx, KEPT_UNDER, items, (fresh) => storeExports(tx, fresh, heads));
 
-async function storeExports(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Written> {
+async function storeExports(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<BatchResult> {
   const ids = items.map(() => newId());
-  const kept = underWay(
+  const kept = ignoreRejection(
     insertExports(
       tx,
       items.map((item, index) => ({ ...item, id: ids[index]! })),
@@ -39,11 +39,11 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
       return withExport;
     }),
   );
-  const written: Written =
+  const written: BatchResult =
     traces.length === 0
       ? NO_TRACES
       : await storeTraces(tx, traces, heads).catch((error: unknown) => {
-          throw error instanceof RefusedItems ? refusedExports(error.refused, itemOf) : error;
+          throw error instanceof RejectedItems ? refusedExports(error.refused, itemOf) : error;
         });
   const refused = new Map<Item, ApiError>();
   const headers = new Map<Item, Record<string, string>>();
@@ -53,7 +53,7 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
     else headers.set(item, { ...headers.get(item), ...outcome.headers });
   });
   // An export is stored whole or not at all.
-  if (refused.size > 0) throw new RefusedItems(refused);
+  if (refused.size > 0) throw new RejectedItems(refused);
   const outcomes = items.map((item, index): Outcome => {
     const json = exportAnswer(item.signal, bounded[index]!.shortfall);
     return { json, headers: headers.get(item) ?? {} };
@@ -70,8 +70,8 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
   return { outcomes, sent: Promise.all([kept, written.sent, logs.sent]) };
 }
 
-const NO_TRACES: Written = { outcomes: [], sent: Promise.resolve() };
+const NO_TRACES: BatchResult = { outcomes: [], sent: Promise.resolve() };
 
 /** The refusals of traces as refusals of the exports that they are in. */
-const refusedExports = (refused: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RefusedItems =>
-  new RefusedItems(new Map([...refused].map(([trace, error]) => [itemOf.get(trace)!, error])));
+const refusedExports = (refused: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItems =>
+  new RejectedItems(new Map([...refused].map(([trace, error]) => [itemOf.get(trace)!, error])));

@@ -1,4 +1,4 @@
-import { type Transaction, underWay } from '../database/transaction.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import {
   countWaiting,
@@ -65,9 +65,9 @@ export async function writeLogRecords(
   { traceIds, areLocked }: FailingTraces,
   written: readonly string[],
 ): Promise<{ sent: Promise<unknown> }> {
-  const sent = [underWay(insertLogRecords(tx, records))];
+  const sent = [ignoreRejection(insertLogRecords(tx, records))];
   if (!areLocked && written.length === 0) await lockLogs(tx, ['traces']);
-  if (traceIds.length > 0) sent.push(underWay(markFailingTraces(tx, traceIds)));
-  if (written.length > 0) sent.push(underWay(joinLogRecords(tx, written)));
+  if (traceIds.length > 0) sent.push(ignoreRejection(markFailingTraces(tx, traceIds)));
+  if (written.length > 0) sent.push(ignoreRejection(joinLogRecords(tx, written)));
   return { sent: Promise.all(sent) };
 }

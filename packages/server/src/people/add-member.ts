@@ -4,7 +4,7 @@ import { BrokenSealError } from '../database/broken-seals.ts';
 import { newId } from '../storage/new-id.ts';
 import { accountOf, insertPerson } from '../storage/people.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { requireLabel, WrongInput } from '../workspace/wrong-input.ts';
 import { comparedEmail } from './email-address.ts';
 import { makeMember } from './join.ts';
@@ -31,7 +31,7 @@ export async function addMember(
     const account = isNew ? undefined : await accountOf(act.tx, email);
     if (!isNew && account === undefined) throw new BrokenSealError('people');
     if (account?.hasPassword === true)
-      throw new Refusal(
+      throw new RuleViolationError(
         'somebody with this e-mail address has an account with a password; `members invite` makes a link for them',
       );
     const personId = account?.id ?? newcomer.id;

@@ -9,7 +9,7 @@ import { insertSession } from '../storage/sessions.ts';
 import { personName } from '../workspace/actor.ts';
 import { createWorkspaceBy } from '../workspace/create-workspace.ts';
 import { type Act, actIn } from '../workspace/governance-act.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { admit, type Claimant, claimantOf } from './claimant.ts';
 import { heldLink } from './one-time-links.ts';
 import { hashPassword } from './password-hash.ts';
@@ -85,7 +85,8 @@ export async function makeMember(
   role: Role,
   how: Record<string, string>,
 ): Promise<void> {
-  if (!(await insertMembership(tx, personId, role))) throw new Refusal('this person is a member of the workspace already');
+  if (!(await insertMembership(tx, personId, role)))
+    throw new RuleViolationError('this person is a member of the workspace already');
   const subject = personName(personId);
   await Promise.all([voidLinksOf(tx, personId), record({ action: 'member.joined', subject, metadata: { role, ...how } })]);
 }

@@ -7,7 +7,7 @@ import { accountOf, lockAccount } from '../storage/people.ts';
 import { deleteSessionsOf } from '../storage/sessions.ts';
 import { type Actor, personName } from '../workspace/actor.ts';
 import { type Act, actIn, governanceAct } from '../workspace/governance-act.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
@@ -22,7 +22,7 @@ export async function inviteMember(
   return governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
     const account = await accountOf(tx, email);
     if (account !== undefined && (await findRole(tx, account.id)) !== undefined)
-      throw new Refusal('somebody with this e-mail address is a member of the workspace already');
+      throw new RuleViolationError('somebody with this e-mail address is a member of the workspace already');
     await voidInvitations(tx, email);
     const link = await issueLink(tx, { purpose: 'invitation', workspaceId: tenantId, email, role: invited.role }, madeBy);
     // The ledger keeps who was invited to what by the invitation's id: an address could never be taken out of it again.
@@ -73,7 +73,9 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
 /** Makes sure that somebody else is admin, and ends what this one has given out: an invitation must not bring them back. */
 async function admitNoMoreAsAdmin(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
-    throw new Refusal('the last admin of a workspace can neither go nor lose the role; make somebody else admin first');
+    throw new RuleViolationError(
+      'the last admin of a workspace can neither go nor lose the role; make somebody else admin first',
+    );
   await lockAccount(tx, personId); // who makes a reset link in another workspace meanwhile waits, or has made it before this
   await voidLinksMadeBy(tx, personName(personId));
 }

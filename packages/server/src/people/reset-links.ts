@@ -4,7 +4,7 @@ import { allWorkspacesOf, findRole, membershipsOf } from '../storage/memberships
 import { findAccount, lockAccounts } from '../storage/people.ts';
 import { type ActingMember, personName } from '../workspace/actor.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
-import { Refusal } from '../workspace/refusal.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
@@ -21,7 +21,7 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
     const adminId = by.personId;
     if ((await findRole(tx, personId)) === undefined) return undefined;
     if (personId === adminId)
-      throw new Refusal(
+      throw new RuleViolationError(
         'your own password is changed on the page of your account; if it is lost, another admin or the operator makes the link',
       );
     // If the person joins another workspace meanwhile, or the admin is one no more in another, that waits, and then ends this link.
@@ -38,7 +38,7 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
     (await allWorkspacesOf(tx, adminId)).flatMap(({ workspaceId, role }) => (role === 'admin' ? [workspaceId] : [])),
   );
   if (!theirs.every(({ workspaceId }) => own.has(workspaceId)))
-    throw new Refusal(
+    throw new RuleViolationError(
       'this person belongs to other workspaces too, which their password opens as well; let the operator make the link: `countersign-server members reset-password`',
     );
 }
@@ -50,7 +50,7 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
 export async function operatorsResetLink(pool: Pool, email: string): Promise<IssuedLink> {
   const account = await findAccount(pool, comparedEmail(email));
   if (account === undefined)
-    throw new Refusal('nobody has an account with this e-mail address; `members list` shows those of a workspace');
+    throw new RuleViolationError('nobody has an account with this e-mail address; `members list` shows those of a workspace');
   for (const { workspaceId } of await inPersonTransaction(pool, account.id, membershipsOf))
     await governanceAct(pool, workspaceId, 'operator', ({ record }) => record(entry(account.id)));
   return inPersonTransaction(pool, account.id, (tx) =>

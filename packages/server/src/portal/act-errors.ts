@@ -1,11 +1,12 @@
 import { ApiError, validationFailed } from '../errors/api-error.ts';
-import { NotThere, Refusal } from '../workspace/refusal.ts';
+import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 
 /** What the acts throw that the command line shares, as the portal answers it; other errors as they are. */
 export function asPortalError(error: unknown): unknown {
-  if (error instanceof NotThere) return new ApiError('not_found');
-  if (error instanceof Refusal) return new ApiError('refused', [{ path: '', code: 'refused', message: error.message }]);
+  if (error instanceof NotFoundError) return new ApiError('not_found');
+  if (error instanceof RuleViolationError)
+    return new ApiError('refused', [{ path: '', code: 'refused', message: error.message }]);
   if (error instanceof WrongInput) return validationFailed({ path: '', code: 'bad_characters', message: error.message });
   return error;
 }

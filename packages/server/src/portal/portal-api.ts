@@ -3,7 +3,7 @@ import { type PortalRoute, SIGNED_IN_AS } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/api-error.ts';
-import { refuseOtherMethods } from '../http/other-methods.ts';
+import { rejectOtherMethods } from '../http/other-methods.ts';
 import type { OutgoingResponse } from '../http/outgoing.ts';
 import type { Caller } from '../people/sign-in.ts';
 import { asPortalError } from './act-errors.ts';
@@ -130,5 +130,5 @@ async function compressed(reply: FastifyReply, text: string, { compressor }: Por
 function refuseMethodsBeside(app: FastifyInstance, routes: readonly PortalRoute[], { headers }: PortalParts): void {
   const taken = new Map<string, string[]>();
   for (const { path, method } of routes) taken.set(path, [...(taken.get(path) ?? []), method]);
-  for (const [url, methods] of taken) refuseOtherMethods(app, [url], methods, headers.api);
+  for (const [url, methods] of taken) rejectOtherMethods(app, [url], methods, headers.api);
 }

@@ -9,31 +9,31 @@ import { openFrontier } from '../ledger/log-tree.ts';
 import { sealFault } from '../ledger/sealed-heads.ts';
 import type { ServiceAction } from '../ledger/service-actions.ts';
 import { LOG_NAMES, type LogName, readHead, type StoredHead } from '../storage/log-heads.ts';
-import { Refusal } from './refusal.ts';
+import { RuleViolationError } from './rule-violation.ts';
 
-/** A log's head as an entry of the ledger names it. */
+/** A log's head in an entry of the ledger. */
 interface NamedHead {
   size: number;
   /** Base64. */
   root: string;
 }
 
-/** The logs that an older state was restored of: what was kept of each, and what stands there now. */
+/** The restored logs, each with its abandoned and its restored head. */
 export type RestoredLogs = Partial<Record<LogName, { abandoned: NamedHead; restored: NamedHead }>>;
 
 /** The action of the entry that accepts a restore. */
 const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
 
 /**
- * Accepts that an older state of a workspace's logs was restored: one entry of the audit ledger names each log with the head that is given
- * up and the one that it continues from. Refuses where no log is older than what is remembered of it, or a head was not written by this
- * installation. What is remembered is made anew by the checkpoints that the caller makes next.
- * @param write false to say what would be written, and write nothing.
+ * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names, for each log, the abandoned head and
+ * the head that it continues from. Fails if no log is older than its remembered checkpoint, or if a head was not written by this
+ * installation. The caller's next checkpoints replace the remembered ones.
+ * @param write false to return the entry without writing it.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     if (keptHeads(tx) === undefined)
-      throw new Refusal('no COUNTERSIGN_MEMORY_DIR is set, so nothing is remembered that a restore could contradict');
+      throw new RuleViolationError('no COUNTERSIGN_MEMORY_DIR is set, so nothing is remembered that a restore could contradict');
     const logs: RestoredLogs = {};
     for (const log of LOG_NAMES) {
       const head = await sealedHead(tx, log);
@@ -46,7 +46,9 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
       if (write) adopt(tx, log, head.tree);
     }
     if (Object.keys(logs).length === 0)
-      throw new Refusal('every log of this workspace continues what is remembered of it, so there is no restore to accept');
+      throw new RuleViolationError(
+        'every log of this workspace continues what is remembered of it, so there is no restore to accept',
+      );
     if (!write) return logs;
     const { audit } = await lockLogs(tx, ['audit']);
     const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: ACTION, metadata: { logs } });
@@ -59,7 +61,7 @@ async function sealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
   const head = await readHead(tx, log);
   const fault = head === undefined ? 'it is gone' : sealFault(tx, log, head);
   if (head === undefined || fault !== undefined)
-    throw new Refusal(`the head of the log ${log}: ${fault}. That is no restore; \`ledger verify\` says more`);
+    throw new RuleViolationError(`the head of the log ${log}: ${fault}. That is no restore; \`ledger verify\` says more`);
   return head;
 }
 

@@ -4,7 +4,7 @@ import type { Actor } from './actor.ts';
 import { governanceAct, requireAgent } from './governance-act.ts';
 import { requireText } from './wrong-input.ts';
 
-/** Archives or restores an agent. Returns false, and writes nothing, when it was archived or not as asked already. */
+/** Archives or restores an agent. Returns false, and writes nothing, if that is its state already. */
 export async function archiveAgent(
   pool: Pool,
   tenantId: string,

@@ -5,18 +5,18 @@ import { closeOpenRecertifications } from '../storage/recertifications.ts';
 import type { Actor } from './actor.ts';
 import { evidenceAct } from './evidence-act.ts';
 import { type AgentReference, checkReference } from './governance-act.ts';
-import { Refusal } from './refusal.ts';
+import { RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
-/** What was closed, and on which evaluation. */
+/** The closed re-certifications and their evaluation. */
 export interface ClosedRecertifications {
   incidentIds: string[];
   evaluationId: string;
 }
 
 /**
- * Closes all open re-certifications of an agent. That takes a passing evaluation, the agent's latest, run and recorded after each of the
- * incidents: one that began to fail since, or that was there before, certifies nothing.
+ * Closes all open re-certifications of an agent. This needs a passing evaluation that is the agent's latest and was run and recorded after
+ * each of the incidents.
  */
 export async function closeRecertifications(
   pool: Pool,
@@ -30,9 +30,9 @@ export async function closeRecertifications(
     const agent = requireAgent(reference);
     const incidentIds = agent.openRecertifications.map(({ incidentId }) => incidentId);
     if (incidentIds.length === 0)
-      throw new Refusal(`agent ${JSON.stringify(agent.name)} has no open re-certification; nothing to close`);
+      throw new RuleViolationError(`agent ${JSON.stringify(agent.name)} has no open re-certification; nothing to close`);
     const obstacle = closingObstacle(agent, now);
-    if (agent.latest === null || obstacle !== undefined) throw new Refusal(obstacle);
+    if (agent.latest === null || obstacle !== undefined) throw new RuleViolationError(obstacle);
     const evaluationId = agent.latest.id;
     await closeOpenRecertifications(tx, { agentId: agent.id, evaluationId, closedAt: now, closedBy, rationale });
     await append({
@@ -53,7 +53,7 @@ export async function closeRecertifications(
 }
 
 /**
- * Why an agent's open re-certifications cannot be closed on its latest evaluation, with the remedy; undefined when they can.
+ * Why an agent's open re-certifications cannot be closed on its latest evaluation, with the remedy; undefined if they can.
  * @param now the database's clock.
  */
 export function closingObstacle({ name, latest, openRecertifications }: KnownAgent, now: string): string | undefined {
@@ -73,5 +73,5 @@ export function closingObstacle({ name, latest, openRecertifications }: KnownAge
   return undefined;
 }
 
-/** A moment with six fraction digits as people are shown moments: with milliseconds. */
+/** Cuts a time with six fraction digits to milliseconds. */
 const shownMoment = (exact: string): string => exact.replace(/\d{3}Z$/, 'Z');

@@ -7,23 +7,23 @@ import { evidenceStates } from '../ledger/evidence-states.ts';
 import { lockSealedHeads, moveSealedHead } from '../ledger/sealed-heads.ts';
 import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts';
 import { LOG_NAMES, type LockedHead, type LogName } from '../storage/log-heads.ts';
-import { Refusal } from './refusal.ts';
+import { RuleViolationError } from './rule-violation.ts';
 
 /** What was written, or would be. */
 export interface CorrectedClock {
   /** The database's clock, from which the times of the logs continue. */
   now: string;
-  /** The logs whose times step back, each with its size and the times before and after. */
+  /** The logs whose times go back, each with its size and the times before and after. */
   logs: ClockCorrection;
-  /** How many approvals have a time in the future. They grant nothing, so their evaluations wait for an approver again. */
+  /** The number of approvals with a time in the future. They do not count, so their evaluations are waiting again. */
   reopenedApprovals: number;
 }
 
 /**
- * Lets the times of a workspace's logs continue from the database's clock after a clock was ahead. One entry of the audit ledger names
- * each log that is ahead, with the size at which its times may step back; every verifier allows the step there and nowhere else. Throws
- * ClockUnsafeError while the clocks disagree: a wrong clock must not be what the times continue from.
- * @param write false to say what would be written, and write nothing.
+ * Makes the times of a workspace's logs continue from the database's clock after a clock was ahead. One entry of the audit ledger names
+ * each log that is ahead, with the size at which its times may go back; verifiers permit the step only there. Throws ClockUnsafeError
+ * while the clocks disagree, because the times must not continue from a wrong clock.
+ * @param write false to return the entry without writing it.
  */
 export async function correctClock(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<CorrectedClock> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
@@ -35,7 +35,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
     for (const [log, head] of Object.entries(heads) as [LogName, LockedHead][])
       if (head.now > now && head.now !== head.clock) logs[log] = { size: head.seq, before: head.now, after: now };
     if (Object.keys(logs).length === 0)
-      throw new Refusal('no log of this workspace is ahead of the clock, so there is nothing to correct');
+      throw new RuleViolationError('no log of this workspace is ahead of the clock, so there is nothing to correct');
     const reopenedApprovals = await countApprovedAfter(tx, now);
     if (!write) return { now, logs, reopenedApprovals };
     const metadata = { logs, reopened_approvals: reopenedApprovals };
@@ -50,7 +50,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
   });
 }
 
-/** Takes back, in the log `evidence`, the approvals with a time in the future. */
+/** Revokes, in the log `evidence`, the approvals with a time in the future. */
 async function approvalsAfter(tx: Transaction, head: LockedHead, now: string): Promise<NewFact[]> {
   const approved = (await evidenceStates.behind(tx, head)).approvedEvaluations();
   return approved

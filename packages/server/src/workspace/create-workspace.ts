@@ -7,21 +7,23 @@ import { insertTenant, isTenantNameInUse } from '../storage/tenants.ts';
 import type { ActorName } from './actor.ts';
 import { newDecisionKeyId } from './decision-keys.ts';
 import { type Act, actIn } from './governance-act.ts';
-import { Refusal } from './refusal.ts';
+import { RuleViolationError } from './rule-violation.ts';
 import { requireName } from './wrong-input.ts';
 
-/** Makes a workspace for the operator, with the heads of its logs and its first decision key. Refuses a name in use. Returns its ID. */
+/** Creates a workspace for the operator, with the heads of its logs and its first decision key. Rejects a used name. Returns its ID. */
 export async function createWorkspace(pool: Pool, name: string): Promise<string> {
   requireName('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {
     if (await isTenantNameInUse(tx, name))
-      throw new Refusal(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);
+      throw new RuleViolationError(`a workspace named ${JSON.stringify(name)} exists already; choose another name`);
     await makeWorkspace(tx, name);
     return tx.tenantId;
   });
 }
 
-/** Makes a workspace for a person, together with the first act in it: both or neither. The name may be in use: people are not told. */
+/**
+ * Creates a workspace for a person together with its first action, atomically. The name may be in use, because people must not learn it.
+ */
 export async function createWorkspaceBy<T>(pool: Pool, name: string, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   requireName('the name', name);
   return inTenantTransaction(pool, newId(), async (tx) => {

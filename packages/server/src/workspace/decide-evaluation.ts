@@ -4,10 +4,10 @@ import { decideApproval, lockApproval, type StandingApproval } from '../storage/
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
 import type { Actor } from './actor.ts';
 import { type EvidenceAct, evidenceAct } from './evidence-act.ts';
-import { NotThere, Refusal } from './refusal.ts';
+import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
-/** What a person decides about one evaluation of a high-risk agent. */
+/** A person's decision about one evaluation of a high-risk agent. */
 export interface EvaluationDecision {
   evaluationId: string;
   status: 'approved' | 'rejected';
@@ -15,8 +15,8 @@ export interface EvaluationDecision {
 }
 
 /**
- * Approves or rejects one evaluation of a high-risk agent. It holds for that evaluation alone. A rejection is final; an approval
- * can still be taken back by rejecting, which is the safe direction.
+ * Approves or rejects one evaluation of a high-risk agent. The decision applies only to that evaluation. A rejection is final; an approval
+ * can still be rejected.
  */
 export async function decideEvaluation(
   pool: Pool,
@@ -31,7 +31,7 @@ export async function decideEvaluation(
     const logged = evidence.evaluationOf(agent.id, evaluationId)?.approval;
     const standing = logged == null ? stored : { status: logged.status, inFuture: stored?.inFuture ?? false };
     if (!mayBecome(standing, status)) {
-      throw new Refusal(
+      throw new RuleViolationError(
         `evaluation ${evaluationId} is ${standing?.status} already; record a new evaluation and decide on that one`,
       );
     }
@@ -47,11 +47,11 @@ export async function decideEvaluation(
   });
 }
 
-/** Whether an approval that stands so can be decided so. One with a time in the future grants nothing and can be given again. */
+/** Whether an approval can change to a status. One with a time in the future does not count and can be approved again. */
 export const mayBecome = (standing: StandingApproval | undefined, status: EvaluationDecision['status']): boolean =>
   standing?.status !== 'rejected' && (standing?.status !== status || standing.inFuture);
 
-/** The agent of an evaluation, whose risk level the log `evidence` gives. An evaluation of another agent than its event names gets no effect. */
+/** The agent of an evaluation, with the risk level from the log `evidence`. The evaluation's event must name the same agent. */
 async function requireHighRisk(
   tx: Transaction,
   evidence: EvidenceAct['evidence'],
@@ -59,13 +59,13 @@ async function requireHighRisk(
 ): Promise<{ id: string; name: string }> {
   const found = await findEvaluatedAgent(tx, evaluationId);
   if (found === undefined) {
-    throw new NotThere(`this workspace has no evaluation ${evaluationId}; its id is in the answer that recorded it`);
+    throw new NotFoundError(`this workspace has no evaluation ${evaluationId}; its id is in the answer that recorded it`);
   }
   const { agentId: id } = found;
   const agent = id === null ? undefined : evidence.agent(id);
-  if (agent === undefined) throw new Refusal(`evaluation ${evaluationId} is of no agent, so it needs no approval`);
+  if (agent === undefined) throw new RuleViolationError(`evaluation ${evaluationId} is of no agent, so it needs no approval`);
   if (agent.riskLevel !== 'high') {
-    throw new Refusal(
+    throw new RuleViolationError(
       `agent ${JSON.stringify(agent.name)} is not high-risk, so its evaluations need no approval; set its risk level to high first if they shall`,
     );
   }

@@ -8,17 +8,17 @@ import { evidenceStates } from '../ledger/evidence-states.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { type Act, type AgentReference, actBehind, unknownAgent } from './governance-act.ts';
 
-/** An act that changes what promotion checks are decided on. */
+/** An action that changes the evidence of promotion checks. */
 export interface EvidenceAct extends Act {
-  /** What the log `evidence` says before the act. Acts decide on this and not on tables, so that changed rows have no effect. */
+  /** The state of the log `evidence` before the action. Actions use it and not tables, so that changed rows have no effect. */
   evidence: EvidenceState;
   /** The agent of a name or an id. Throws NotThere. */
   requireAgent(reference: AgentReference): KnownAgent;
-  /** Appends the act's one event to the log `evidence`. */
+  /** Appends the action's one event to the log `evidence`. */
   append(fact: EvidenceFact): Promise<unknown>;
 }
 
-/** One governance act with its entry in the audit ledger and its event in the log `evidence`, all in one transaction. */
+/** Runs one governance action with its entry in the audit ledger and its event in the log `evidence`, in one transaction. */
 export async function evidenceAct<T>(
   pool: Pool,
   tenantId: string,

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { findTenantById, findTenantsByName, type Tenant } from '../storage/tenants.ts';
-import { Refusal } from './refusal.ts';
+import { RuleViolationError } from './rule-violation.ts';
 
-/** Tenants choose their names. A workspace that has another's ID for a name must not receive what the operator does with that ID. */
+/** Tenants choose their names. A workspace whose name is the ID of another one must not be selected by that ID. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** How many workspaces of one name a message lists. */
+/** The number of workspaces of one name that a message lists. */
 const LISTED_MAX = 10;
 
 /**
@@ -19,20 +19,21 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
   const quoted = JSON.stringify(given);
   const [workspace] = found;
   const changed = found.find(({ isSealed }) => !isSealed);
-  // By its ID a workspace can still be examined; its name is not shown.
+  // By its ID a workspace can still be examined, but its name is not shown.
   if (changed !== undefined && !UUID.test(given)) {
-    throw new Refusal(
+    throw new RuleViolationError(
       `the seal of the row of tenants with id ${changed.id}, named ${quoted}, does not hold: somebody else than the server has changed it, so it may be another workspace. Put the row back from a backup, or give the ID of the workspace`,
     );
   }
-  if (workspace === undefined) throw new Refusal(`there is no workspace ${quoted}; \`workspace list\` shows those there are`);
+  if (workspace === undefined)
+    throw new RuleViolationError(`there is no workspace ${quoted}; \`workspace list\` shows those there are`);
   if (found.length === 1) return workspace;
   const listed = found.slice(0, LISTED_MAX).map(({ id, createdAt }) => `${id} (created ${createdAt})`);
   const more = found.length > LISTED_MAX ? ` and ${found.length - LISTED_MAX} more, which \`workspace list\` shows` : '';
-  throw new Refusal(`${found.length} workspaces are named ${quoted}; give the ID of one: ${listed.join(', ')}${more}`);
+  throw new RuleViolationError(`${found.length} workspaces are named ${quoted}; give the ID of one: ${listed.join(', ')}${more}`);
 }
 
-/** The first workspace as `--workspace` takes it: its name, or its ID where the name does not identify it. */
+/** The first workspace as an argument of `--workspace`: its name, or its ID if the name is not unique. */
 export function workspaceArgument(workspaces: readonly Tenant[]): string | undefined {
   const [first] = workspaces;
   if (first === undefined) return undefined;

@@ -6,23 +6,23 @@ import type { ServiceAction } from '../ledger/service-actions.ts';
 import { type Agent, findAgents } from '../storage/agents.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { type Actor, type ActorName, actorName, requireRoleStill } from './actor.ts';
-import { NotThere } from './refusal.ts';
+import { NotFoundError } from './rule-violation.ts';
 import { requireLabel } from './wrong-input.ts';
 
-/** What an act works with, inside its transaction and behind the locked head of the audit ledger. */
+/** The context of an action: in its transaction, with the locked head of the audit ledger. */
 export interface Act {
   tx: Transaction;
-  /** The moment of the act, the same as its ledger entry's `recorded_at`. */
+  /** The time of the action, equal to its ledger entry's `recorded_at`. */
   now: string;
-  /** Who acts, as rows name them. */
+  /** The actor in rows. */
   by: ActorName;
-  /** Appends the act's one ledger entry, by whoever acts. */
+  /** Appends the action's one ledger entry. */
   record<A extends ServiceAction>(said: ServiceEntry<A>): Promise<unknown>;
 }
 
 /**
- * One governance act: state and ledger entry in one transaction. The head is locked before any row, the order of all that append,
- * so acts of one workspace also wait for each other and decide on what the one before has left: that includes the actor's own role.
+ * Runs one governance action: state and ledger entry in one transaction. The head is locked before any row, as for all appends. So actions
+ * of one workspace wait for each other and see the result of the previous one, including the actor's own role.
  */
 export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, work: (act: Act) => Promise<T>): Promise<T> {
   return inTenantTransaction(pool, tenantId, (tx) =>
@@ -33,13 +33,13 @@ export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, 
   );
 }
 
-/** The same inside a transaction that has begun, by whom nothing is asked: somebody who is only now to become a member, or is leaving. */
+/** The same in an existing transaction and without a check of the role, for a person who is joining or leaving. */
 export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   const { audit } = await lockLogs(tx, ['audit']);
   return work(actBehind(tx, by, audit));
 }
 
-/** An act behind the locked head of the audit ledger. */
+/** The context of an action with the locked head of the audit ledger. */
 export function actBehind(tx: Transaction, by: ActorName, head: LockedHead): Act {
   let isRecorded = false;
   const record: Act['record'] = <A extends ServiceAction>(said: ServiceEntry<A>) => {
@@ -50,7 +50,7 @@ export function actBehind(tx: Transaction, by: ActorName, head: LockedHead): Act
   return { tx, now: head.now, by, record };
 }
 
-/** An agent by its name, as people write it on the command line, or by its id, as the pages have it. */
+/** An agent by its name, on the command line, or by its ID, in the portal. */
 export type AgentReference = string | { id: string };
 
 /** The agent of a name or an id, or a Refusal. */
@@ -62,13 +62,13 @@ export async function requireAgent(tx: Transaction, reference: AgentReference): 
 
 /** Throws NotThere with the remedy. */
 export function unknownAgent(reference: AgentReference): never {
-  if (typeof reference !== 'string') throw new NotThere('this workspace has no such agent');
-  throw new NotThere(
+  if (typeof reference !== 'string') throw new NotFoundError('this workspace has no such agent');
+  throw new NotFoundError(
     `this workspace has no agent named ${JSON.stringify(reference)}; an agent is registered by the first trace, telemetry event or evaluation that names it`,
   );
 }
 
-/** Refuses a name that none can have before anything is looked up. */
+/** Rejects a name that no agent can have before anything is read. */
 export const checkReference = (reference: AgentReference): void => {
   if (typeof reference === 'string') requireLabel('the agent', reference);
 };

@@ -13,10 +13,10 @@ import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
-import { NotThere, Refusal } from './refusal.ts';
+import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 import { requireName } from './wrong-input.ts';
 
-/** What a new key is to be: an ingestion key with scopes, or a read token, which has one scope of its own. */
+/** The settings of a new key: an ingestion key with scopes, or a read token, whose only scope is `read`. */
 export interface NewKey {
   name: string;
   scopes: readonly Scope[] | readonly ['read'];
@@ -24,7 +24,7 @@ export interface NewKey {
   expiresAt: string | null;
 }
 
-/** Mints a key and returns its text: shown this once, never stored. */
+/** Mints a key and returns its text, which is shown only once and never stored. */
 export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Actor): Promise<string> {
   requireName('the name', key.name);
   return keyAct(pool, tenantId, by, async ({ tx, record }) => {
@@ -38,7 +38,7 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
   });
 }
 
-/** Gives a key a new secret and returns the new text; the old secret is dead with the next request. */
+/** Gives a key a new secret and returns the new text; the old secret stops with the next request. */
 export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<string> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await liveKey(tx, keys, prefix, kind);
@@ -49,7 +49,7 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
   });
 }
 
-/** Ends a key for good, with the next request. */
+/** Revokes a key permanently, effective with the next request. */
 export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<void> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await liveKey(tx, keys, prefix, kind);
@@ -58,7 +58,7 @@ export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by
   });
 }
 
-/** Gives an ingestion key other scopes, with its next request. Refuses those that it has. */
+/** Sets the scopes of an ingestion key, effective with the next request. Fails if they are unchanged. */
 export async function changeScopes(
   pool: Pool,
   tenantId: string,
@@ -68,7 +68,8 @@ export async function changeScopes(
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await liveKey(tx, keys, prefix, 'live');
     const changed = SCOPES.filter((scope) => scopes.includes(scope));
-    if (sameScopes(key.scopes, changed)) throw new Refusal(`key ${prefix} has the scopes ${changed.join(', ')} already`);
+    if (sameScopes(key.scopes, changed))
+      throw new RuleViolationError(`key ${prefix} has the scopes ${changed.join(', ')} already`);
     await replaceScopes(tx, prefix, changed);
     await record('scopes_changed', { ...key, scopes: changed });
   });
@@ -78,44 +79,46 @@ const sameScopes = (some: readonly string[], others: readonly string[]): boolean
   some.length === others.length && some.every((scope) => others.includes(scope));
 
 /**
- * A key that may still be changed, of a kind where one is asked for: `tokens` ends no ingestion key, `keys` no read token. All that it says is what
- * the key audit trail says.
+ * A key that can be changed, of the expected kind: `tokens` changes no ingestion key, `keys` no read token. Its data is that of the key
+ * audit trail.
  */
 async function liveKey(tx: Transaction, keys: KeyState, prefix: string, kind?: KeyKind): Promise<KnownKey> {
   const row = await lockKey(tx, prefix);
   const key = keys.key(prefix);
   if (row === undefined || key === undefined)
-    throw new NotThere(
+    throw new NotFoundError(
       `this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show those it has`,
     );
   if (kind !== undefined && key.kind !== kind)
-    throw new Refusal(`${prefix} is of ${key.kind === 'read' ? 'a read token: use `tokens`' : 'an ingestion key: use `keys`'}`);
+    throw new RuleViolationError(
+      `${prefix} is of ${key.kind === 'read' ? 'a read token: use `tokens`' : 'an ingestion key: use `keys`'}`,
+    );
   if (key.isRevoked) {
     const when = row.revokedAt === null ? '' : ` on ${row.revokedAt}`;
-    throw new Refusal(`key aa_${key.kind}_${prefix} was revoked${when}; mint a new one`);
+    throw new RuleViolationError(`key aa_${key.kind}_${prefix} was revoked${when}; mint a new one`);
   }
   return key;
 }
 
-/** Only the SHA-256 of the secret part's bytes, as they are sent, is stored. */
+/** Only the SHA-256 of the secret part is stored. */
 function newSecret(): { secret: string; secretSha256: Buffer } {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   return { secret, secretSha256: hash('sha256', secret, 'buffer') };
 }
 
-/** What an event says of its key. */
-type Described = Omit<KnownKey, 'isRevoked'>;
+/** The data of a key in its event. */
+type KeyDescription = Omit<KnownKey, 'isRevoked'>;
 
-/** What a change of a key works with, behind the locked head of the key audit trail. */
+/** The context of a change of a key, with the locked head of the key audit trail. */
 interface KeyAct {
   tx: Transaction;
   /** The keys before the change. */
   keys: KeyState;
   /** Appends the change's one event. */
-  record(action: KeyAction, key: Described): Promise<unknown>;
+  record(action: KeyAction, key: KeyDescription): Promise<unknown>;
 }
 
-/** One change of a key, with its event in the key audit trail in the same transaction (specification 3.3). The trail's head is locked first. */
+/** Runs one change of a key, with its event in the key audit trail, in one transaction (specification 3.3). */
 async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: KeyAct) => Promise<T>): Promise<T> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockLogs(tx, ['keys']);
@@ -129,7 +132,7 @@ async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: Key
 const eventOf = (
   tx: Transaction,
   head: LockedHead,
-  { action, key, recordedBy }: { action: KeyAction; key: Described; recordedBy: string },
+  { action, key, recordedBy }: { action: KeyAction; key: KeyDescription; recordedBy: string },
 ): KeyEvent => ({
   version: 2,
   tenant_id: tx.tenantId,
@@ -143,7 +146,7 @@ const eventOf = (
   prefix: key.prefix,
   name: key.name,
   scopes: [...key.scopes],
-  // With milliseconds, as the row has it.
+  // With milliseconds, as in the row.
   expires_at: key.expiresAt === null ? null : new Date(key.expiresAt).toISOString(),
   credential_sha256: key.credentialSha256,
 });

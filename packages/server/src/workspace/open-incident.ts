@@ -8,16 +8,16 @@ import { evidenceAct } from './evidence-act.ts';
 import { type AgentReference, checkReference } from './governance-act.ts';
 import { requireText } from './wrong-input.ts';
 
-/** An incident as a person reports it. */
+/** An incident as reported. */
 export interface ReportedIncident {
   agent: AgentReference;
   severity: Severity;
   description: string;
-  /** Whether the agent is to be re-certified before it is promoted again. */
+  /** Whether the agent must be re-certified before its next promotion. */
   recertify: boolean;
 }
 
-/** Opens an incident against an agent and returns its id. */
+/** Opens an incident against an agent and returns its ID. */
 export async function openIncident(
   pool: Pool,
   tenantId: string,

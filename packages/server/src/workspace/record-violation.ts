@@ -6,17 +6,17 @@ import type { Actor } from './actor.ts';
 import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
 import { requireLabel, requireText } from './wrong-input.ts';
 
-/** A policy violation as a person records it. */
+/** A policy violation as reported. */
 export interface ReportedViolation {
   agent: AgentReference;
   policy: string;
   severity: Severity;
   description: string;
-  /** The run that it happened in; null when none is named. */
+  /** The run in which it happened; null if none is named. */
   traceId: string | null;
 }
 
-/** Records a policy violation of an agent and returns its id. It is kept in the ledger, where nobody can take it out. */
+/** Records a policy violation of an agent in the ledger and returns its ID. */
 export async function recordViolation(
   pool: Pool,
   tenantId: string,

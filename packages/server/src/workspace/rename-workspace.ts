@@ -5,8 +5,8 @@ import { governanceAct } from './governance-act.ts';
 import { requireName } from './wrong-input.ts';
 
 /**
- * Renames a workspace. Returns false, and writes nothing, when it has that name already. Other workspaces may have the same name: a
- * refusal would tell one tenant that another tenant uses it.
+ * Renames a workspace. Returns false, and writes nothing, if the name is unchanged. Other workspaces may have the same name, because an
+ * error would reveal to a tenant that another one uses it.
  */
 export async function renameWorkspace(pool: Pool, tenantId: string, name: string, by: Actor): Promise<boolean> {
   requireName('the name', name);

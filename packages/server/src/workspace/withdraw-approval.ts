@@ -3,12 +3,12 @@ import { findUseOfApproval, lockApproval, withdrawApproved } from '../storage/ap
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
 import type { Actor } from './actor.ts';
 import { evidenceAct } from './evidence-act.ts';
-import { NotThere, Refusal } from './refusal.ts';
+import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
 /**
- * Takes an approval back before it was used: the evaluation waits again. Once a decision has allowed the agent on it, what was approved
- * has happened, and rejecting is the way to stop what comes next. Checks wait for the ledger's head as this act does, so none slips in between.
+ * Withdraws an unused approval, so that the evaluation is waiting again. After a decision has used it, only a rejection stops further
+ * promotions. Checks wait for the ledger's head, like this action, so none can run in between.
  */
 export async function withdrawApproval(
   pool: Pool,
@@ -19,13 +19,15 @@ export async function withdrawApproval(
   requireText('the rationale', rationale);
   return evidenceAct(pool, tenantId, by, async ({ tx, append, record }) => {
     const agent = await findEvaluatedAgent(tx, evaluationId);
-    if (agent === undefined) throw new NotThere(`this workspace has no evaluation ${evaluationId}`);
+    if (agent === undefined) throw new NotFoundError(`this workspace has no evaluation ${evaluationId}`);
     const standing = await lockApproval(tx, evaluationId);
     if (standing?.status !== 'approved')
-      throw new Refusal(`evaluation ${evaluationId} is ${standing?.status ?? 'not approved'}; only an approval can be withdrawn`);
+      throw new RuleViolationError(
+        `evaluation ${evaluationId} is ${standing?.status ?? 'not approved'}; only an approval can be withdrawn`,
+      );
     const usedBy = await findUseOfApproval(tx, evaluationId);
     if (usedBy !== undefined)
-      throw new Refusal(
+      throw new RuleViolationError(
         `the approval of evaluation ${evaluationId} was used by decision ${usedBy}; reject the evaluation to stop further promotions`,
       );
     await withdrawApproved(tx, evaluationId);

@@ -1,19 +1,19 @@
 import { LABEL_LENGTH_MAX, TEXT_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
-/** Something given to an act has not the form it must have. The message names it and says what it must be. */
+/** An argument of an action is malformed. The message names it and its form. */
 export class WrongInput extends Error {
   override name = 'WrongInput';
 }
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** Code points, stopped soon after the limit: the text may be as long as its sender likes. */
+/** Compares code points and stops soon after the limit, because the text may be very long. */
 function isLonger(text: string, max: number): boolean {
   if (text.length <= max) return false;
   return text.length > 2 * max || [...text].length > max;
 }
 
-/** A name as the contract bounds it: 1 to 512 characters, no control characters, no lone surrogates. Returns it. */
+/** Checks a name: 1 to 512 characters, no control characters, no lone surrogates. Returns it. */
 export function requireLabel(what: string, text: string): string {
   if (text === '') throw new WrongInput(`${what} must not be empty`);
   if (isLonger(text, LABEL_LENGTH_MAX)) throw new WrongInput(`${what} must have at most ${LABEL_LENGTH_MAX} characters`);
@@ -21,15 +21,15 @@ export function requireLabel(what: string, text: string): string {
   return requireWhole(what, text);
 }
 
-/** A label that somebody types: white space around it would make another name that looks the same. Returns it. */
+/** Checks a label that a person types: surrounding white space would make a different name that looks the same. Returns it. */
 export function requireName(what: string, text: string): string {
   if (text !== text.trim()) throw new WrongInput(`${what} must not begin or end with white space`);
   return requireLabel(what, text);
 }
 
 /**
- * Free text that goes under the ledger's hash: something said in 1 to 65,536 characters. No lone surrogates, which have no
- * bytes to hash, and no U+0000, which PostgreSQL's text cannot hold. Returns it as it came.
+ * Checks free text for the ledger: not empty, at most 65,536 characters. Lone surrogates have no bytes to hash, and PostgreSQL's text
+ * cannot store U+0000. Returns it unchanged.
  */
 export function requireText(what: string, text: string): string {
   if (text.trim() === '') throw new WrongInput(`${what} must not be empty`);

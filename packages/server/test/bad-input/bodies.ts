@@ -1,22 +1,22 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type Refusal } from './refusals.ts';
+import { GOOD, type RuleViolationError } from './refusals.ts';
 
 const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'plan', ...members });
 const spans = (count: number) => Array.from({ length: count }, (_, index) => span(`s${index}`));
-const trace = (what: string, members: object, issues: readonly string[]): Refusal => ({
+const trace = (what: string, members: object, issues: readonly string[]): RuleViolationError => ({
   what,
   path: paths.traces,
   body: { ...GOOD.trace, ...members },
   issues,
 });
-const detailed = (what: string, members: object, issues: readonly string[], says?: RegExp): Refusal => ({
+const detailed = (what: string, members: object, issues: readonly string[], says?: RegExp): RuleViolationError => ({
   what,
   path: paths.detailedEvaluations,
   body: { ...GOOD.detailed, ...members },
   issues,
   ...(says === undefined ? {} : { says }),
 });
-const telemetry = (what: string, body: unknown, issues: readonly string[]): Refusal => ({
+const telemetry = (what: string, body: unknown, issues: readonly string[]): RuleViolationError => ({
   what,
   path: paths.telemetry,
   body,
@@ -33,12 +33,12 @@ const NOT_OBJECTS: [string, unknown][] = [
 ];
 
 /** JSON that is no object, at each endpoint. */
-export const WHOLE_BODIES: Refusal[] = Object.entries(paths).flatMap(([endpoint, path]) =>
+export const WHOLE_BODIES: RuleViolationError[] = Object.entries(paths).flatMap(([endpoint, path]) =>
   NOT_OBJECTS.map(([what, body]) => ({ what: `${endpoint}: ${what}`, path, body, issues: [' wrong_type'] })),
 );
 
 /** Lists that are too long, too short, or hold the wrong things. */
-export const LISTS: Refusal[] = [
+export const LISTS: RuleViolationError[] = [
   trace('501 spans', { spans: spans(501) }, ['/spans too_many_items']),
   trace('a span that is null', { spans: [span('a'), null] }, ['/spans/1 wrong_type']),
   trace('spans that are lists', { spans: [[], []] }, ['/spans/0 wrong_type', '/spans/1 wrong_type']),
@@ -95,7 +95,7 @@ export const LISTS: Refusal[] = [
 ];
 
 /** Members that the contract does not name, where nothing is ignored. */
-export const UNKNOWN_MEMBERS: Refusal[] = [
+export const UNKNOWN_MEMBERS: RuleViolationError[] = [
   [paths.promotionCheck, { min_pass_rat: 95 }, '/min_pass_rat', /did you mean min_pass_rate\?/],
   [paths.promotionCheck, { minPassRate: 95 }, '/minPassRate', /did you mean min_pass_rate\?/],
   [paths.promotionCheck, { max_age_hour: 1 }, '/max_age_hour', /did you mean max_age_hours\?/],
@@ -130,7 +130,7 @@ UNKNOWN_MEMBERS.push({
 });
 
 /** Counts, rates, completeness and times of a detailed evaluation that contradict each other. */
-export const CONTRADICTIONS: Refusal[] = [
+export const CONTRADICTIONS: RuleViolationError[] = [
   detailed(
     'a total above its parts',
     { cases: { total: 11, passed: 9, failed: 1 } },
@@ -180,7 +180,7 @@ const MAX = Number.MAX_SAFE_INTEGER;
 const half = 2 ** 52;
 
 /** Sums that JSON numbers cannot hold. `full` is a trace of the world that holds 2^53-1 tokens in its one span `big`. */
-export const SUMS: Refusal[] = [
+export const SUMS: RuleViolationError[] = [
   trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [
     '/total_tokens sum_too_large',
   ]),

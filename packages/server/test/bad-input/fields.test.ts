@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll } from 'vitest';
 import { paths } from '../harness/test-server.ts';
 import { CONTRADICTIONS, LISTS, SUMS, UNKNOWN_MEMBERS, WHOLE_BODIES } from './bodies.ts';
-import { GOOD, type Refusal, refuses, worldOfRefusals } from './refusals.ts';
+import { GOOD, type RuleViolationError, refuses, worldOfRefusals } from './refusals.ts';
 import { BAD_CHARACTERS, DATE_TIMES, DATES, PERSONAL_DATA, TOO_LONG, UUIDS } from './values.ts';
 
 const world = worldOfRefusals();
@@ -28,7 +28,7 @@ refuses('what decides or is hashed ignores no member', world, UNKNOWN_MEMBERS);
 refuses('a detailed evaluation does not contradict itself', world, CONTRADICTIONS);
 refuses('a sum beyond 2^53-1 is refused, by merging too', world, SUMS);
 
-const of = (what: string, path: string, body: object, issues: string[]): Refusal => ({ what, path, body, issues });
+const of = (what: string, path: string, body: object, issues: string[]): RuleViolationError => ({ what, path, body, issues });
 const stranger = randomUUID();
 refuses('an agent is who it is said to be', world, [
   of('trace: an unknown id alone', paths.traces, { trace_id: 'a', agent_id: stranger }, ['/agent_id unknown_agent']),

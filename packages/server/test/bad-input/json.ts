@@ -1,5 +1,5 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type Refusal } from './refusals.ts';
+import { GOOD, type RuleViolationError } from './refusals.ts';
 
 const TRACE = JSON.stringify(GOOD.trace);
 const ENTRY = JSON.stringify(GOOD.entry);
@@ -8,7 +8,7 @@ const bytes = (...parts: (string | number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
 /** Bodies that are not JSON. Each is sent to an endpoint that reads tolerantly and to one that reads strictly. */
-export const BROKEN: Refusal[] = (
+export const BROKEN: RuleViolationError[] = (
   [
     ['empty', ''],
     ['white space alone', ' \r\n\t '],
@@ -63,10 +63,10 @@ export const BROKEN: Refusal[] = (
 );
 
 const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
-const deep = (what: string, path: string, body: string): Refusal => ({ what, path, body, issues: [' too_deep'] });
+const deep = (what: string, path: string, body: string): RuleViolationError => ({ what, path, body, issues: [' too_deep'] });
 
 /** Nested more deeply than is read. */
-export const DEEP: Refusal[] = [
+export const DEEP: RuleViolationError[] = [
   deep('101 levels of objects in an audit entry', paths.audit, entryWith(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`)),
   deep('101 levels of lists in an audit entry', paths.audit, entryWith(`{"a":${nested(99)}}`)),
   deep('1,001 levels in a trace', paths.traces, `{"trace_id":"a","metadata":{"a":${nested(999)}}}`),
@@ -93,7 +93,7 @@ export const DEEP: Refusal[] = [
   },
 ];
 
-const strict = (what: string, members: string, ...issues: string[]): Refusal => ({
+const strict = (what: string, members: string, ...issues: string[]): RuleViolationError => ({
   what,
   path: paths.audit,
   body: `{"actor":"a","action":"b",${members}}`,
@@ -101,7 +101,7 @@ const strict = (what: string, members: string, ...issues: string[]): Refusal => 
 });
 
 /** What JSON readers lose without a word, where nothing may be lost. */
-export const LOSSY: Refusal[] = [
+export const LOSSY: RuleViolationError[] = [
   strict('a member twice', '"actor":"c"', '/actor repeated_member'),
   strict('a member twice, once escaped', '"\\u0061ctor":"c"', '/actor repeated_member'),
   strict(
@@ -146,7 +146,7 @@ export const LOSSY: Refusal[] = [
 ];
 
 /** Numbers and member names that trip up a careless reader of what is read tolerantly. */
-export const TRAPS: Refusal[] = [
+export const TRAPS: RuleViolationError[] = [
   ['1e400 tokens', '"prompt_tokens":1e400', '/prompt_tokens wrong_type'],
   ['2^53 tokens', '"prompt_tokens":9007199254740992', '/prompt_tokens too_large'],
   ['2^53+1 tokens', '"prompt_tokens":9007199254740993', '/prompt_tokens too_large'],
@@ -166,7 +166,7 @@ export const TRAPS: Refusal[] = [
 }));
 
 /** Members named like what every JavaScript object has: data, nothing else. */
-export const PROTOTYPES: Refusal[] = [
+export const PROTOTYPES: RuleViolationError[] = [
   {
     what: 'a trace whose __proto__ has all that is required',
     path: paths.traces,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey, revokeKey } from '../../src/workspace/ingestion-keys.ts';
 import { type Answer, paths } from '../harness/test-server.ts';
-import { digestOf, expectRefused, GOOD, type Refusal, refuses, worldOfRefusals } from './refusals.ts';
+import { digestOf, expectRefused, GOOD, type RuleViolationError, refuses, worldOfRefusals } from './refusals.ts';
 
 const world = worldOfRefusals();
 const PREFIX = 'aa_live_';
@@ -83,7 +83,7 @@ describe('one and the same 401 for every key that is not good', () => {
   });
 });
 
-const bearing = (what: string, key: string): Refusal => ({
+const bearing = (what: string, key: string): RuleViolationError => ({
   what,
   path: paths.audit,
   body: GOOD.entry,

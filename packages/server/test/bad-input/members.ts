@@ -1,5 +1,5 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type Refusal } from './refusals.ts';
+import { GOOD, type RuleViolationError } from './refusals.ts';
 
 /** What is wrong with a member of a kind: a value, and the code of the one issue it must give. */
 type Wrong = readonly (readonly [what: string, value: unknown, code: string])[];
@@ -241,9 +241,9 @@ export const PLACES: readonly Place[] = [
 ];
 
 /** Every member of a place with every value it may not have. */
-export const wrongMembers = ({ path, prefix, body, members }: Place): Refusal[] =>
+export const wrongMembers = ({ path, prefix, body, members }: Place): RuleViolationError[] =>
   Object.entries(members).flatMap(([member, marked]) => {
-    const refusal = (what: string, value: unknown, code: string): Refusal => ({
+    const refusal = (what: string, value: unknown, code: string): RuleViolationError => ({
       what: `${member}: ${what}`,
       path,
       body: body({ [member]: value }),

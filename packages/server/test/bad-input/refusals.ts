@@ -22,7 +22,7 @@ export const STATUS = {
 export type RefusalCode = keyof typeof STATUS;
 
 /** One request that must be refused, and exactly how. */
-export interface Refusal {
+export interface RuleViolationError {
   /** What is wrong with it; the name of the test. */
   what: string;
   path: string;
@@ -80,7 +80,7 @@ export function worldOfRefusals(): World {
 }
 
 /** One test a refusal: the answer is exactly the table's, and nothing in the database is another than before. */
-export function refuses(title: string, world: World, refusals: readonly Refusal[]): void {
+export function refuses(title: string, world: World, refusals: readonly RuleViolationError[]): void {
   describe(title, () => {
     test.each(refusals)('$what', async ({ path, body, headers, error = 'validation_failed', issues, says }) => {
       const before = await digestOf(world.server.database);

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { type Answer, paths } from '../harness/test-server.ts';
-import { digestOf, expectRefused, GOOD, type Refusal, refuses, worldOfRefusals } from './refusals.ts';
+import { digestOf, expectRefused, GOOD, type RuleViolationError, refuses, worldOfRefusals } from './refusals.ts';
 
 const world = worldOfRefusals();
 const MIB = 1024 * 1024;
@@ -24,10 +24,10 @@ const gzipBomb = (mib: number): Buffer => {
 const refusal = (
   what: string,
   path: string,
-  error: Refusal['error'],
+  error: RuleViolationError['error'],
   body: unknown,
   headers: Record<string, string> = {},
-): Refusal => ({
+): RuleViolationError => ({
   what,
   path,
   body,
@@ -83,7 +83,7 @@ refuses('what is not what its Content-Encoding says is not read', world, [
   ),
 ]);
 
-const unsupported = (what: string, headers: Record<string, string>, body: unknown = ENTRY): Refusal =>
+const unsupported = (what: string, headers: Record<string, string>, body: unknown = ENTRY): RuleViolationError =>
   refusal(what, paths.audit, 'unsupported_media_type', body, headers);
 
 refuses('anything but JSON in UTF-8, plain or gzip or deflate, is unsupported', world, [

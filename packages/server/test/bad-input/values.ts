@@ -1,21 +1,21 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type Refusal } from './refusals.ts';
+import { GOOD, type RuleViolationError } from './refusals.ts';
 
-const trace = (what: string, members: object, issues: readonly string[], says?: string | RegExp): Refusal => ({
+const trace = (what: string, members: object, issues: readonly string[], says?: string | RegExp): RuleViolationError => ({
   what,
   path: paths.traces,
   body: { ...GOOD.trace, ...members },
   issues,
   ...(says === undefined ? {} : { says }),
 });
-const entry = (what: string, members: object, issues: readonly string[], says?: string | RegExp): Refusal => ({
+const entry = (what: string, members: object, issues: readonly string[], says?: string | RegExp): RuleViolationError => ({
   ...trace(what, {}, issues, says),
   path: paths.audit,
   body: { ...GOOD.entry, ...members },
 });
 
 /** Characters that no identifier or label may hold. */
-export const BAD_CHARACTERS: Refusal[] = [
+export const BAD_CHARACTERS: RuleViolationError[] = [
   ...['\u0000', '\u0001', '\t', '\r', '\u001b', '\u001f', '\u007f', '\u0080', '\u0085', '\u009f'].map((character) =>
     trace(`U+${character.charCodeAt(0).toString(16).padStart(4, '0')}`, { trace_id: `a${character}b` }, [
       '/trace_id bad_characters',
@@ -35,7 +35,7 @@ export const BAD_CHARACTERS: Refusal[] = [
 ];
 
 /** One more code point than there may be: an astral character counts as one. */
-export const TOO_LONG: Refusal[] = [
+export const TOO_LONG: RuleViolationError[] = [
   trace('513 astral characters in a label', { trace_id: '\u{1F600}'.repeat(513) }, ['/trace_id too_long'], 'got 513'),
   trace('65,537 astral characters in a text', { detail: '\u{1F600}'.repeat(65_537) }, ['/detail too_long'], 'got 65537'),
   trace('65,537 NUL characters in a text', { error: '\u0000'.repeat(65_537) }, ['/error too_long']),
@@ -49,7 +49,7 @@ export const TOO_LONG: Refusal[] = [
 ];
 
 /** Date-times that do not exist, or not in RFC 3339's form. */
-export const DATE_TIMES: Refusal[] = [
+export const DATE_TIMES: RuleViolationError[] = [
   ['29 February of a common year', '2025-02-29T00:00:00Z'],
   ['29 February 1900', '1900-02-29T00:00:00Z'],
   ['month 0', '2026-00-10T00:00:00Z'],
@@ -84,7 +84,7 @@ export const DATE_TIMES: Refusal[] = [
 ].map(([what, value]) => trace(what!, { ended_at: value }, ['/ended_at bad_format']));
 
 /** Days to keep an entry until that are no days. */
-export const DATES: Refusal[] = [
+export const DATES: RuleViolationError[] = [
   ['31 November', '2026-11-31'],
   ['29 February 2100', '2100-02-29'],
   ['slashes', '2026/11/20'],
@@ -96,7 +96,7 @@ export const DATES: Refusal[] = [
 
 const ID = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
 /** What looks like a UUID and is none in the plain form. */
-export const UUIDS: Refusal[] = [
+export const UUIDS: RuleViolationError[] = [
   ['in braces', `{${ID}}`],
   ['as a URN', `urn:uuid:${ID}`],
   ['one digit short', ID.slice(0, -1)],
@@ -114,7 +114,7 @@ export const UUIDS: Refusal[] = [
 }));
 
 /** User identifiers that are personal data. */
-export const PERSONAL_DATA: Refusal[] = [
+export const PERSONAL_DATA: RuleViolationError[] = [
   'ann@example.com',
   'Ann Smith <ann@example.com>',
   'mailto:ann@example.com?subject=x',

@@ -1,0 +1,9 @@
+/** An action violates the rules or does not fit the state of the workspace. The message names the remedy. */
+export class RuleViolationError extends Error {
+  override name = 'RuleViolationError';
+}
+
+/** The object of an action does not exist, or is of another workspace, which gives the same error. */
+export class NotFoundError extends RuleViolationError {
+  override name = 'NotFoundError';
+}
