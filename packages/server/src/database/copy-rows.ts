@@ -103,11 +103,21 @@ class CopyIn extends Copy {
     const { stream } = connection;
     for (let at = 0; at < this.#data.length && !this.#hasFailed; at += PIECE_BYTES) {
       connection.sendCopyFromChunk(this.#data.subarray(at, at + PIECE_BYTES));
-      // A connection that breaks meanwhile closes its stream, and the driver reports that.
-      if (stream.writableNeedDrain) await new Promise((resolve) => stream.once('drain', resolve).once('close', resolve));
+      if (stream.writableNeedDrain) await drained(stream);
     }
     if (!this.#hasFailed) connection.endCopyFrom();
   }
+}
+
+/** Resolves when the stream takes more, or is closed: the driver reports why. */
+function drained(stream: Connection['stream']): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      stream.off('drain', end).off('close', end);
+      resolve();
+    };
+    stream.on('drain', end).on('close', end);
+  });
 }
 
 /**
