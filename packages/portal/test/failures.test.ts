@@ -123,7 +123,7 @@ test("an act goes out in nobody else's name: once another one signs in in a seco
   const [name, value] = ada.browser.cookie!.split('=');
   await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]); // as a tab that has not been told
   await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByText("This page is somebody else's: ada has signed in in this browser since").waitFor();
+  await page.getByText('ada has signed in in this browser since this page was opened').waitFor();
   expect(await acts(workspace, 'approval.approved')).toBe(0);
   await page.getByText('ada@example.com').waitFor();
 

@@ -338,7 +338,7 @@ describe('the command line itself', () => {
   test('a variable that is named like ours and is none is told by every command that opens the database', async () => {
     const bogus = { ...environment, COUNTERSIGN_BOGUS: '1' };
     const { status, err } = await runCommand(bogus, 'workspace', 'list');
-    expect([status, err]).toEqual([0, 'no such variable: COUNTERSIGN_BOGUS; --help names those there are\n']);
+    expect([status, err]).toEqual([0, 'unknown variable: COUNTERSIGN_BOGUS; --help lists the known ones\n']);
     expect((await runCommand(bogus, 'workspace', 'list', '--json')).err).toBe('');
   });
 

@@ -122,7 +122,7 @@ describe('the signing key from the environment', () => {
     await markSigning(server.open.pool, [second.kid]); // as a server does at its start
     expect(await runCommand(both, 'signing-key', 'retire', first.kid)).toMatchObject({
       status: 0,
-      err: expect.stringMatching(/unset COUNTERSIGN_SIGNING_KEY_PREVIOUS; start every server again/),
+      err: expect.stringMatching(/unset COUNTERSIGN_SIGNING_KEY_PREVIOUS; restart every server/),
     });
     expect((await show())[0].retired_at).toMatch(/Z$/);
     expect(signatures((await checkpoint(both, 'keys')).out)).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('the signing key of the embedded database', () => {
     const rotation = new CommandProcess(['signing-key', 'rotate'], { ...data.environment, COUNTERSIGN_PROT: '80' });
     expect(await rotation.ended).toBe(0);
     // It opens the database twice, and says of its environment once.
-    expect(rotation.stderr.match(/no such variable: COUNTERSIGN_PROT/g)).toHaveLength(1);
+    expect(rotation.stderr.match(/unknown variable: COUNTERSIGN_PROT/g)).toHaveLength(1);
     expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
     expect(await refused('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/`signing-key retire` ends it/)]);
     expect(await checkpoint()).toHaveLength(1);

@@ -116,7 +116,11 @@ describe('checkpoints and proofs', () => {
       expect(readFileSync(at('kept-again'), 'utf8')).toBe(other);
     }
     const nowhere = await ledger('checkpoint', '--output', at('nowhere/kept'));
-    expect(nowhere).toEqual({ status: 2, out: '', err: expect.stringMatching(/there is no folder ".*nowhere"; make it first/) });
+    expect(nowhere).toEqual({
+      status: 2,
+      out: '',
+      err: expect.stringMatching(/there is no folder ".*nowhere"; create it first/),
+    });
   });
 
   test('`ledger prove` prints a proof that leads from the row to the checkpoint; of a row that is not there none', async () => {
@@ -206,8 +210,8 @@ describe('verification offline', () => {
     [['--checkpoint', at('kept')], /--checkpoint needs --key/],
     [['--checkpoint', at('absent'), '--key', at('vkey')], /not a file that can be read/],
     [['--checkpoint', at('kept'), '--key', at('absent')], /is not a verifier key/],
-    [['--checkpoint', at('kept'), '--key', at('kept')], /holds no verifier keys/],
-    [['--key', at('acme.ndjson')], /holds no verifier keys/],
+    [['--checkpoint', at('kept'), '--key', at('kept')], /contains neither verifier keys/],
+    [['--key', at('acme.ndjson')], /contains neither verifier keys/],
     [['--head', 'audit;size=6'], /must be a Countersign-Checkpoint header/],
     [['--head', 'x'.repeat(100_000)], /must be a Countersign-Checkpoint header/],
     [['--head', 'decisions;size=0;root=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:'], /says nothing of the log audit/],

@@ -16,7 +16,7 @@ export interface ReportedUsage {
   cost_usd?: number | null;
 }
 
-/** A sum that JSON numbers cannot hold. The caller answers 422 (decisions.md, "Fields"). */
+/** A sum that JSON numbers cannot hold. The caller answers 422 (docs/errors.md). */
 export class SumTooLargeError extends Error {
   override name = 'SumTooLargeError';
   readonly member: 'prompt_tokens' | 'completion_tokens' | 'total_tokens' | 'cost_usd';
@@ -67,7 +67,7 @@ export const usageOfSpans = (spans: readonly ReportedUsage[]): Sums => ({
 
 /**
  * The totals of a trace: what was supplied at trace level, else the sum over the spans
- * (decisions.md, "Traces"). `prompt_tokens` and `completion_tokens` supplied without a total make one.
+ * (docs/api.md). `prompt_tokens` and `completion_tokens` supplied without a total make one.
  */
 export const traceTotals = (supplied: Usage, sums: Sums): Usage => ({
   promptTokens: supplied.promptTokens ?? sums.promptTokens(),

@@ -40,7 +40,7 @@ export function addAgents(program: Command, session: Session): void {
 
   group
     .command('risk')
-    .description('Set the risk level of an agent. A high-risk one is promoted only when its evaluation was approved.')
+    .description('Set the risk level of an agent. A high-risk agent needs an approval of its evaluation.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')
     .addArgument(new Argument('<level>', 'the level').choices(RISK_LEVELS))

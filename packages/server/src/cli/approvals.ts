@@ -19,14 +19,20 @@ export function addApprovals(program: Command, session: Session): void {
     'approved',
     'Approve one evaluation of a high-risk agent. The next evaluation needs its own.',
   );
-  addDecision(group, session, 'reject', 'rejected', 'Reject one evaluation of a high-risk agent, for good; an approved one too.');
+  addDecision(
+    group,
+    session,
+    'reject',
+    'rejected',
+    'Reject one evaluation of a high-risk agent permanently, even if it was approved.',
+  );
   addWithdrawal(group, session);
 }
 
 function addList(group: Command, session: Session): void {
   group
     .command('list')
-    .description('List the approvals of a workspace: those that wait first, oldest first.')
+    .description('List the approvals of a workspace: pending ones first, oldest first.')
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('approvals list --workspace acme'))
@@ -48,7 +54,7 @@ function addList(group: Command, session: Session): void {
         decided_by: approval.decidedBy,
         rationale: approval.rationale,
       }));
-      await session.list(rows, 'no approvals yet; a promotion check of a high-risk agent asks for one', [
+      await session.list(rows, 'no approvals yet; a promotion check of a high-risk agent requests one', [
         ['STATUS', ({ status }) => status],
         ['AGENT', ({ agent }) => agent],
         ['EVALUATION ID', ({ evaluation_id }) => evaluation_id],
@@ -67,8 +73,8 @@ function addDecision(group: Command, session: Session, name: string, status: 'ap
     .command(name)
     .description(description)
     .requiredOption(...WORKSPACE_OPTION)
-    .requiredOption('--evaluation <id>', 'id of the evaluation, as the service answered it', parseUuid)
-    .requiredOption('--rationale <text>', 'why; goes into the ledger')
+    .requiredOption('--evaluation <id>', 'ID of the evaluation, as returned by the service', parseUuid)
+    .requiredOption('--rationale <text>', 'the reason; recorded in the ledger')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -87,10 +93,10 @@ function addDecision(group: Command, session: Session, name: string, status: 'ap
 function addWithdrawal(group: Command, session: Session): void {
   group
     .command('withdraw')
-    .description('Take an approval back before it was used by an allowed decision: the evaluation waits again.')
+    .description('Withdraw an approval that no allowed decision has used. The evaluation is pending again.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--evaluation <id>', 'id of the evaluation', parseUuid)
-    .requiredOption('--rationale <text>', 'why; goes into the ledger')
+    .requiredOption('--rationale <text>', 'the reason; recorded in the ledger')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -102,6 +108,6 @@ function addWithdrawal(group: Command, session: Session): void {
         withdrawApproval(pool, tenant.id, { evaluationId, rationale }, 'operator'),
       );
       await session.answer({ evaluation_id: evaluationId, status: 'pending' }, '');
-      session.say(`the approval of evaluation ${evaluationId} is withdrawn; it waits again`);
+      session.say(`the approval of evaluation ${evaluationId} is withdrawn; the evaluation is pending again`);
     });
 }

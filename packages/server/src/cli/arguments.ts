@@ -5,11 +5,11 @@ import { InvalidArgumentError, Option } from 'commander';
 import { isEmailAddress } from '../people/email-address.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 
-/** The options that many commands share, as `.option(...)` takes them. */
+/** The options that many commands share, as arguments of `.option(...)`. */
 export const JSON_OPTION = ['--json', 'machine-readable output; errors as JSON on stderr'] as const;
-export const WORKSPACE_OPTION = ['--workspace <name>', 'ID of the workspace, or its name where only one has it'] as const;
+export const WORKSPACE_OPTION = ['--workspace <name>', 'ID of the workspace, or its name if it is unique'] as const;
 
-/** Which of a workspace's logs; made anew for each command. */
+/** The option for the log of a workspace; created for each command. */
 export const LOG_OPTION = (): Option =>
   new Option('--log <log>', 'which log').choices(['audit', 'decisions', 'evidence', 'keys', 'traces']).default('audit');
 
@@ -20,7 +20,7 @@ export function parseSeq(text: string): number {
   return seq;
 }
 
-/** `telemetry,audit`: names of scopes, each once, in the order of the contract. */
+/** `telemetry,audit`: names of scopes, without duplicates, in the order of the contract. */
 export function parseScopes(text: string): Scope[] {
   const given = text.split(',').map((scope) => scope.trim());
   const unknown = given.find((scope) => !isScope(scope));
@@ -41,14 +41,14 @@ export function parseExpiry(text: string): string {
 }
 
 /**
- * A key's prefix, with or without `aa_live_`. What was given may be a whole key, so it is not repeated: WrongInput, because
- * commander's own error would quote it.
+ * A key's prefix, with or without `aa_live_`. The argument may be a whole key, so it is not repeated: a WrongInput, because commander's own
+ * error would quote it.
  */
 export function parsePrefix(text: string): string {
   const prefix = parseKeyPrefix(text);
   if (prefix !== undefined) return prefix;
   const remedy = text.includes('.')
-    ? 'give only what stands before the dot, never the secret'
+    ? 'give only the part before the dot, never the secret'
     : '`keys list` and `tokens list` show them';
   throw new WrongInput(`a prefix is 12 lower-case hex digits, with or without aa_live_ (aa_read_); ${remedy}`);
 }

@@ -2,8 +2,8 @@ import { Command, type ParseOptionsResult } from 'commander';
 import { collected } from './kept.ts';
 
 /**
- * A command that refuses what commander lets pass: an option that is misspelt hides behind the required one that is missing then, and
- * of a single option that is given twice the first value would be dropped without a word.
+ * A command that rejects what commander accepts: a misspelt option is reported before a missing required one, and an option that is given
+ * twice is an error instead of losing its first value.
  */
 export class CarefulCommand extends Command {
   override createCommand(name?: string): CarefulCommand {
@@ -14,14 +14,14 @@ export class CarefulCommand extends Command {
     const parsed = super.parseOptions(args);
     if (this.commands.length > 0 || parsed.unknown.some((arg) => arg === '--help' || arg === '-h')) return parsed;
     const [unknown] = parsed.unknown;
-    // Commander's own, which knows what was meant; its types do not show it.
+    // Commander's own method, which suggests the right option; its types do not declare it.
     if (unknown !== undefined) (this as unknown as { unknownOption(flag: string): void }).unknownOption(unknown);
     const twice = this.#givenTwice(args);
     if (twice !== undefined) this.error(`option '${twice}' is given twice`);
     return parsed;
   }
 
-  /** The first option with one value that is given two. */
+  /** The first option that is given twice although it takes one value. */
   #givenTwice(args: readonly string[]): string | undefined {
     const seen = new Set<string>();
     for (let at = 0; at < args.length && args[at] !== '--'; at += 1) {
@@ -30,7 +30,7 @@ export class CarefulCommand extends Command {
       if (option === undefined) continue;
       if (seen.has(name) && option.parseArg !== collected) return name;
       seen.add(name);
-      if (value === undefined) at += 1; // the next one is its value, whatever it looks like
+      if (value === undefined) at += 1; // The next argument is its value, whatever it looks like.
     }
     return undefined;
   }

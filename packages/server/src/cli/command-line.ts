@@ -21,9 +21,9 @@ import { addWorkspace } from './workspace.ts';
 /** The standard streams of this process. */
 const ownTerminal = (): Terminal => ({ out: process.stdout, err: process.stderr });
 
-/** Runs one command and returns the status that the process is to end with. Never throws. */
+/** Runs one command and returns the exit status of the process. Never throws. */
 export async function runCommandLine(args: string[], terminal: Terminal = ownTerminal()): Promise<number> {
-  // Whoever closed a stream has stopped listening; without a listener the error would end the process with a stack.
+  // A reader may close the stream. Without a listener the error would end the process with a stack.
   for (const stream of [terminal.out, terminal.err]) if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
   const session = new Session(terminal, asksForJson(args));
   try {
@@ -35,7 +35,7 @@ export async function runCommandLine(args: string[], terminal: Terminal = ownTer
   }
 }
 
-/** The line as commander takes it: --json behind the command, `help` as the option, and no help for a command that is not there. */
+/** Rearranges arguments for commander: --json after the command, `help` as an option, and no help for an unknown command. */
 function inOrder(args: readonly string[], program: Command): string[] {
   const [first, ...rest] = args;
   const named = (word: string | undefined) => program.commands.find((command) => command.name() === word);
@@ -48,17 +48,17 @@ function inOrder(args: readonly string[], program: Command): string[] {
   return isKnown ? [...args] : args.filter((arg) => arg !== '--help' && arg !== '-h');
 }
 
-/** A signing key's id that looks like an option: a thumbprint in base64url (RFC 7638), and one in 64 begins with a hyphen. */
+/** A signing key's ID that looks like an option: a thumbprint in base64url (RFC 7638); one in 64 starts with a hyphen. */
 const HYPHENED_KEY_ID = /^-[\w-]{42}$/;
 
-/** Puts such an id behind `--`, where it is taken for what it is; nobody should have to know that. */
+/** Puts such an ID after `--`, so that users need not know about it. */
 function keyIdsLast(args: string[]): string[] {
   if (args[0] !== 'signing-key' || args.includes('--')) return args;
   const ids = args.filter((arg) => HYPHENED_KEY_ID.test(arg));
   return ids.length === 0 ? args : [...args.filter((arg) => !ids.includes(arg)), '--', ...ids];
 }
 
-/** Known before the line is parsed, because a line that cannot be parsed must be answered in the form asked for too. */
+/** Read before parsing, so that errors of parsing are reported in the requested form too. */
 function asksForJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');
@@ -66,12 +66,12 @@ function asksForJson(args: readonly string[]): boolean {
 
 function commandLine(session: Session, { out, err }: Terminal): Command {
   const program = new CarefulCommand('countersign-server')
-    .description('Countersign, the governance ledger for AI agents: the server and what its operator does.')
+    .description('Countersign, the governance ledger for AI agents: the server and its administration.')
     .version(VERSION, '--version', 'print the version')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => out.write(text),
-      // Help shown because a command is missing. Errors are reported once, by report().
+      // The help that is shown if a command is missing. report() reports errors once.
       writeErr: (text) => session.json || err.write(text),
       outputError: () => undefined,
       getOutHelpWidth: () => 100,
@@ -115,6 +115,6 @@ function wantsStack(session: Session): boolean {
   try {
     return ['debug', 'trace'].includes(session.config.logLevel);
   } catch {
-    return false; // the configuration itself may be what is wrong
+    return false; // The configuration itself may be invalid.
   }
 }

@@ -13,7 +13,7 @@ import { oneLine, shownTime } from './table.ts';
 export function addDecisionKey(program: Command, session: Session): void {
   const group = program
     .command('decision-key')
-    .description('Show, rotate and retire the key that checks the signature of promotion decisions.');
+    .description('Show, rotate and retire the key that signs and verifies promotion decisions.');
   addShow(group, session);
   addList(group, session);
   addRotate(group, session);
@@ -23,9 +23,9 @@ export function addDecisionKey(program: Command, session: Session): void {
 function addShow(group: Command, session: Session): void {
   group
     .command('show')
-    .description("Print the workspace's decision key: 64 hex digits, alone. Whoever has it can check decisions, and forge them.")
+    .description("Print the workspace's decision key: 64 hex digits and nothing else. Its holder can verify and forge decisions.")
     .requiredOption(...WORKSPACE_OPTION)
-    .option('--key-id <id>', 'another than the one that signs now: the one that waits, or an ended one')
+    .option('--key-id <id>', 'a key other than the signing one: the waiting or a retired one')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -51,7 +51,7 @@ function addShow(group: Command, session: Session): void {
 function addList(group: Command, session: Session): void {
   group
     .command('list')
-    .description('List the decision keys of a workspace by their ids, oldest first, ended ones too. Never the keys themselves.')
+    .description('List the IDs of the decision keys of a workspace, oldest first, including retired ones.')
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('decision-key list --workspace acme'))
@@ -78,9 +78,7 @@ function addList(group: Command, session: Session): void {
 function addRotate(group: Command, session: Session): void {
   group
     .command('rotate')
-    .description(
-      'Add a second live decision key and print its id. It waits until the older one is retired: give it to all gates first.',
-    )
+    .description('Add a second live decision key and print its ID. Give it to all gates, then retire the older one.')
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('decision-key rotate --workspace acme'))
@@ -88,7 +86,7 @@ function addRotate(group: Command, session: Session): void {
       const keyId = await session.withWorkspace(workspace, ({ pool }, tenant) => rotateDecisionKey(pool, tenant.id, 'operator'));
       await session.answer({ key_id: keyId, state: 'waits' }, keyId);
       session.say(
-        `next: \`decision-key show --key-id ${keyId}\`, give it to every gate beside the old one, then \`decision-key retire\` the old one`,
+        `next: \`decision-key show --key-id ${keyId}\`, give it to every gate in addition to the old one, then \`decision-key retire\` the old one`,
       );
     });
 }
@@ -96,7 +94,9 @@ function addRotate(group: Command, session: Session): void {
 function addRetire(group: Command, session: Session): void {
   group
     .command('retire')
-    .description('End a decision key, never the last live one. What it signed stays valid; the other one signs from now on.')
+    .description(
+      'Retire a decision key, but never the last live one. Its signatures stay valid; the other key signs from now on.',
+    )
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<key-id>', 'id of the key, as `decision-key list` shows it')
     .option(...JSON_OPTION)

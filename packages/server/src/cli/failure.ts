@@ -8,13 +8,13 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 import { oneLine } from './table.ts';
 
-/** Why a command did not succeed: its exit code's name, and one line for people. */
+/** Why a command failed: the name of its exit code, and one line for people. */
 export interface Failure {
   reason: ExitReason;
   message: string;
 }
 
-/** Says what an error means for whoever ran the command. Never a stack. */
+/** Explains an error to the user. Never a stack. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof ExitError) return { reason: error.reason, message: oneLine(error.message) };
   if (error instanceof RuleViolationError || error instanceof ClockUnsafeError || error instanceof BrokenSealError)
@@ -24,17 +24,17 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof WrongInput) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof CommanderError) return { reason: 'wrong_use', message: inOneLine(error.message) };
   const said = error instanceof Error ? error.message || error.name : String(error);
-  if (isDatabaseAway(error)) return { reason: 'database_away', message: oneLine(`the database went away: ${said}`) };
+  if (isDatabaseAway(error)) return { reason: 'database_away', message: oneLine(`the database became unavailable: ${said}`) };
   return {
     reason: 'fault',
-    message: oneLine(`a fault of Countersign: ${said} (COUNTERSIGN_LOG_LEVEL=debug shows where)`),
+    message: oneLine(`internal error of Countersign: ${said} (COUNTERSIGN_LOG_LEVEL=debug shows where)`),
   };
 }
 
-/** Commander's message: its suggestion stands on a line of its own, in brackets. */
+/** Commander's message, whose suggestion is on a separate line in brackets. */
 const inOneLine = (message: string): string =>
   oneLine(message.replace(/^error: /, '').replace(/\s*\n\(Did you mean (.*)\)/, '; did you mean $1'));
 
-/** The status that the process ends with. */
+/** The exit status of the process. */
 export const statusOf = (ending: ExitReason | number): number =>
   typeof ending === 'number' ? ending : EXIT_CODES[ending].status;

@@ -3,7 +3,7 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** Reads a file as a stream, `-` for standard input, for the time of `work`. */
+/** Opens a file as a stream, `-` for standard input, while `work` runs. */
 export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {
   const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 128 * 1024 });
   // Opening may fail before anything is read; whoever reads then gets the error.
@@ -16,8 +16,7 @@ export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<U
 }
 
 /**
- * Writes a file under a temporary name and gives it its own when it is complete and on the disk: a file of that name is
- * never a part of an export.
+ * Writes a file under a temporary name and renames it when it is complete and on disk, so that no file is a partial export.
  */
 export async function writingFile(path: string, work: (write: (text: string) => Promise<void>) => Promise<void>): Promise<void> {
   const target = await realpath(path).catch(() => path); // through a symbolic link, not over it
@@ -39,7 +38,7 @@ export async function writingFile(path: string, work: (write: (text: string) => 
   }
 }
 
-/** A device or a pipe is written to as it is, because renaming would put a file in its place; a folder is refused at once. */
+/** A device or a pipe is written directly, because renaming would replace it by a file; a folder is rejected at once. */
 async function isNoFile(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isFile(),
@@ -47,7 +46,7 @@ async function isNoFile(path: string): Promise<boolean> {
   );
 }
 
-/** What the system refuses is about the file that was named; every other error stays what it is. */
+/** Turns errors of the operating system into errors about the named file; others are unchanged. */
 async function usable<T>(verb: 'read' | 'write', path: string, work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
@@ -58,4 +57,4 @@ async function usable<T>(verb: 'read' | 'write', path: string, work: Promise<T>)
   });
 }
 
-const noFolder = (path: string): string => `there is no folder ${JSON.stringify(dirname(path))}; make it first`;
+const noFolder = (path: string): string => `there is no folder ${JSON.stringify(dirname(path))}; create it first`;

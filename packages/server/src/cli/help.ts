@@ -27,7 +27,7 @@ const variables = (): string =>
     })
     .join('\n');
 
-/** What stands below the list of commands: an example, the exit codes, the environment. */
+/** The text after the list of commands: an example, the exit codes, the environment. */
 export const epilogue = (): string => `
 Examples:
   $ countersign-server serve

@@ -20,7 +20,7 @@ export function addIncidents(program: Command, session: Session): void {
   addList(incidents, session);
   const recertifications = program
     .command('recertifications')
-    .description('Close the re-certifications that incidents demanded; `incidents list` shows them.');
+    .description('Close the re-certifications that incidents require; `incidents list` shows them.');
   addClose(recertifications, session);
 }
 
@@ -30,9 +30,9 @@ function addOpen(group: Command, session: Session): void {
     .description('Open an incident against an agent. Prints its id.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')
-    .addOption(new Option('--severity <severity>', 'how grave it is').choices(SEVERITIES).makeOptionMandatory())
-    .requiredOption('--description <text>', 'what happened; goes into the ledger')
-    .option('--recertify', 'demand re-certification: no promotion until it is closed')
+    .addOption(new Option('--severity <severity>', 'the severity').choices(SEVERITIES).makeOptionMandatory())
+    .requiredOption('--description <text>', 'what happened; recorded in the ledger')
+    .option('--recertify', 'require re-certification: no promotion until it is closed')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -55,8 +55,8 @@ function addViolation(group: Command, session: Session): void {
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')
     .requiredOption('--policy <name>', 'which policy')
-    .addOption(new Option('--severity <severity>', 'how grave it is').choices(SEVERITIES).makeOptionMandatory())
-    .requiredOption('--description <text>', 'what happened; goes into the ledger')
+    .addOption(new Option('--severity <severity>', 'the severity').choices(SEVERITIES).makeOptionMandatory())
+    .requiredOption('--description <text>', 'what happened; recorded in the ledger')
     .option('--trace-id <id>', 'the run that it happened in')
     .option(...JSON_OPTION)
     .addHelpText(
@@ -122,11 +122,11 @@ function addClose(group: Command, session: Session): void {
   group
     .command('close')
     .description(
-      'Close all open re-certifications of an agent, on its latest evaluation: passing, and recorded since the incident.',
+      'Close all open re-certifications of an agent. Its latest evaluation must be passing and newer than the incident.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')
-    .requiredOption('--rationale <text>', 'why; goes into the ledger')
+    .requiredOption('--rationale <text>', 'the reason; recorded in the ledger')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('recertifications close --workspace acme --agent support-bot --rationale "..."'))
     .action(async ({ workspace, agent, rationale }: { workspace: string; agent: string; rationale: string }) => {

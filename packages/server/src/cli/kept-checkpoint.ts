@@ -11,7 +11,7 @@ import { listSigningKeys } from '../storage/signing-keys.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 
 /**
- * Refuses to put a checkpoint in the place of one that it does not extend: the old one may be all that shows what the log once was.
+ * Refuses to replace a checkpoint that the new one does not extend: the old one may be the only evidence of an earlier state.
  * @param size rows that the new checkpoint covers.
  */
 export async function refuseToForget(

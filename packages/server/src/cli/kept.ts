@@ -10,20 +10,20 @@ import { sha256, verifyEd25519 } from '../crypto/digests.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 
-/** What somebody kept of a log, as the options name it. */
+/** The options with kept checkpoints, heads and keys. */
 export interface KeptOptions {
   checkpoint?: string[];
   head?: string[];
   key?: string[];
 }
 
-/** Most bytes that are read of a checkpoint or of a file of keys: a wrong file must not fill the memory. */
+/** The maximum size of a checkpoint or a file of keys, so that a wrong file cannot fill the memory. */
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /** Collects a repeatable option. */
 export const collected = (value: string, before: string[] = []): string[] => [...before, value];
 
-/** The keys that --key gives: verifier keys themselves, or files of them, of a JWKS or of a trust file. Undefined when none is given. */
+/** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined if none is given. */
 export function keysGiven({ key: given = [] }: KeptOptions): NoteKey[] | undefined {
   return given.length === 0 ? undefined : given.flatMap(keysOf);
 }
@@ -37,7 +37,7 @@ function keysOf(given: string): NoteKey[] {
   if (file !== undefined) return file.keys.map(({ noteKey }) => noteKey);
   const keys = trustedKeys(text, sha256);
   if (keys === undefined)
-    throw new WrongInput(`${JSON.stringify(given)} holds no verifier keys, one a line, and no JWKS with note_key members`);
+    throw new WrongInput(`${JSON.stringify(given)} contains neither verifier keys, one a line, nor a JWKS with note_key members`);
   const fault = text.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
   if (fault !== undefined) throw new WrongInput(`${JSON.stringify(given)} contradicts itself: ${fault}`);
   return keys;
@@ -45,7 +45,7 @@ function keysOf(given: string): NoteKey[] {
 
 const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
 
-/** The heads that --checkpoint and --head give for a log; or the first checkpoint that is not to be believed. */
+/** The heads of --checkpoint and --head for a log; or the first checkpoint that is not valid. */
 export function keptHeads(
   { checkpoint = [], head = [] }: KeptOptions,
   keys: readonly NoteKey[] | undefined,
@@ -74,7 +74,7 @@ function headGiven(text: string, log: TreeLog): KeptHead {
   return { source: `the kept head of size ${head.size}`, ...head };
 }
 
-/** A file's text; empty, which is no checkpoint and no key, when it is longer than any of them. */
+/** A file's text; empty, which is no valid checkpoint or key, if the file is too large. */
 function readSmall(path: string, what: string): string {
   try {
     const file = openSync(path, 'r');

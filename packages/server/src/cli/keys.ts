@@ -8,9 +8,9 @@ import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
 
-const SHOWN_ONCE = 'it is shown this once; keep it in a secrets manager';
+const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
 
-/** The two kinds of keys, each with a group of its own: the commands do the same, the words differ. */
+/** The two kinds of keys, each with its own group of commands, which only differ in words. */
 const KINDS = {
   live: { group: 'keys', one: 'key', prefix: 'aa_live_' },
   read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },
@@ -28,7 +28,7 @@ export function addKeys(program: Command, session: Session): void {
 export function addTokens(program: Command, session: Session): void {
   const group = program
     .command('tokens')
-    .description('Mint, rotate, revoke and list read tokens: they read the ledger with its proofs, and write nothing.');
+    .description('Mint, rotate, revoke and list read tokens: they can read the ledger and its proofs, but not write.');
   addMintToken(group, session);
   addChanges(group, session, 'read');
 }
@@ -36,11 +36,11 @@ export function addTokens(program: Command, session: Session): void {
 function addMintKey(group: Command, session: Session): void {
   group
     .command('mint')
-    .description('Make a key. Prints it, alone, this once: only a hash of its secret is stored.')
+    .description('Mint a key and print it. It is shown only once, because only a hash of its secret is stored.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--name <name>', 'what the key is for')
     .requiredOption('--scopes <scopes>', 'comma-separated: telemetry,evaluations,audit,governance', parseScopes)
-    .option('--expires <date-time>', 'when it ends, as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
+    .option('--expires <date-time>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('keys mint --workspace acme --name ci --scopes telemetry,evaluations,audit,governance'))
     .action((asked: Minting & { scopes: Scope[] }) => mint(session, asked, asked.scopes));
@@ -49,10 +49,10 @@ function addMintKey(group: Command, session: Session): void {
 function addMintToken(group: Command, session: Session): void {
   group
     .command('mint')
-    .description('Make a read token for GET /api/ledger/... Prints it, alone, this once: only a hash of its secret is stored.')
+    .description('Mint a read token for GET /api/ledger/... and print it. It is shown only once, because only a hash is stored.')
     .requiredOption(...WORKSPACE_OPTION)
-    .requiredOption('--name <name>', 'who reads with it')
-    .option('--expires <date-time>', 'when it ends, as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
+    .requiredOption('--name <name>', 'what the token is for')
+    .option('--expires <date-time>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('tokens mint --workspace acme --name auditor --expires 2027-01-01T00:00:00Z'))
     .action((asked: Minting) => mint(session, asked, ['read']));
@@ -75,7 +75,7 @@ async function mint(session: Session, { workspace, name, expires = null }: Minti
 function addScopes(group: Command, session: Session): void {
   group
     .command('scopes')
-    .description('Give a key other scopes, with its next request.')
+    .description('Set the scopes of a key, effective with the next request.')
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<prefix>', 'its prefix, with or without aa_live_', parsePrefix)
     .requiredOption('--scopes <scopes>', 'comma-separated: telemetry,evaluations,audit,governance', parseScopes)
@@ -88,7 +88,7 @@ function addScopes(group: Command, session: Session): void {
     });
 }
 
-/** What is done to keys of either kind. */
+/** Adds the commands that exist for both kinds of keys. */
 function addChanges(group: Command, session: Session, kind: KeyKind): void {
   addRotate(group, session, kind);
   addRevoke(group, session, kind);
@@ -99,7 +99,7 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
   const { group: name, one, prefix: before } = KINDS[kind];
   group
     .command('rotate')
-    .description(`Give a ${one} a new secret. Prints it, alone; the old one is dead with the next request.`)
+    .description(`Give a ${one} a new secret and print it. The old one stops with the next request.`)
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<prefix>', `its prefix, with or without ${before}`, parsePrefix)
     .option(...JSON_OPTION)
@@ -117,7 +117,7 @@ function addRevoke(group: Command, session: Session, kind: KeyKind): void {
   const { group: name, one, prefix: before } = KINDS[kind];
   group
     .command('revoke')
-    .description(`End a ${one} for good, with the next request.`)
+    .description(`Revoke a ${one} permanently, effective with the next request.`)
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<prefix>', `its prefix, with or without ${before}`, parsePrefix)
     .option(...JSON_OPTION)
@@ -133,7 +133,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
   const { group: name, one, prefix: before } = KINDS[kind];
   group
     .command('list')
-    .description(`List the ${one}s of a workspace, oldest first, revoked ones too. Never their secrets.`)
+    .description(`List the ${one}s of a workspace, oldest first, including revoked ones, without their secrets.`)
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`${name} list --workspace acme`))

@@ -25,7 +25,7 @@ import type { Session } from './session.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { shortLine } from './table.ts';
 
-/** Most differences of the schema that are shown to people; JSON has all. */
+/** The number of schema differences that are shown to people; JSON has all. */
 const SCHEMA_FINDINGS_MAX = 20;
 
 interface Asked extends KeptOptions {
@@ -42,14 +42,14 @@ interface Asked extends KeptOptions {
 export function addVerify(group: Command, session: Session): void {
   group
     .command('verify')
-    .description('Check a log, in the database or in an export: exit 0 whole, 1 broken; what is wrong first is named.')
+    .description('Verify a log in the database or in an export: exit 0 whole, 1 broken, with the first fault.')
     .addOption(new Option(...WORKSPACE_OPTION).conflicts('file'))
-    .option('--file <file>', 'an export, - for stdin; no database is needed')
+    .option('--file <file>', 'verify an export without a database; - is stdin')
     .addOption(new Option('--log <log>', 'which log; all with --workspace alone').choices([...LOG_NAMES, 'all']).default('audit'))
     .addOption(
       new Option(
         '--audit <file>',
-        'with --file, of decisions, evidence, keys or traces: the export of the audit ledger, which says where times may step back',
+        'with --file, of decisions, evidence, keys or traces: the export of the audit ledger, which lists the accepted corrections of the clock',
       ).conflicts('workspace'),
     )
     .addOption(
@@ -63,10 +63,10 @@ export function addVerify(group: Command, session: Session): void {
         .argParser(parseUuid)
         .conflicts('workspace'),
     )
-    .option('--checkpoint <file>', 'a checkpoint that somebody kept; may be given often', collected)
-    .option('--head <header>', 'a kept Countersign-Checkpoint header; may be given often', collected)
-    .option('--key <key>', 'the public key: a verifier key, or a file of them or of a JWKS; may be given often', collected)
-    .option('--progress', 'say how far it is, on stderr; on a terminal it does so anyway')
+    .option('--checkpoint <file>', 'a checkpoint that you kept; can be repeated', collected)
+    .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', collected)
+    .option('--key <key>', 'the public key: a verifier key, or a file with verifier keys or a JWKS; can be repeated', collected)
+    .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
     .option(...JSON_OPTION)
     .addHelpText('after', examples(...EXAMPLES) + VERIFY_NOTE)
     .action(async (asked: Asked, command: Command) => {
@@ -74,14 +74,14 @@ export function addVerify(group: Command, session: Session): void {
       const { log } = asked;
       if (asked.replay !== undefined && log !== 'decisions') command.error('--replay is for --log decisions');
       if (log === 'all' && (asked.file !== undefined || asked.checkpoint !== undefined || asked.head !== undefined))
-        command.error('--log all takes --workspace, and no --file, --checkpoint or --head: those are of one log');
+        command.error('--log all needs --workspace and allows no --file, --checkpoint or --head, which are of one log');
       keepHeapSmall();
       if (log === 'all') return verifyAll(session, asked);
       const progress = progressOn(session, asked.progress === true);
       const report = await reportOn(session, { ...asked, log }, progress).finally(progress.done);
-      // An export of another log says nothing of this one: it must not look like one that is broken.
+      // An export of another log must not look like a broken one.
       if (report.firstBad?.misfit === true) throw new WrongInput(report.firstBad.reason);
-      // Set first: a reader who has gone away must not turn a broken chain into a good one.
+      // Set first, so that a reader that closes the stream cannot turn a broken chain into a valid one.
       session.ending = isWhole(report) ? 'ok' : 'broken';
       const met = (asked.checkpoint ?? []).length + (asked.head ?? []).length;
       const timesChecked = asked.file === undefined || asked.log === 'audit' || asked.audit !== undefined;
@@ -109,7 +109,7 @@ async function verifyAll(session: Session, asked: Asked): Promise<void> {
   );
 }
 
-/** Where the schema of a workspace's database differs from that of the migrations. It is a warning: the rows are whole without triggers too. */
+/** Where the schema of a workspace's database differs from the migrations. Only a warning, because the rows can be valid anyway. */
 async function schemaOf(session: Session, { workspace }: Asked): Promise<{ facts: object; text: string }> {
   if (workspace === undefined) return { facts: {}, text: '' };
   const findings = schemaFindings(await session.withWorkspace(workspace, ({ ledgerPool }) => readSchemaFacts(ledgerPool)));
@@ -137,13 +137,13 @@ async function reportOn(session: Session, asked: Asked & { log: LogName }, { hea
   }
   return session.withWorkspace(workspace!, async (database, { id }) => {
     const { signer, ledgerPool } = database;
-    // Stored checkpoints are as old as the ledger: each is by one of the keys that the instance had. --key is for the kept ones.
+    // Stored checkpoints are as old as the ledger and may be signed by any of the instance's keys. --key is for the kept ones.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
     return walk(database, id, log, { keys: listed, ...demand });
   });
 }
 
-/** What an export of the audit ledger says of the times and restores of the other logs. It must be whole itself. */
+/** The corrections and restores in an export of the audit ledger, which must be valid itself. */
 async function saidByAudit(audit: string): Promise<Pick<ExportExpectation, 'corrections' | 'restores'>> {
   const {
     firstBad,
@@ -155,7 +155,7 @@ async function saidByAudit(audit: string): Promise<Pick<ExportExpectation, 'corr
   return { corrections, restores };
 }
 
-/** Walks one log of a workspace with everything that its rows are held against. */
+/** Verifies one log of a workspace against everything that is known of it. */
 export function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, demand: WalkDemand): Promise<ChainReport> {
   switch (log) {
     case 'audit':

@@ -17,9 +17,7 @@ import type { Session } from './session.ts';
 
 /** `ledger export | verify | checkpoint | prove | correct-clock`. */
 export function addLedger(program: Command, session: Session): void {
-  const group = program
-    .command('ledger')
-    .description('Export the logs, sign checkpoints of them, prove rows, and check that all of it is whole.');
+  const group = program.command('ledger').description('Export and verify the logs, sign checkpoints, and prove rows.');
   addExport(group, session);
   addVerify(group, session);
   addCheckpoint(group, session);
@@ -31,10 +29,10 @@ export function addLedger(program: Command, session: Session): void {
 function addExport(group: Command, session: Session): void {
   group
     .command('export')
-    .description('Write a log of a workspace as NDJSON: one row a line, as docs/formats.md has it.')
+    .description('Write a log of a workspace as NDJSON: one row per line (docs/formats.md).')
     .requiredOption(...WORKSPACE_OPTION)
     .addOption(LOG_OPTION())
-    .option('--output <file>', 'file to write instead of stdout; takes its name when it is complete')
+    .option('--output <file>', 'file to write instead of stdout; it appears when it is complete')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -63,10 +61,10 @@ function addExport(group: Command, session: Session): void {
 function addCheckpoint(group: Command, session: Session): void {
   group
     .command('checkpoint')
-    .description('Print the signed checkpoint over every row of a log there is now. Keep it where nobody here can write.')
+    .description('Print a signed checkpoint over all current rows of a log. Keep it where the operator cannot write.')
     .requiredOption(...WORKSPACE_OPTION)
     .addOption(LOG_OPTION())
-    .option('--output <file>', 'file to write instead of stdout; an older checkpoint there is replaced when this one extends it')
+    .option('--output <file>', 'file to write instead of stdout; replaces an older checkpoint that this one extends')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('ledger checkpoint --workspace acme --output kept/acme.checkpoint'))
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
@@ -87,7 +85,7 @@ function addCheckpoint(group: Command, session: Session): void {
 function addProve(group: Command, session: Session): void {
   group
     .command('prove')
-    .description('Print the proof that a row is in its log (C2SP tlog-proof), with the checkpoint that it leads to.')
+    .description('Print the proof that a row is in its log (C2SP tlog-proof), with its checkpoint.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--seq <number>', 'number of the row', parseSeq)
     .addOption(LOG_OPTION())

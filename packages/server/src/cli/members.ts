@@ -13,31 +13,31 @@ import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
 
-const ROLE_OPTION = (): Option => new Option('--role <role>', 'what they may do').choices(ROLES).makeOptionMandatory();
+const ROLE_OPTION = (): Option => new Option('--role <role>', 'the role in the workspace').choices(ROLES).makeOptionMandatory();
 const EMAIL_OPTION = ['--email <address>', 'their e-mail address', parseEmail] as const;
 
 /** `members invite | add | list | reset-password`. */
 export function addMembers(program: Command, session: Session): void {
-  const group = program.command('members').description('The people of a workspace: who belongs to it, and how they get in.');
+  const group = program.command('members').description('Manage the members of a workspace.');
   addInvite(group, session);
   addAdd(group, session);
   addList(group, session);
   addResetPassword(group, session);
 }
 
-/** Prints a link as people open it, alone on stdout. */
+/** Prints a link for people and nothing else on stdout. */
 async function answerLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
   const { origin, caution } = publicAddress(session.config);
   const link = origin + path;
   await session.answer({ link, expires_at: expiresAt }, link);
-  session.say(`works once, until ${shownTime(expiresAt)}; give it to nobody else`);
+  session.say(`works once, until ${shownTime(expiresAt)}; do not share it with others`);
   if (caution !== undefined) session.say(caution);
 }
 
 function addInvite(group: Command, session: Session): void {
   group
     .command('invite')
-    .description('Invite somebody to a workspace. Prints a link that works once, for 72 hours.')
+    .description('Invite a person to a workspace. Prints a link that works once, for 72 hours.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption(...EMAIL_OPTION)
     .addOption(ROLE_OPTION())
@@ -54,10 +54,10 @@ function addInvite(group: Command, session: Session): void {
 function addAdd(group: Command, session: Session): void {
   group
     .command('add')
-    .description('Make somebody a member without asking them. Prints a link that signs them in once, within an hour.')
+    .description('Make a person a member without an invitation. Prints a link that signs them in once, within an hour.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption(...EMAIL_OPTION)
-    .option('--name <name>', 'their name, where they have no account yet; the address when left out')
+    .option('--name <name>', 'the name for a new account (default: the address)')
     .addOption(ROLE_OPTION())
     .option(...JSON_OPTION)
     .addHelpText('after', examples('members add --workspace acme --email ada@example.com --name Ada --role viewer'))
@@ -94,9 +94,7 @@ function addList(group: Command, session: Session): void {
 function addResetPassword(group: Command, session: Session): void {
   group
     .command('reset-password')
-    .description(
-      'Let somebody set a new password, in all workspaces that they belong to. Prints a link that works once, for an hour.',
-    )
+    .description('Let a person set a new password, for all their workspaces. Prints a link that works once, for an hour.')
     .requiredOption(...EMAIL_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('members reset-password --email ada@example.com'))

@@ -1,18 +1,18 @@
 import type { Session } from './session.ts';
 
-/** Rows between two looks at the clock, and milliseconds between two lines. */
+/** The rows between two checks of the clock, and the milliseconds between two lines. */
 const LOOK_EVERY_ROWS = 500;
 const SAY_EVERY_MS = 1000;
 
-/** How far a walk has come, on stderr. */
+/** The progress of a verification, on stderr. */
 export interface Progress {
-  /** Hears how many rows are read; undefined when nobody wants to know. */
+  /** Called with the number of rows; undefined if progress is not shown. */
   heard: ((rows: number) => void) | undefined;
   /** Ends the line that is rewritten on a terminal. */
   done(): void;
 }
 
-/** Shows progress when stderr is a terminal, or when it is asked for: rows so far, rows a second. Never with --json. */
+/** Shows progress if stderr is a terminal or if requested: rows so far, rows per second. Never with --json. */
 export function progressOn(session: Session, asked: boolean): Progress {
   const { isTerminal } = session;
   if (session.json || !(asked || isTerminal)) return { heard: undefined, done: () => undefined };

@@ -3,30 +3,28 @@ import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 
-/** `serve` and `migrate`: what an installation runs. */
+/** `serve` and `migrate`, which an installation runs. */
 export function addServe(program: Command, session: Session): void {
   program
     .command('serve')
-    .description('Run the server until SIGTERM or Ctrl-C. Sets up what is missing, prints where it listens and what to do next.')
+    .description('Run the server until SIGTERM or Ctrl-C. Sets up what is missing, and prints its address and the next steps.')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('serve', 'serve --json 2>errors.json'))
     .action(async () => {
-      // Only this command needs the HTTP part, which takes a moment to load.
+      // Only this command needs the HTTP part, which takes a while to load.
       const { serve } = await import('../app/serve.ts');
       session.ending = await serve(session.config);
     });
 
   program
     .command('migrate')
-    .description("Bring the database's schema to this server's level. Prints the migrations that ran, one a line.")
+    .description("Update the database's schema to this server. Prints the migrations that ran, one per line.")
     .option(...JSON_OPTION)
     .addHelpText('after', examples('migrate') + MIGRATE_NOTE)
     .action(async () => {
       const migrated = await session.withDatabase(async (database) => database.migrated, 'migrate');
       await session.answer({ migrated }, migrated.join('\n'));
-      session.say(
-        migrated.length === 0 ? 'the schema is at this level already; nothing to do' : 'the schema is at this level now',
-      );
+      session.say(migrated.length === 0 ? 'the schema is up to date; nothing to do' : 'the schema is at this level now');
     });
 }
 

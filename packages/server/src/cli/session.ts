@@ -9,7 +9,7 @@ import type { Tenant } from '../storage/tenants.ts';
 import { findWorkspace } from '../workspace/find-workspace.ts';
 import { type Column, oneLine, table } from './table.ts';
 
-/** Where a command's output goes and what it is configured by; the process's own unless a test says otherwise. */
+/** The output and the environment of a command. Tests replace it. */
 export interface Terminal {
   out: Writable;
   err: Writable;
@@ -17,14 +17,14 @@ export interface Terminal {
   environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The reader of the standard output went away (`| head`): there is nobody to tell, so the command ends quietly. */
+/** The reader of standard output closed it (`| head`), so the command ends silently. */
 export class OutputClosed extends Error {
   override name = 'OutputClosed';
 }
 
-/** One run of the command line: what its commands share. */
+/** What the commands share during one run. */
 export class Session {
-  /** How it ends when nothing is thrown: a reason, or the status that `serve` gave. */
+  /** The result if nothing is thrown: a reason, or the status of `serve`. */
   ending: ExitReason | number = 'ok';
   /** Whether output is for machines. */
   readonly json: boolean;
@@ -37,28 +37,28 @@ export class Session {
     this.json = json;
   }
 
-  /** Read at the first use, so that `--help` works whatever the environment holds. */
+  /** Read at the first use, so that `--help` works with an invalid environment. */
   get config(): Config {
     this.#config ??= this.#terminal.environment === undefined ? readConfig() : readConfig(this.#terminal.environment);
     return this.#config;
   }
 
-  /** A line for people, on stderr. With --json nothing but an error stands there. */
+  /** Writes a line for people to stderr. With --json only errors are written there. */
   readonly say = (line: string): void => {
     if (!this.json) this.#terminal.err.write(line + '\n');
   };
 
-  /** Whether people read stderr as it comes. */
+  /** Whether stderr is a terminal. */
   get isTerminal(): boolean {
     return (this.#terminal.err as { isTTY?: boolean }).isTTY === true;
   }
 
-  /** A piece of a line on stderr, as it is. */
+  /** Writes text to stderr without a line end. */
   sayRaw(text: string): void {
     this.#terminal.err.write(text);
   }
 
-  /** Data, on stdout. Resolves when it was taken, which is the back-pressure. */
+  /** Writes data to stdout. Resolves when it was accepted, which gives back-pressure. */
   write(data: string | Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#terminal.out.write(data, (error) => {
@@ -68,19 +68,19 @@ export class Session {
     });
   }
 
-  /** The command's answer: a JSON value for machines, or text for people. */
+  /** Writes the result: JSON for machines, or text for people. */
   async answer(value: unknown, text: string): Promise<void> {
     const data = this.json ? JSON.stringify(value) : text;
     if (data !== '') await this.write(data + '\n');
   }
 
-  /** A list: all of it for machines, a table for people; `whenEmpty` tells them that there is nothing and what to do. */
+  /** Writes a list: all of it as JSON, or a table; `whenEmpty` is the text for an empty one. */
   async list<Row>(rows: readonly Row[], whenEmpty: string, columns: readonly Column<Row>[]): Promise<void> {
     await this.answer(rows, rows.length === 0 ? '' : table(rows, columns));
     if (rows.length === 0) this.say(whenEmpty);
   }
 
-  /** Opens the configured database for the time of `work`. Only what says so makes one: in a wrong folder the others must not. */
+  /** Opens the configured database while `work` runs. Only some commands create one, so that a wrong folder is noticed. */
   async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, opening: Opening = 'use'): Promise<T> {
     this.#sayUnknownVariables();
     const database = await openDatabase(this.config, this.say, opening);
@@ -96,10 +96,10 @@ export class Session {
   #sayUnknownVariables(): void {
     if (this.#hasOpened) return;
     this.#hasOpened = true;
-    for (const name of this.config.unknownVariables) this.say(`no such variable: ${name}; --help names those there are`);
+    for (const name of this.config.unknownVariables) this.say(`unknown variable: ${name}; --help lists the known ones`);
   }
 
-  /** Opens the database for work on one workspace, given by its ID, or by its name where no other workspace has the same name. */
+  /** Opens the database for one workspace, given by its ID, or by its name if that is unique. */
   withWorkspace<T>(given: string, work: (database: OpenDatabase, workspace: Tenant) => Promise<T>): Promise<T> {
     return this.withDatabase(async (database) => work(database, await findWorkspace(database.pool, given)));
   }

@@ -4,27 +4,31 @@ import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 
-/** `signing-key reset`: another key in the place of a lost one. */
+/** `signing-key reset`: replaces a lost key. */
 export function addSigningKeyReset(group: Command, session: Session): void {
   group
     .command('reset')
     .description(
-      'After the signing key was lost: put a new one in its place, without its signature. Changes nothing unless --yes is given.',
+      'After the signing key was lost: replace it by a new one, which the lost key has not signed. Changes nothing unless --yes is given.',
     )
-    .option('--yes', 'do it; it cannot be taken back')
+    .option('--yes', 'make the change; it cannot be undone')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('signing-key reset', 'signing-key reset --yes') + NOTE)
     .action(async ({ yes = false }: { yes?: boolean }) => {
       if (!yes) {
         await session.answer({ written: false }, '');
-        session.say('nothing was changed: if the signing key is lost and in no backup, add --yes. No trust file follows a reset');
+        session.say(
+          'nothing was changed: if the signing key is lost and in no backup, add --yes. Existing trust files become invalid',
+        );
         return;
       }
       const { databaseUrl, signingKey, dataDir } = session.config;
       if (databaseUrl === undefined && signingKey === undefined) replaceLostSigningKeyFile(dataDir);
       const kid = await session.withDatabase(async ({ signer }) => signer.keys[0]!.keyid, 'reset-signing-key');
       await session.answer({ written: true, kid }, kid);
-      session.say('the lost key has ended. Start every server, and give every reader and gate the new public key and trust file');
+      session.say(
+        'the lost key is retired. Start every server, and give every reader and gate the new public key and trust file',
+      );
     });
 }
 

@@ -25,8 +25,8 @@ export function addSigningKey(program: Command, session: Session): void {
 function addShow(group: Command, session: Session): void {
   group
     .command('show')
-    .description('Print the public keys, ended ones too, as a JWKS: what readers keep to check checkpoints and attestations.')
-    .option('--vkey', 'as verifier keys for signed notes, one a line, instead')
+    .description('Print the public keys, including retired ones, as a JWKS for verifying checkpoints and attestations.')
+    .option('--vkey', 'print verifier keys for signed notes instead, one per line')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('signing-key show >jwks.json', 'signing-key show --vkey >instance.vkey'))
     .action(async ({ vkey = false }: { vkey?: boolean }) => {
@@ -40,14 +40,14 @@ function addRotate(group: Command, session: Session): void {
   group
     .command('rotate')
     .description(
-      'Make a new signing key, which the present one signs for; both sign until the older one is retired. Embedded database only.',
+      'Create a new signing key, signed by the current one. Both sign until the older one is retired. Embedded database only.',
     )
     .option(...JSON_OPTION)
     .addHelpText('after', examples('signing-key rotate') + ROTATE_NOTE)
     .action(async () => {
       const { databaseUrl, signingKey, dataDir } = session.config;
       if (databaseUrl !== undefined || signingKey !== undefined) throw new ExitError('refused', BY_ENVIRONMENT);
-      // Opened before and after: the key to follow must be there and known, and its successor be listed at once.
+      // Opened before and after: the predecessor must be known, and its successor is listed at once.
       await session.withDatabase(async () => undefined);
       rotateSigningKeyFile(dataDir);
       const { kid, note_key } = await session.withDatabase(async (database) => {
@@ -64,8 +64,8 @@ function addRotate(group: Command, session: Session): void {
 function addRetire(group: Command, session: Session): void {
   group
     .command('retire')
-    .description('End the older of two live signing keys. It stays listed with its end, so that what it signed can be checked.')
-    .argument('<kid>', 'id of the key, as `signing-key show` has it')
+    .description('Retire the older of two live signing keys. It stays listed, so that its signatures can be verified.')
+    .argument('<kid>', 'ID of the key, from `signing-key show`')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('signing-key retire kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'))
     .action(async (kid: string) => {
@@ -74,13 +74,13 @@ function addRetire(group: Command, session: Session): void {
       if (isAtHand && databaseUrl === undefined) deletePreviousSigningKeyFile(dataDir);
       await session.answer({ kid, retired: true }, '');
       const unset = previousSigningKey === undefined ? '' : '; unset COUNTERSIGN_SIGNING_KEY_PREVIOUS';
-      session.say(`signing key ${kid} is retired${unset}; start every server again: a running one goes on signing by it as well`);
+      session.say(`signing key ${kid} is retired${unset}; restart every server, because a running one still signs with it`);
     });
 }
 
 /**
- * Ends a key; returns whether its private half is at hand as the previous one.
- * Retiring again what was retired is no error then: the command may have been cut off before the file was forgotten.
+ * Retires a key; returns whether its private half is the previous key's file. Repeating it is no error, because the command may have been
+ * interrupted before the file was deleted.
  */
 async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
   if (signer.keys[0]!.keyid === kid)
@@ -88,9 +88,7 @@ async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string
   const keys = await listSigningKeys(ledgerPool);
   const key = keys.find((each) => each.kid === kid);
   if (key === undefined)
-    throw new RuleViolationError(
-      `there is no signing key ${oneLine(JSON.stringify(kid))}; \`signing-key show\` has those there are`,
-    );
+    throw new RuleViolationError(`there is no signing key ${oneLine(JSON.stringify(kid))}; \`signing-key show\` lists the keys`);
   const isAtHand = secrets.previousSigningKey !== undefined && signingKeyId(secrets.previousSigningKey) === kid;
   if (key.retiredAt !== null && !isAtHand)
     throw new RuleViolationError(`signing key ${kid} was retired on ${key.retiredAt} already`);
@@ -105,7 +103,7 @@ async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string
 const published = async ({ ledgerPool, signer }: OpenDatabase) =>
   (await listSigningKeys(ledgerPool)).map((key) => publishedKey(signer.instanceId, key));
 
-const AT_NEXT_START = 'a running server takes the new key at its next start';
+const AT_NEXT_START = 'a running server uses the new key after its next start';
 
 const BY_ENVIRONMENT =
   'the signing key comes from the environment: make a new one (`openssl genpkey -algorithm ed25519`), give the present one as ' +

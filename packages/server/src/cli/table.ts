@@ -1,4 +1,4 @@
-/** One line of text, safe to show: line breaks and control characters become visible, so that stored text cannot steer a terminal. */
+/** One line of safe text: line breaks and control characters become visible, so that stored text cannot control a terminal. */
 export const oneLine = (text: string): string =>
   text
     .toWellFormed()
@@ -13,10 +13,10 @@ export function shortLine(text: string, max: number): string {
   return characters.length <= max ? characters.join('') : characters.slice(0, max - 1).join('') + '…';
 }
 
-/** A column: its heading and what stands in it. */
+/** A column: its heading and its cell. */
 export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | null];
 
-/** A table for people: headings, then a line a row, columns two spaces apart. */
+/** A table: headings, then one line per row, with columns two spaces apart. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const lines = [columns.map(([heading]) => heading), ...rows.map((row) => columns.map(([, cell]) => oneLine(cell(row) ?? '-')))];
   const widths = columns.map((_, index) => Math.max(...lines.map((cells) => [...cells[index]!].length)));
@@ -24,6 +24,6 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
 }
 
-/** An instant as tables show it: to the second, UTC. */
+/** A time in tables: to the second, UTC. */
 export const shownTime = (instant: string | null): string | null =>
   instant === null ? null : instant.replace('T', ' ').replace(/\.\d+Z$/, 'Z');

@@ -7,7 +7,7 @@ import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 
-/** `trust show`: what a gate needs to believe the decisions of one workspace. */
+/** `trust show`: prints the keys that a gate needs to verify the decisions of one workspace. */
 export function addTrust(program: Command, session: Session): void {
   const group = program.command('trust').description('Print the trust file of a workspace, for `countersign gate --trust`.');
   group

@@ -6,7 +6,7 @@ import { LOG_NAMES } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { isWhole, sentenceOf, walk } from './ledger-verify.ts';
 
-/** What the verification of every log of a backup has found. */
+/** The result of verifying every log of a backup. */
 export interface LogsVerified {
   logs: number;
   rows: number;
@@ -38,5 +38,5 @@ export async function verifyWorkspaces(
   return found;
 }
 
-/** No log has this root: one that is not base64 must not pass. */
+/** No log has this root, so a root that is not base64 never passes. */
 const NO_ROOT = new Uint8Array(32);

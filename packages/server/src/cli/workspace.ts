@@ -11,14 +11,14 @@ import { shownTime } from './table.ts';
 
 /** `workspace create | list`. */
 export function addWorkspace(program: Command, session: Session): void {
-  const group = program.command('workspace').description('Make and list workspaces (tenants).');
+  const group = program.command('workspace').description('Create and list workspaces (tenants).');
 
   group
     .command('create')
     .description(
-      'Make a workspace with its ledger and its decision key. Prints its id, and a link for its first admin on stderr.',
+      'Create a workspace with its ledger and its decision key. Prints its ID, and a link for its first admin on stderr.',
     )
-    .requiredOption('--name <name>', 'name of the workspace; refused when it is in use')
+    .requiredOption('--name <name>', 'name of the workspace; must not be in use')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('workspace create --name acme'))
     .action(async ({ name }: { name: string }) => {
@@ -32,7 +32,7 @@ export function addWorkspace(program: Command, session: Session): void {
       session.say(`its first admin signs in by this link, which works once, for 72 hours: ${setUp}`);
       if (caution !== undefined) session.say(caution);
       session.say(
-        `workspace ${JSON.stringify(name)} is made; next: countersign-server keys mint --workspace ${shellWord(name)} ...`,
+        `workspace ${JSON.stringify(name)} was created; next: countersign-server keys mint --workspace ${shellWord(name)} ...`,
       );
     });
 

@@ -12,9 +12,9 @@ import { type IssuedLink, issueLink } from './one-time-links.ts';
 import { isPersonName, PERSON_NAME_RULE } from './person-name.ts';
 
 /**
- * Makes somebody a member without asking them, and returns a link that signs them in. Who has no account gets one without a password: a
- * link of `operatorsResetLink` sets it. For the operator alone. Somebody who has a password is invited instead: without mail nobody knows
- * that an account belongs to whoever its address names, and an invitation takes both the link and the password.
+ * Makes a person a member without asking them, and returns a link that signs them in. Without an account they get one without a password,
+ * which a link of `operatorsResetLink` sets. Only for the operator. A person with a password is invited instead: an account does not prove
+ * that its address belongs to the person, and an invitation needs both link and password.
  */
 export async function addMember(
   pool: Pool,
@@ -32,7 +32,7 @@ export async function addMember(
     if (!isNew && account === undefined) throw new BrokenSealError('people');
     if (account?.hasPassword === true)
       throw new RuleViolationError(
-        'somebody with this e-mail address has an account with a password; `members invite` makes a link for them',
+        'the account with this e-mail address has a password; use `members invite` to make a link for it',
       );
     const personId = account?.id ?? newcomer.id;
     await makeMember(act, personId, role, { by });

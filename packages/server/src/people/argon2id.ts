@@ -1,7 +1,7 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** Cost of a hash (RFC 9106): memory in KiB, passes over it, lanes. */
+/** Cost of a hash (RFC 9106): memory in KiB, passes, lanes. */
 export interface Argon2Cost {
   memoryKiB: number;
   passes: number;
@@ -11,13 +11,13 @@ export interface Argon2Cost {
 /** argon2id (RFC 9106): `tagBytes` bytes of a message and a salt. */
 export type Argon2id = (message: Buffer, salt: Buffer, tagBytes: number, cost: Argon2Cost) => Promise<Buffer>;
 
-/** Node's own since 24.7, on threads of its pool. An older Node does not have it, so it cannot be imported by its name. */
+/** Node's own implementation since 24.7, on its thread pool. Older versions lack it, so it cannot be imported by name. */
 const native = (crypto as Partial<typeof crypto>).argon2;
 
 const byNode: Argon2id = (message, nonce, tagLength, { memoryKiB: memory, passes, lanes: parallelism }) =>
   promisify(native!)('argon2id', { message, nonce, parallelism, tagLength, memory, passes });
 
-/** The same in JavaScript, for Node before 24.7: six times as slow, and in between other requests have their turn. */
+/** In JavaScript, for Node before 24.7: six times as slow, yielding to other requests. */
 export const byJavaScript: Argon2id = async (message, salt, dkLen, { memoryKiB: m, passes: t, lanes: p }) => {
   const { argon2idAsync } = await import('@noble/hashes/argon2.js');
   return Buffer.from(await argon2idAsync(message, salt, { t, m, p, dkLen }));

@@ -8,12 +8,12 @@ import { endSetUp } from './one-time-links.ts';
 import { hashPassword } from './password-hash.ts';
 import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
 
-/** Somebody who wants to join: known by their password, or new. */
+/** A person who wants to join: known by their password, or new. */
 export type Claimant = { id: string } & ({ known: Account } | { newcomer: Pick<Account, 'id' | 'email' | 'name' | 'password'> });
 
 /**
- * Who claims to be at an address. An account there is proven by its password, and nothing else will do: whoever made the link must not
- * become somebody who has an account already. Without one, they get it with the name and the password given.
+ * Identifies the person at an address. An existing account requires its password, so that whoever made the link cannot take it over.
+ * Otherwise an account is created with the given name and password.
  */
 export async function claimantOf(pool: Pool, claim: Claim & { name: string | undefined }, caller: Caller): Promise<Claimant> {
   const email = comparedEmail(claim.email);
@@ -26,14 +26,14 @@ export async function claimantOf(pool: Pool, claim: Claim & { name: string | und
   return { id: newcomer.id, newcomer };
 }
 
-/** Makes sure of the claimant inside the transaction in which they join. */
+/** Creates or locks the claimant's account in the transaction in which they join. */
 export async function admit(tx: Statements, claimant: Claimant): Promise<void> {
   if ('known' in claimant) {
     const account = await lockAccount(tx, claimant.id);
     if (account?.passwordChangedAt !== claimant.known.passwordChangedAt) throw signInFailed();
     return;
   }
-  // Somebody was first with this address: from now on its password is asked for.
+  // The address was registered meanwhile, so its password is required from now on.
   if (!(await insertPerson(tx, claimant.newcomer))) throw signInFailed();
   await endSetUp(tx);
 }

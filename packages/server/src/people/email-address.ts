@@ -1,18 +1,18 @@
 /**
- * What is surely an address: one @ with something before it and a domain behind it, no spaces. Nor characters that are not seen, of
- * control or of format: two addresses that look alike would be two accounts. Whether it exists, mail alone can tell.
+ * A plausible address: one @ with text before it and a domain after it, and no spaces. Invisible, control and format characters are
+ * rejected, because two addresses that look alike would be two accounts. Only mail can prove that it exists.
  */
 const FORM = /^[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]{1,64}@[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]+\.[^\s@<>"(),:;[\]\\.\p{Cc}\p{Cf}]+$/u;
 
-/** Longest address that mail can be sent to, in characters (RFC 5321). */
+/** The longest mail address, in characters (RFC 5321). */
 const LENGTH_MAX = 254;
 
-/** Whether a text, blanks around it aside, is an e-mail address in the form in which it is compared and kept: that may be the longer one. */
+/** Whether a text, without surrounding blanks, is an e-mail address in its normalized form, which may be longer. */
 export function isEmailAddress(text: string): boolean {
   if (text.length > 2 * LENGTH_MAX || !text.isWellFormed()) return false;
   const compared = comparedEmail(text);
   return compared.length <= LENGTH_MAX && FORM.test(compared);
 }
 
-/** An e-mail address in the form in which accounts are compared: without regard to case, or to how its characters are composed. */
+/** The normalized form of an e-mail address: ignoring case and the composition of characters. */
 export const comparedEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase();

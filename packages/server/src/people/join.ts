@@ -17,20 +17,20 @@ import { replacePassword } from './passwords.ts';
 import { newSession } from './sessions.ts';
 import type { Caller } from './sign-in.ts';
 
-/** A session that has just begun: its token for the cookie, and the workspace to open. */
+/** A new session: its token for the cookie, and the workspace to open. */
 export interface Entered {
   token: string;
   workspaceId: string | null;
 }
 
-/** What somebody types who opens a link. */
+/** The input of a person who opens a link. */
 export interface Typed {
   token: string;
   name?: string | undefined;
   password: string;
 }
 
-/** Becomes the first admin: of a new workspace by the link for the instance, or of the workspace that the link is for. */
+/** Creates the first admin: of a new workspace by the link for the instance, or of the workspace of the link. */
 export async function setUp(
   pool: Pool,
   typed: Typed & { email: string; workspaceName?: string | undefined },
@@ -52,7 +52,7 @@ export async function setUp(
     : inTenantTransaction(pool, link.workspaceId, (tx) => actIn(tx, by, entering));
 }
 
-/** Joins the workspace that an invitation is for, in its role. */
+/** Joins the workspace of an invitation, in its role. */
 export async function acceptInvitation(pool: Pool, typed: Typed, caller: Caller): Promise<Entered> {
   const link = await heldLink(pool, typed.token, 'invitation');
   const { email, role, workspaceId } = link;
@@ -66,7 +66,7 @@ export async function acceptInvitation(pool: Pool, typed: Typed, caller: Caller)
   return inTenantTransaction(pool, workspaceId, (tx) => actIn(tx, personName(claimant.id), entering));
 }
 
-/** Makes a claimant a member, with the ledger's entry, and begins their session. */
+/** Makes a claimant a member, with an entry in the ledger, and starts their session. */
 async function enter(act: Act, claimant: Claimant, role: Role, how: Record<string, string>, caller: Caller): Promise<Entered> {
   await admit(act.tx, claimant);
   await makeMember(act, claimant.id, role, how);
@@ -76,8 +76,8 @@ async function enter(act: Act, claimant: Claimant, role: Role, how: Record<strin
 }
 
 /**
- * Makes an account a member: a newcomer's, or one that is locked, here or by the foreign key of the membership. Links that reset the
- * person's password or sign them in end: whoever made them was not to get into this workspace by them.
+ * Makes an account a member. The account is new, or locked here or by the foreign key of the membership. Links that reset the person's
+ * password or sign them in end, because their makers must not enter this workspace by them.
  */
 export async function makeMember(
   { tx, record }: Pick<Act, 'record'> & { tx: Transaction },
@@ -91,13 +91,13 @@ export async function makeMember(
   await Promise.all([voidLinksOf(tx, personId), record({ action: 'member.joined', subject, metadata: { role, ...how } })]);
 }
 
-/** Sets a new password by a link. Every session of the person ends, and one begins. */
+/** Sets a new password by a link. All sessions of the person end, and a new one starts. */
 export async function resetPassword(pool: Pool, { token, password }: Typed, caller: Caller): Promise<Entered> {
   const link = await heldLink(pool, token, 'password_reset');
   const hash = await hashPassword(password);
   const personId = link.personId!;
   return inPersonTransaction(pool, personId, async (tx) => {
-    await lockAccount(tx, personId); // first of all, as whoever ends links does: in another order two would wait for each other
+    await lockAccount(tx, personId); // First, like everything that ends links: another order could deadlock.
     await link.use(tx);
     return { token: await replacePassword(tx, personId, hash, caller), workspaceId: link.workspaceId };
   });

@@ -11,7 +11,7 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
-/** Invites somebody by a link. An invitation that waited for the same address is void. */
+/** Invites a person by a link. An earlier invitation for the same address becomes invalid. */
 export async function inviteMember(
   pool: Pool,
   tenantId: string,
@@ -22,16 +22,16 @@ export async function inviteMember(
   return governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
     const account = await accountOf(tx, email);
     if (account !== undefined && (await findRole(tx, account.id)) !== undefined)
-      throw new RuleViolationError('somebody with this e-mail address is a member of the workspace already');
+      throw new RuleViolationError('a person with this e-mail address is a member of the workspace already');
     await voidInvitations(tx, email);
     const link = await issueLink(tx, { purpose: 'invitation', workspaceId: tenantId, email, role: invited.role }, madeBy);
-    // The ledger keeps who was invited to what by the invitation's id: an address could never be taken out of it again.
+    // The ledger names the invitation by its ID, because an address could never be removed from it.
     await record({ action: 'member.invited', subject: `invitation:${link.id}`, metadata: { role: invited.role } });
     return link;
   });
 }
 
-/** Withdraws an invitation; false when there is none of this id that waits. */
+/** Withdraws an invitation; false if there is no pending one with this ID. */
 export const withdraw = (pool: Pool, tenantId: string, invitationId: string, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const role = await withdrawInvitation(tx, invitationId);
@@ -40,7 +40,7 @@ export const withdraw = (pool: Pool, tenantId: string, invitationId: string, by:
     return true;
   });
 
-/** Gives a member another role; false when there is no such member. Nothing is recorded where it is the same. */
+/** Changes a member's role; false if there is no such member. Nothing is recorded if it is unchanged. */
 export const changeRole = (pool: Pool, tenantId: string, personId: string, to: Role, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const from = await findRole(tx, personId);
@@ -51,11 +51,13 @@ export const changeRole = (pool: Pool, tenantId: string, personId: string, to: R
     return true;
   });
 
-/** Removes a member; false when there is no such member. Their next request is refused, and who belongs nowhere else is signed out. */
+/**
+ * Removes a member; false if there is no such member. Their next request is rejected, and without another workspace they are signed out.
+ */
 export const removeMember = (pool: Pool, tenantId: string, personId: string, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, (act) => endMembership(act, personId));
 
-/** Leaves the workspace of one's own accord, in whatever role. */
+/** Leaves the workspace, in any role. */
 export const leave = (pool: Pool, tenantId: string, personId: string): Promise<boolean> =>
   inTenantTransaction(pool, tenantId, (tx) => actIn(tx, personName(personId), (act) => endMembership(act, personId)));
 
@@ -64,18 +66,16 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
   if (role === undefined) return false;
   if (role === 'admin') await admitNoMoreAsAdmin(tx, personId);
   await deleteMembership(tx, personId);
-  // Every request asks for the membership anew; who belongs nowhere any more has nothing to be signed in for.
+  // Every request checks the membership. A person without any workspace is signed out.
   if ((await workspacesOf(tx, personId)).length === 0) await deleteSessionsOf(tx, personId);
   await record({ action: 'member.removed', subject: personName(personId), metadata: { role } });
   return true;
 }
 
-/** Makes sure that somebody else is admin, and ends what this one has given out: an invitation must not bring them back. */
+/** Requires another admin, and ends this admin's links, so that no invitation brings them back. */
 async function admitNoMoreAsAdmin(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
-    throw new RuleViolationError(
-      'the last admin of a workspace can neither go nor lose the role; make somebody else admin first',
-    );
-  await lockAccount(tx, personId); // who makes a reset link in another workspace meanwhile waits, or has made it before this
+    throw new RuleViolationError('the last admin of a workspace must stay admin; make another member admin first');
+  await lockAccount(tx, personId); // A concurrent reset link of another workspace waits, or was made before.
   await voidLinksMadeBy(tx, personName(personId));
 }

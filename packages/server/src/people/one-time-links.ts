@@ -18,7 +18,7 @@ import { hashOfToken, newToken } from './secret-token.ts';
 
 const HOUR_SECONDS = 60 * 60;
 
-/** How long a link can be used, in seconds: what somebody has to be sent and read waits longer than what they ask for now. */
+/** The lifetimes of links in seconds. Links that are sent live longer than those that a person requests now. */
 const LIFE_SECONDS: Record<LinkPurpose, number> = {
   set_up: 72 * HOUR_SECONDS,
   invitation: 72 * HOUR_SECONDS,
@@ -26,15 +26,15 @@ const LIFE_SECONDS: Record<LinkPurpose, number> = {
   sign_in: HOUR_SECONDS,
 };
 
-/** A link as it is handed out, this once. */
+/** A link as it is handed out, only once. */
 export interface IssuedLink {
   id: string;
-  /** Path and fragment; the address of the portal goes in front. */
+  /** Path and fragment, after the address of the portal. */
   path: string;
   expiresAt: string;
 }
 
-/** Makes a link. Its token stands in the fragment: no browser sends it to a server, writes it into a Referer or a server's log. */
+/** Makes a link. Its token is in the fragment, which browsers do not send to servers, in a Referer or into logs. */
 export async function issueLink(
   tx: Statements,
   made: Pick<LinkFor, 'purpose'> & Partial<LinkFor>,
@@ -47,31 +47,31 @@ export async function issueLink(
   return { id, path: `${LINK_PAGE}#${token}`, expiresAt };
 }
 
-/** The link for the set-up of the instance while nobody is set up; undefined when somebody is. */
+/** The set-up link of the instance until the first admin exists; undefined after that. */
 export async function setUpLink(pool: Pool): Promise<IssuedLink | undefined> {
   if (await isSetUp(pool)) return undefined;
   return inPersonTransaction(pool, newId(), (tx) => issueLink(tx, { purpose: 'set_up' }, 'operator'));
 }
 
-/** A link by which somebody becomes the first admin of a workspace that the operator has made. */
+/** A link for the first admin of a workspace that the operator has created. */
 export const workspaceSetUpLink = (pool: Pool, workspaceId: string): Promise<IssuedLink> =>
   inTenantTransaction(pool, workspaceId, (tx) => issueLink(tx, { purpose: 'set_up', workspaceId, role: 'admin' }, 'operator'));
 
 /**
- * Ends the links for the set-up of the instance, in the transaction that gives somebody a password. One at a time: each of several links
- * is a row, and two that were used at once would wait for each other's.
+ * Ends the set-up links of the instance, in the transaction that creates a password. Under a lock, because two links that are used at once
+ * would wait for each other's row.
  */
 export async function endSetUp(tx: Statements): Promise<void> {
   await Promise.all([lockSetUp(tx), voidSetUpLinks(tx)]);
 }
 
-/** A link that somebody holds. */
+/** A valid link of a caller. */
 export interface HeldLink extends LiveLink {
-  /** Uses it up, in the transaction of what it is for. @throws ApiError `link_not_valid` when somebody else was first. */
+  /** Uses it up in the transaction of its purpose. @throws ApiError `link_not_valid` if it was used meanwhile. */
   use(tx: Statements): Promise<void>;
 }
 
-/** The link of a token, of one purpose where one is asked for. @throws ApiError `link_not_valid` */
+/** The link of a token, of one purpose if given. @throws ApiError `link_not_valid` */
 export async function heldLink(pool: Pool, token: string, purpose?: LinkPurpose): Promise<HeldLink> {
   const tokenSha256 = hashOfToken(token);
   const link = tokenSha256 === undefined ? undefined : await findLink(pool, tokenSha256);
@@ -82,5 +82,5 @@ export async function heldLink(pool: Pool, token: string, purpose?: LinkPurpose)
   return { ...link, use };
 }
 
-/** One answer whether it is unknown, used, withdrawn or expired. */
+/** The same error for an unknown, used, withdrawn or expired link. */
 const notValid = (): ApiError => new ApiError('link_not_valid');

@@ -3,12 +3,12 @@ import { Slots } from '../database/slots.ts';
 import { unavailable } from '../errors/api-error.ts';
 import { type Argon2Cost, argon2id } from './argon2id.ts';
 
-/** What new hashes cost: OWASP's Password Storage Cheat Sheet, argon2id with 19 MiB and two passes. About 30 ms of one core. */
+/** The cost of new hashes: OWASP's Password Storage Cheat Sheet, argon2id with 19 MiB and two passes. About 30 ms of one core. */
 const COST: Argon2Cost = { memoryKiB: 19_456, passes: 2, lanes: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
-/** A hash with all that is needed to make it again, as its PHC string says. */
+/** A parsed PHC string. */
 interface Hashed extends Argon2Cost {
   salt: Buffer;
   tag: Buffer;
@@ -16,16 +16,16 @@ interface Hashed extends Argon2Cost {
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** Hashes under way at once: half of the threads that Node has for such work, and 19 MiB each. */
+/** The number of concurrent hashes: half of Node's threads for such work, and 19 MiB each. */
 const AT_ONCE = 2;
-/** Hashes that may wait for their turn, a second or two of work; beyond, 503. */
+/** The number of queued hashes, a second or two of work; beyond it 503. */
 const WAITING_MAX = 64;
 const turns = new Slots(AT_ONCE);
 let asked = 0;
 
-/** Whoever floods the sign-in from many addresses at once shall find a full waiting room, not the end of the machine's memory and threads. */
+/** Limits concurrent hashes, so that a flood of sign-ins fills a queue and not the machine's memory and threads. */
 async function inTurn(work: () => Promise<Buffer>): Promise<Buffer> {
-  if (asked >= AT_ONCE + WAITING_MAX) throw unavailable('too many passwords to look at');
+  if (asked >= AT_ONCE + WAITING_MAX) throw unavailable('too many passwords are being checked');
   asked += 1;
   const release = await turns.take();
   try {
@@ -36,15 +36,15 @@ async function inTurn(work: () => Promise<Buffer>): Promise<Buffer> {
   }
 }
 
-/** Hashes a password with a salt of its own. Returns the PHC string: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
+/** Hashes a password with a new salt. Returns the PHC string: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   return written({ ...COST, salt, tag: await inTurn(() => argon2id(bytesOf(password), salt, TAG_BYTES, COST)) });
 }
 
 /**
- * Whether a password is the one with this hash. Without a hash (no such account, or one that never had a password) the same work is
- * done against a hash that no password has, so that the time says nothing.
+ * Whether a password matches a hash. Without a hash (no account, or no password) a fixed hash that matches no password is used, so that the
+ * time reveals nothing.
  */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
   const { salt, tag, ...cost } = hash === null ? NOBODYS : read(hash);
@@ -52,7 +52,7 @@ export async function isPassword(password: string, hash: string | null): Promise
   return timingSafeEqual(made, tag) && hash !== null;
 }
 
-/** Whether a hash was made with another cost than new ones are: the next good sign-in makes it anew. */
+/** Whether a hash has another cost than new ones; the next successful sign-in replaces it. */
 export function isOutdated(hash: string): boolean {
   const { memoryKiB, passes, lanes } = read(hash);
   return memoryKiB !== COST.memoryKiB || passes !== COST.passes || lanes !== COST.lanes;
@@ -60,7 +60,7 @@ export function isOutdated(hash: string): boolean {
 
 const NOBODYS: Hashed = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
 
-/** The same characters may be typed as different code points: NFKC makes them one (NIST SP 800-63B-4, section 3.1.1.2). */
+/** NFKC, because the same characters can be typed as different code points (NIST SP 800-63B-4, section 3.1.1.2). */
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFKC'), 'utf8');
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');

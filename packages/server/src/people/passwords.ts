@@ -9,7 +9,7 @@ import { newSession } from './sessions.ts';
 import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
 
 /**
- * Changes the password of whoever shows the one they have. Every session ends; returns the token of the one that begins.
+ * Changes the password of a person who proves the current one. All sessions end; returns the token of the new one.
  * @throws ApiError `sign_in_failed`, `rate_limited`
  */
 export async function changePassword(pool: Pool, claim: Claim, to: string, caller: Caller): Promise<string> {
@@ -22,7 +22,7 @@ export async function changePassword(pool: Pool, claim: Claim, to: string, calle
   });
 }
 
-/** Gives a locked account another password: sessions and links of the person end, and one session begins. Returns its token. */
+/** Sets the password of a locked account. The person's sessions and links end, and one session starts. Returns its token. */
 export async function replacePassword(tx: Statements, personId: string, hash: string, caller: Caller): Promise<string> {
   const { token, row } = newSession(personId, caller.userAgent);
   await endSetUp(tx);

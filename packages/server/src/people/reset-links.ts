@@ -8,13 +8,13 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
-/** What the ledger says of a link by which a person sets a new password. */
+/** The ledger's action for a link that sets a new password. */
 const entry = (personId: string) => ({ action: 'member.password_reset' as const, subject: personName(personId) });
 
 /**
- * Makes a link by which a member sets a new password; undefined when there is no such member. A password opens every workspace that the
- * person belongs to: so an admin may do this only for somebody who belongs nowhere that the admin is not admin of. Never for the own
- * account: whoever holds a session alone, and not the password, must not become its owner by that.
+ * Makes a link by which a member sets a new password; undefined if there is no such member. A password opens all workspaces of the person,
+ * so the admin must be admin of all of them. It is never for the admin's own account, because a stolen session must not be enough to take
+ * over the account.
  */
 export const resetLink = (pool: Pool, tenantId: string, personId: string, by: ActingMember): Promise<IssuedLink | undefined> =>
   governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
@@ -24,7 +24,7 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
       throw new RuleViolationError(
         'your own password is changed on the page of your account; if it is lost, another admin or the operator makes the link',
       );
-    // If the person joins another workspace meanwhile, or the admin is one no more in another, that waits, and then ends this link.
+    // If the person joins another workspace meanwhile, or the admin loses the role elsewhere, that waits and then ends this link.
     await lockAccounts(tx, [personId, adminId]);
     await requireAdminOfAll(tx, personId, adminId);
     const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, madeBy);
@@ -44,13 +44,13 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
 }
 
 /**
- * The same by the operator, for anybody who has an account, members or not: somebody who was removed and has lost the password could never
- * accept an invitation again. The ledger of each workspace that the person belongs to says so, before there is a link.
+ * The same by the operator, for any account. A removed person who has lost the password could otherwise never accept an invitation again.
+ * The ledger of each workspace of the person records it before there is a link.
  */
 export async function operatorsResetLink(pool: Pool, email: string): Promise<IssuedLink> {
   const account = await findAccount(pool, comparedEmail(email));
   if (account === undefined)
-    throw new RuleViolationError('nobody has an account with this e-mail address; `members list` shows those of a workspace');
+    throw new RuleViolationError('there is no account with this e-mail address; `members list` shows those of a workspace');
   for (const { workspaceId } of await inPersonTransaction(pool, account.id, membershipsOf))
     await governanceAct(pool, workspaceId, 'operator', ({ record }) => record(entry(account.id)));
   return inPersonTransaction(pool, account.id, (tx) =>

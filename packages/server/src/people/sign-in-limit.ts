@@ -4,16 +4,16 @@ import type { Pool } from 'pg';
 import { ApiError } from '../errors/api-error.ts';
 import { countAttempt, takeBackAttempt } from '../storage/sign-in-attempts.ts';
 
-/** The window in which tries are counted, in seconds, and how many may be in it. */
+/** The window in seconds, and the allowed attempts in it. */
 const WINDOW_SECONDS = 15 * 60;
 const PER_ACCOUNT_MAX = 10;
 const PER_ADDRESS_MAX = 50;
 
 /**
- * Counts a try before its password is looked at: against where it comes from, and then against the account, whether or not there is one.
- * In that order, or whoever is refused already would go on shutting the accounts of others. In the database, so that all servers count
- * together. A try that turns out good is taken back: somebody who signs in often is no attack.
- * @throws ApiError `rate_limited`, and then no password is looked at.
+ * Counts an attempt before its password is checked: against its address, then against the account, whether or not it exists. The order
+ * keeps rejected clients from locking the accounts of others. Counted in the database, so that all servers share it. A successful attempt
+ * is uncounted, so that frequent sign-ins are no problem.
+ * @throws ApiError `rate_limited`, without checking the password.
  */
 export async function countTry(pool: Pool, email: string, address: string): Promise<{ takeBack(): Promise<unknown> }> {
   const [place, account] = [subjectOf('address', networkOf(address)), subjectOf('account', email)];
@@ -27,10 +27,10 @@ async function countAgainst(pool: Pool, subject: Buffer, most: number): Promise<
   if (attempts > most) throw new ApiError('rate_limited', [], { 'Retry-After': String(secondsLeft) });
 }
 
-/** Hashed: what was typed where an address is asked for may be a password, and is not kept to be read. */
+/** Hashed, because people sometimes type a password into the field of the address. */
 const subjectOf = (kind: 'account' | 'address', text: string): Buffer => hash('sha256', `${kind} ${text}`, 'buffer');
 
-/** An IPv6 client has a whole /64 to choose addresses from: it counts as one. So do all ports of a client, which some proxies add. */
+/** The network of a client. An IPv6 client can use a whole /64, so it counts as one. Ports, which some proxies add, are ignored. */
 export function networkOf(client: string): string {
   const address = /^\[(.+)\](:\d+)?$/.exec(client)?.[1] ?? /^([\d.]+):\d+$/.exec(client)?.[1] ?? client;
   if (!isIPv6(address) || address.includes('.')) return address.replace(/^::ffff:/i, '');

@@ -7,24 +7,24 @@ import { hashPassword, isOutdated, isPassword } from './password-hash.ts';
 import { newSession } from './sessions.ts';
 import { countTry } from './sign-in-limit.ts';
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface Caller {
-  /** The client's address as far as it is known: behind a proxy, what the proxy says. */
+  /** The client's address as far as it is known; behind a proxy that of X-Forwarded-For. */
   address: string;
   userAgent: string | null;
 }
 
-/** E-mail address and password as somebody typed them. */
+/** E-mail address and password as typed. */
 export interface Claim {
   email: string;
   password: string;
 }
 
-/** One answer whatever was wrong: it is not said whether there is such an account. */
+/** The same error for every failure, so that it does not reveal whether the account exists. */
 export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
 
 /**
- * The account that a claim is good for. The same work is done, and the same is answered, for an account that does not exist.
+ * The account of a valid claim. For an unknown account it takes the same time and returns the same error.
  * @throws ApiError `sign_in_failed`, `rate_limited`
  */
 export async function provenAccount(pool: Pool, { email, password }: Claim, { address }: Caller): Promise<Account> {
@@ -38,11 +38,11 @@ export async function provenAccount(pool: Pool, { email, password }: Claim, { ad
   return account;
 }
 
-/** Begins a session by e-mail address and password. Returns its token. */
+/** Starts a session by e-mail address and password. Returns its token. */
 export async function signIn(pool: Pool, claim: Claim, caller: Caller): Promise<string> {
   const account = await provenAccount(pool, claim, caller);
   const { token, row } = newSession(account.id, caller.userAgent);
-  // Changed while it was being checked: the old password is good for nothing any more.
+  // The password was changed while it was being checked, so the old one is not valid any more.
   const isBegun = await insertSessionByPassword(pool, row, account.passwordChangedAt);
   if (!isBegun) throw signInFailed();
   return token;

@@ -2,7 +2,7 @@ import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
 import { WrongInput } from '../workspace/wrong-input.ts';
 
-/** What the acts throw that the command line shares, as the portal answers it; other errors as they are. */
+/** Maps the errors of actions, which the command line shares, to those of the portal; other errors are returned unchanged. */
 export function asPortalError(error: unknown): unknown {
   if (error instanceof NotFoundError) return new ApiError('not_found');
   if (error instanceof RuleViolationError)

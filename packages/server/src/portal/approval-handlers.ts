@@ -12,7 +12,7 @@ import { pageOf, readCursor } from './page.ts';
 import { found, idOf } from './query.ts';
 import { evidenceOn, standingOf } from './standing.ts';
 
-/** The queue of evaluations that wait for a person, and what a person decides. */
+/** The queue of pending evaluations, and the decisions about them. */
 export const approvalHandlers = handlers({
   'approvals.list': async ({ workspace, query, parts }) => {
     const { status = 'pending' } = query;
@@ -57,7 +57,7 @@ export const approvalHandlers = handlers({
   },
 });
 
-/** A time beyond this is in the future, not of another node's clock. */
+/** A later time is in the future, and not only that of another node's clock. */
 const FUTURE_MS_MIN = 5_000;
 
 async function approvalDetail(

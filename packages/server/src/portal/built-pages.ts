@@ -3,17 +3,17 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where the build puts the pages: beside this package in a checkout, inside it when it is packed. */
+/** The folder of the built pages: beside this package in a checkout, inside it when packed. */
 export const PAGES_FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../../portal/dist/' : '../portal/', import.meta.url),
 );
 
-/** A file as it is sent, plain and compressed. */
+/** A file of the build, plain and compressed. */
 export interface BuiltFile {
   contentType: string;
   etag: string;
   plain: Buffer;
-  /** Made by the build where they are worth it. */
+  /** Compressed by the build if that makes it smaller. */
   br: Buffer | undefined;
   gzip: Buffer | undefined;
 }
@@ -32,8 +32,8 @@ const CONTENT_TYPES: Record<string, string> = {
 };
 
 /**
- * The built files by their paths, read once: a few megabytes. A path that is not in here is not there, so no path of a request is ever
- * looked up on the disk; and a server that runs while the pages are built anew goes on serving those that belong together.
+ * The built files by their paths, read once: a few megabytes. So no path of a request is ever looked up on disk, and a running server keeps
+ * a consistent set while the pages are rebuilt.
  */
 export function readBuiltPages(folder: string): ReadonlyMap<string, BuiltFile> {
   const files = new Map<string, BuiltFile>();

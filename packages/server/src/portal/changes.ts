@@ -2,7 +2,7 @@ import type { Change } from '@countersign/core/portal/approval-routes';
 import type { RunsBehind } from '@countersign/core/portal/evaluation-routes';
 import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
 
-/** What two evaluations are compared by. */
+/** The facts by which two evaluations are compared. */
 type Compared = Pick<
   StoredEvaluation,
   'name' | 'pass_rate' | 'status' | 'category' | 'harness_id' | 'severity_threshold' | 'recorded_by'
@@ -11,7 +11,7 @@ type Compared = Pick<
 
 const FACTS = ['pass_rate', 'status', 'name', 'harness_id', 'category', 'severity_threshold', 'recorded_by'] as const;
 
-/** What is another at one evaluation than at an earlier one: what was reported of it, who reported it, and the models of its runs. */
+/** The differences between two evaluations: what was reported, by whom, and the models of the runs. */
 export function changesBetween(before: Compared, now: Compared): Change[] {
   const facts = FACTS.map((what) => changeOf(what, before[what], now[what]));
   return [...facts, changeOf('models', modelsOf(before), modelsOf(now))].filter((change) => change !== undefined);
@@ -23,7 +23,7 @@ function changeOf(what: Change['what'], before: string | number | null, now: str
   return { what, before: before === null ? null : String(before), now: now === null ? null : String(now), difference };
 }
 
-/** In one order, however often each was used; null when the runs name none. */
+/** Sorted, whatever their use; null if the runs name none. */
 const modelsOf = ({ models }: Compared): string | null =>
   models.length === 0
     ? null
@@ -32,5 +32,5 @@ const modelsOf = ({ models }: Compared): string | null =>
         .toSorted()
         .join(', ');
 
-/** Without the digits that binary fractions add. */
+/** Removes the digits that binary fractions add. */
 const rounded = (difference: number): number => Math.round(difference * 1e6) / 1e6;

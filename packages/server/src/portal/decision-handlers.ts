@@ -8,7 +8,7 @@ import { seqRange } from './seq-range.ts';
 
 const JSON_FILE = 'application/json; charset=utf-8';
 
-/** Promotion decisions, with what is needed to check them. */
+/** Promotion decisions, with the data for verifying them. */
 export const decisionHandlers = handlers({
   'decisions.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['whole']);

@@ -8,7 +8,7 @@ import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf } from './query.ts';
 
-/** Evaluations: the list, and one of them. */
+/** The list of evaluations, and single ones. */
 export const evaluationHandlers = handlers({
   'evaluations.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['instant', 'whole']);
@@ -52,7 +52,7 @@ export const evaluationHandlers = handlers({
     }),
 });
 
-/** What the sender said beyond the public endpoint; its moment as the database read it. */
+/** The details that the public endpoint does not accept; the time as the database read it. */
 export function detailsOf({
   document,
   evaluated_at,
@@ -74,11 +74,11 @@ export function detailsOf({
   };
 }
 
-/** What the sender of an evaluation wrote for people. */
+/** The notes of an evaluation's sender. */
 export const notesOf = ({ document }: Pick<StoredEvaluation, 'document'>): string | null =>
   (JSON.parse(document) as { notes?: string | null }).notes ?? null;
 
-/** The agent's runs between the evaluation before and this one. */
+/** The agent's runs between the previous evaluation and this one. */
 export async function runsBehind(
   tx: Transaction,
   agentId: string,

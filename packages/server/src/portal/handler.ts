@@ -5,7 +5,7 @@ import type { Caller } from '../people/sign-in.ts';
 import type { ActingMember } from '../workspace/actor.ts';
 import type { PortalParts } from './portal-parts.ts';
 
-/** Somebody who is signed in. */
+/** A signed-in person. */
 export interface SignedInPerson {
   id: string;
   email: string;
@@ -14,28 +14,28 @@ export interface SignedInPerson {
   session: { id: string; expiresAt: string };
 }
 
-/** Who is asking, as the route's rule has made sure: nobody in particular, a person, or a member with at least the role of the rule. */
+/** The caller, as the route's rule guarantees: anyone, a person, or a member with at least the role of the rule. */
 export type Asking<A extends Access> = A extends 'anyone'
   ? object
   : A extends Role
     ? { person: SignedInPerson; workspace: string; role: Role; actor: ActingMember }
     : { person: SignedInPerson };
 
-/** A request as it reaches its handler: the rule holds, and parameters, query and body are those of the route. */
+/** A request for a handler. The access rule holds, and parameters, query and body match the route. */
 export type Asked<R extends PortalRoute> = Asking<R['access']> & {
-  /** Ids in them are UUIDs in lower case, but whether there is such a thing is for the handler to say (404). */
+  /** IDs are UUIDs in lower case. The handler checks whether the object exists (404). */
   params: ParametersOf<R>;
   query: QueryOf<R>;
   body: BodyOf<R>;
-  /** The token in the request's cookie, good or not. */
+  /** The token in the request's cookie, valid or not. */
   sessionToken: string | undefined;
   caller: Caller;
-  /** Where documents reserve room before they are read. */
+  /** Reserves memory for documents before they are read. */
   room: Room;
   parts: PortalParts;
 };
 
-/** An answer with headers of its own, or one that is no JSON: text or pages of text, with its `content-type` among the headers. */
+/** A response with its own headers, or one that is not JSON: text or pages of text, with its `content-type`. */
 export class Reply<Body> {
   readonly body: Body | string | Buffer | AsyncIterable<string>;
   readonly headers: Record<string, string>;
@@ -51,17 +51,17 @@ export class Reply<Body> {
     return new Reply<Body>(body, headers, true);
   }
 
-  /** A file, whole or in pages; `name` makes the browser keep it under that name. */
+  /** A file, whole or in pages; `name` is the file name for the browser. */
   static file(content: string | Buffer | AsyncIterable<string>, contentType: string, name?: string): Reply<never> {
     const disposition = name === undefined ? {} : { 'content-disposition': `attachment; filename="${name}"` };
     return new Reply<never>(content, { 'content-type': contentType, ...disposition }, false);
   }
 }
 
-/** What a route does: JSON of its schema comes back, or a Reply. Throws an ApiError, a Refusal (409) or a WrongInput (422). */
+/** Handles a route: returns JSON of its schema or a Reply. Throws an ApiError, a RuleViolationError (409) or a WrongInput (422). */
 export type Handler<N extends RouteName> = (
   asked: Asked<RouteOf<N>>,
 ) => Promise<AnswerOf<RouteOf<N>> | Reply<AnswerOf<RouteOf<N>>>>;
 
-/** Handlers of some routes by name; a name that no route has does not compile. */
+/** Handlers of some routes by name; an unknown name does not compile. */
 export const handlers = <N extends RouteName>(table: { [Name in N]: Handler<Name> }): { [Name in N]: Handler<Name> } => table;

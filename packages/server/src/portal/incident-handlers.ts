@@ -11,7 +11,7 @@ import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf } from './query.ts';
 
-/** Incidents, the re-certifications that they demand, and policy violations. */
+/** Incidents, required re-certifications, and policy violations. */
 export const incidentHandlers = handlers({
   'incidents.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['whole', 'uuid']);
@@ -73,7 +73,7 @@ async function closingOf(tx: Transaction, agent: { id: string; name: string }): 
   const [known, evaluation, incident_ids] = await Promise.all([
     evidenceStates.read(tx, (state, readAt) => {
       const found = state.agent(agent.id);
-      return found === undefined ? 'the log of evidence does not know this agent' : closingObstacle(found, readAt);
+      return found === undefined ? 'this agent is not in the log of evidence' : closingObstacle(found, readAt);
     }),
     findLatestSummary(tx, agent.id),
     listOpenOfAgent(tx, agent.id),
@@ -82,7 +82,7 @@ async function closingOf(tx: Transaction, agent: { id: string; name: string }): 
   return { possible: obstacle === null, obstacle, evaluation: evaluation ?? null, incident_ids };
 }
 
-/** Another system may write entries of this action too, with whatever metadata it likes. */
+/** Other systems can write entries with this action too, with any metadata. */
 function violationOf({ seq, id, agent, trace_id, recorded_at, recorded_by, document }: PortalEntry): Violation {
   const { rationale, metadata } = JSON.parse(document) as { rationale: string | null; metadata: Record<string, unknown> | null };
   const said = (name: string): string | null => (typeof metadata?.[name] === 'string' ? metadata[name] : null);

@@ -10,7 +10,7 @@ import { pageOf, readCursor } from './page.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { found, idOf } from './query.ts';
 
-/** Ingestion keys and read tokens, and their audit trail: for admins, but for a key's name. */
+/** Ingestion keys and read tokens, and their audit trail: only for admins, except for a key's name. */
 export const keyHandlers = handlers({
   'keys.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['instant', 'label']);
@@ -69,7 +69,7 @@ async function keyNow({ readPool }: PortalParts, workspace: string, prefix: stri
   return key;
 }
 
-/** An ingestion key says what it may do; what a read token may is no choice. */
+/** The scopes of an ingestion key; those of a read token are fixed. */
 function scopesOf({ kind, scopes }: NewKey): KeyToMint['scopes'] {
   const given = scopes ?? null;
   if (kind === 'live' && given === null)
@@ -79,7 +79,7 @@ function scopesOf({ kind, scopes }: NewKey): KeyToMint['scopes'] {
   return given ?? ['read'];
 }
 
-/** UTC with milliseconds; a 422 for what is past, or beyond the year 9999. */
+/** UTC with milliseconds; a 422 for a past time, or one after the year 9999. */
 function expiryOf(text: string | null): string | null {
   if (text === null) return null;
   const expiry = new Date(Number(parseDateTime(text)! / 1000n));

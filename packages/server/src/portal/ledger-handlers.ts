@@ -15,10 +15,10 @@ const NDJSON = 'application/x-ndjson; charset=utf-8';
 const NOTE = 'text/plain; charset=utf-8';
 const SEQ_BOUNDS = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const SIZE_BOUNDS = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** UTF-16 units of a rationale that a row of the list shows. */
+/** The length of a rationale in the list, in UTF-16 units. */
 const RATIONALE_SHOWN = 500;
 
-/** What an entry's canonical text says besides its columns. */
+/** The members of an entry's canonical text that are not columns. */
 interface Said {
   subject: string | null;
   rationale: string | null;

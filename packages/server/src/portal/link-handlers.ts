@@ -7,7 +7,7 @@ import { signedInBy } from './session-answer.ts';
 const answer = (asked: Parameters<typeof signedInBy>[0], { token, workspaceId }: Entered) =>
   signedInBy(asked, token, workspaceId);
 
-/** One-time links, by whoever holds one. */
+/** One-time links, for their holders. */
 export const linkHandlers = handlers({
   'links.show': async ({ body, parts }) => {
     const { purpose, workspaceId, workspaceName, email, role, expiresAt } = await heldLink(parts.readPool, body.token);

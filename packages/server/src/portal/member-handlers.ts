@@ -7,7 +7,7 @@ import { listMembers } from '../storage/memberships.ts';
 import { listInvitations } from '../storage/one-time-links.ts';
 import { handlers } from './handler.ts';
 
-/** Done, or there was nothing of this id to do it to. */
+/** Success, or 404 if the object did not exist. */
 function doneOr404(found: boolean): { ok: true } {
   if (!found) throw new ApiError('not_found');
   return { ok: true };
@@ -15,7 +15,7 @@ function doneOr404(found: boolean): { ok: true } {
 
 const linkAnswer = ({ path, expiresAt }: IssuedLink) => ({ path, expires_at: expiresAt });
 
-/** Who belongs to a workspace, in which role, and who is invited. */
+/** Members, their roles, and invitations. */
 export const memberHandlers = handlers({
   'members.list': async ({ workspace, parts }) => {
     const members = await inTenantTransaction(parts.readPool, workspace, listMembers);

@@ -9,7 +9,7 @@ import { runHandlers } from './run-handlers.ts';
 import { signingHandlers } from './signing-handlers.ts';
 import { workspaceHandlers } from './workspace-handlers.ts';
 
-/** The handlers of what the pages of a workspace show and do. */
+/** The handlers of a workspace's pages. */
 export const PAGE_HANDLERS = {
   ...workspaceHandlers,
   ...agentHandlers,

@@ -4,10 +4,10 @@ import { validationFailed } from '../errors/api-error.ts';
 
 /** The largest number that PostgreSQL's integer holds. */
 const INT4_MAX = 0x7fff_ffff;
-/** Instants as cursors have them (fragments.ts, `instantKey`). Other forms, and the year 0, are no timestamps to PostgreSQL. */
+/** The form of times in cursors (fragments.ts, `instantKey`). PostgreSQL rejects other forms and the year 0. */
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
-/** The forms that the parts of a cursor may have. What comes back need not be what was given out. */
+/** The forms of the parts of a cursor. Clients may send others than they got. */
 const FORMS = {
   uuid: (part: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(part),
   whole: (part: string) => /^(0|[1-9]\d{0,14})$/.test(part),
@@ -16,11 +16,11 @@ const FORMS = {
   label: (part: string) => part.isWellFormed() && !/\p{Cc}/u.test(part),
 } as const;
 
-/** Writes where a page ends: opaque to whoever gets it. */
+/** Writes the position of a page's end, opaque to clients. */
 const writeCursor = (parts: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(parts.map(String))).toString('base64url');
 
-/** Reads where the page before has ended; null for the first page. Throws a 422 for what is no cursor of this list. */
+/** Reads the position of the previous page's end; null for the first page. Throws a 422 for a malformed cursor. */
 export function readCursor<const F extends readonly (keyof typeof FORMS)[]>(
   cursor: string | undefined,
   forms: F,
@@ -32,7 +32,7 @@ export function readCursor<const F extends readonly (keyof typeof FORMS)[]>(
     parts.length === forms.length &&
     parts.every((part, place) => typeof part === 'string' && FORMS[forms[place]!](part));
   if (!fits)
-    throw validationFailed({ path: '/cursor', code: 'bad_query', message: 'cursor must be the `next` of the page before' });
+    throw validationFailed({ path: '/cursor', code: 'bad_query', message: 'cursor must be the `next` of the previous page' });
   return parts as { [Place in keyof F]: string };
 }
 
@@ -45,10 +45,10 @@ function parsed(cursor: string): unknown {
 }
 
 /**
- * One page of a list: reads one row more than the page holds, which says whether there is a next one.
- * @param read at most so many rows behind the cursor.
- * @param placeOf what the cursor behind a row holds.
- * @param isLeftOut whether a row belongs to the next page although this one has room; never the first row.
+ * One page of a list. It reads one row more than the page has, which shows whether there is a next page.
+ * @param read returns at most so many rows after the cursor.
+ * @param placeOf the content of the cursor after a row.
+ * @param isLeftOut whether a row belongs to the next page although this one is not full; never the first row.
  */
 export async function pageOf<Row>(
   { limit }: { limit?: string | undefined },
@@ -64,5 +64,5 @@ export async function pageOf<Row>(
   return { items, next: rows.length > items.length && last !== undefined ? writeCursor(placeOf(last)) : null };
 }
 
-/** The cursor behind a page that ended early by itself. */
+/** The cursor after a page that ended early by itself. */
 export const cursorBehind = writeCursor;

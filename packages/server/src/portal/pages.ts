@@ -4,16 +4,16 @@ import { preferredEncoding } from '../http/accept-encoding.ts';
 import type { BuiltFile } from './built-pages.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 
-/** Vite names these by a hash of what is in them: what is once at a path stays there. */
+/** Vite names these files by a hash of their content, so the content of a path never changes. */
 const HASHED = '/assets/';
-/** How the build compresses files, in the order of preference. */
+/** The compressions of the build, in order of preference. */
 const ENCODINGS = ['br', 'gzip'] as const;
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
-/** What is asked for by programs: never a page, whatever the browser would like. */
+/** Paths for programs, which never return a page, whatever the browser accepts. */
 const FOR_PROGRAMS = /^\/(api|assets|\.well-known)(\/|$)/;
 
-/** Serves the built pages. Every path that a browser opens and nothing else answers is the portal's own: it gets the one page, which knows its paths. */
+/** Serves the built pages. Every other path that a browser opens gets the one page, whose router knows the paths. */
 export function registerPages(
   app: FastifyInstance,
   { files, headers }: { files: ReadonlyMap<string, BuiltFile>; headers: SecurityHeaders },
@@ -30,7 +30,7 @@ export function registerPages(
   });
 }
 
-/** A browser that opens a page asks for HTML; a script, a picture or a program does not. */
+/** A browser that opens a page accepts HTML; scripts, images and programs do not. */
 function isNavigation({ headers }: FastifyRequest, path: string): boolean {
   if (FOR_PROGRAMS.test(path)) return false;
   return path === '/' || (headers.accept ?? '').includes('text/html');
@@ -48,7 +48,7 @@ function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltF
   return reply.header('content-type', file.contentType).send(encoding === undefined ? file.plain : file[encoding]);
 }
 
-/** Says what to do where the pages are not built: only in a checkout, where the server was started without its set-up. */
+/** Explains what to do if the pages are not built, which happens only in a checkout without its set-up. */
 function sendNotBuilt(reply: FastifyReply): FastifyReply {
   return reply
     .code(503)

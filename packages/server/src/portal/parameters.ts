@@ -3,7 +3,7 @@ import { ApiError } from '../errors/api-error.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The parameters that are no ids, by name, and their forms. */
+/** The parameters that are not IDs, and their forms. */
 const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
   seq: /^[1-9]\d{0,14}$/,
   number: /^[1-9]\d{0,8}$/,
@@ -13,14 +13,14 @@ const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
   key: /^dk_[0-9a-f]{12}$/,
 };
 
-/** The parameters of a path in lower case, as ids are stored. What is no workspace's id is nobody's workspace. */
+/** The parameters of a path in lower case, as IDs are stored. An ID that is no workspace's is treated as an unknown workspace. */
 export function readParameters(params: Readonly<Record<string, string>>): Record<string, string> {
   const read = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.toLowerCase()]));
   if (read.workspace !== undefined && !UUID.test(read.workspace)) throw new ApiError('not_found');
   return read;
 }
 
-/** Every parameter has its form, an id's unless said otherwise; what has not names nothing. Behind the rule: who may not ask is told that. */
+/** Checks the form of every parameter, by default that of an ID; otherwise 404. Runs after the access rule, so that it reveals nothing. */
 export function requireForms(params: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(params))
     if (!(OTHER_FORMS[name] ?? UUID).test(value)) throw new ApiError('not_found');

@@ -18,7 +18,7 @@ import { wrongRoutes } from './route-table.ts';
 import { sessionHandlers } from './session-handlers.ts';
 import { type WhoAsks, whoAsks } from './signed-in.ts';
 
-/** Every route has a handler and every handler a route: else this does not compile. */
+/** Every route needs a handler and every handler a route, or this does not compile. */
 const HANDLERS: { [N in RouteName]: Handler<N> } = {
   ...sessionHandlers,
   ...linkHandlers,
@@ -26,12 +26,12 @@ const HANDLERS: { [N in RouteName]: Handler<N> } = {
   ...PAGE_HANDLERS,
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: each handler takes what its own route describes; the table above ties the two by name.
+// biome-ignore lint/suspicious/noExplicitAny: each handler accepts the request of its own route; the table above links them by name.
 type AnyHandler = (asked: any) => Promise<unknown>;
 
 /**
- * The portal's own API, made of the table of its routes. The order of the checks is the same for all: session, membership and role,
- * origin (of whatever is no GET), query and body, the first ones again where a body was waited for, and then the handler.
+ * Registers the portal's API from the table of its routes. The order of the checks is the same for all: session, membership and role,
+ * origin (except for GET), query and body, the first ones again if the body was late, and then the handler.
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
@@ -60,7 +60,7 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         }
         const { query, body } = await readInput(request, letIn);
         requireForms(params);
-        // A body may take a minute to come: whoever was let in may have been signed out, demoted or removed since.
+        // A body may take a minute to arrive, and the caller may have been signed out, demoted or removed since.
         const who = route.body === undefined ? letIn : await ask();
         const sessionToken = parts.cookie.read(request.headers.cookie);
         const caller = callerOf(request, parts);
@@ -76,14 +76,14 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
   });
 }
 
-/** A page that shows somebody else than who is signed in by now must not act for them. One that does not say whom it shows may. */
+/** Rejects a page that shows another person than the one who is signed in now. A page that does not name a person is accepted. */
 function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { person }: WhoAsks): void {
   if (shown === undefined || person === undefined || shown === person.id) return;
-  const message = `this page is somebody else's: ${person.name} has signed in in this browser since; reload it and look at what you do`;
+  const message = `${person.name} has signed in in this browser since this page was opened; reload it and repeat the action`;
   throw new ApiError('refused', [{ path: '', code: 'refused', message }]);
 }
 
-/** Behind a proxy the last address in X-Forwarded-For is the one that the proxy saw; those before it are what the client says. */
+/** Behind a proxy the last address in X-Forwarded-For is that of the proxy's client; earlier ones are unverified. */
 function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts): Caller {
   const forwarded = behindProxy ? headers['x-forwarded-for'] : undefined;
   const last = String(forwarded ?? '')
@@ -93,12 +93,12 @@ function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts)
   return { address: last === '' ? ip : last, userAgent: headers['user-agent'] ?? null };
 }
 
-/** Whose share of the memory for responses a response counts against: the workspace's, or the person's where there is none. */
+/** Whose share of the response memory a response uses: the workspace's, or the person's if there is none. */
 function accountOf({ workspace, person }: WhoAsks): string {
   return workspace ?? person?.id ?? 'nobody';
 }
 
-/** What a handler has answered, by which route, and the response to send it with. */
+/** The result of a handler, with its route and the response to send. */
 interface HandlerAnswer {
   route: PortalRoute;
   response: OutgoingResponse;
@@ -117,7 +117,7 @@ async function send(reply: FastifyReply, { route, response, answer }: HandlerAns
   return response.stream(body as AsyncIterable<string>);
 }
 
-/** The text as it is sent to this client: compressed, or as it is. */
+/** The text for this client: compressed or not. */
 async function compressed(reply: FastifyReply, text: string, { compressor }: PortalParts): Promise<string | Buffer> {
   void reply.header('vary', 'accept-encoding');
   const made = await compressor.compress(text, reply.request.headers['accept-encoding']);
@@ -126,7 +126,7 @@ async function compressed(reply: FastifyReply, text: string, { compressor }: Por
   return made.bytes;
 }
 
-/** A path of the table asked by a method that it does not take is a 405, not a page. */
+/** A known path with an unsupported method is a 405, not a page. */
 function refuseMethodsBeside(app: FastifyInstance, routes: readonly PortalRoute[], { headers }: PortalParts): void {
   const taken = new Map<string, string[]>();
   for (const { path, method } of routes) taken.set(path, [...(taken.get(path) ?? []), method]);

@@ -9,16 +9,16 @@ import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
-/** What the portal stands on; made in app/start-server.ts and handed to every handler. */
+/** The parts of the portal; created in app/start-server.ts and passed to every handler. */
 export interface PortalParts {
-  /** For acts. */
+  /** For actions. */
   pool: Pool;
-  /** For looking up who asks. */
+  /** For sessions and memberships. */
   sessionPool: Pool;
   /** For lists and pages. */
   readPool: Pool;
   headers: SecurityHeaders;
-  /** Refuses what makes the database grow while its disk is nearly full; undefined for an outside database. */
+  /** Rejects new records while the disk of the database is nearly full; undefined for an external database. */
   space: FreeSpace | undefined;
   /** Reads the record with its proofs. */
   reader: LedgerReader;
@@ -28,14 +28,14 @@ export interface PortalParts {
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;
   cookie: SessionCookie;
   sameOrigin: SameOrigin;
-  /** Whether addresses are those that a proxy says (X-Forwarded-For). */
+  /** Whether a proxy reports the clients' addresses (X-Forwarded-For). */
   behindProxy: boolean;
-  /** Bounds the bodies that are in memory. */
+  /** Limits the bodies in memory. */
   reading: Admission;
-  /** Bounds the responses that are in memory. */
+  /** Limits the responses in memory. */
   outgoing: Outgoing;
-  /** Compresses JSON answers. */
+  /** Compresses JSON responses. */
   compressor: Compressor;
-  /** Largest body, in bytes. */
+  /** The maximum size of a body, in bytes. */
   bytesMax: number;
 }

@@ -2,20 +2,20 @@ import { parseDateTime } from '@countersign/core/domain/instant';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { TimeRange } from '../storage/portal/id-time.ts';
 
-/** What was asked for by its id; 404 when there is none, or it is another workspace's. */
+/** The record with an ID; 404 if there is none, or it is of another workspace. */
 export function found<T>(value: T | undefined): T {
   if (value === undefined) throw new ApiError('not_found');
   return value;
 }
 
-/** An id of a query, in lower case as ids are stored; null when it is left out. */
+/** An ID of a query, in lower case as IDs are stored; null if absent. */
 export const idOf = (id: string | undefined): string | null => id?.toLowerCase() ?? null;
 
-/** Instants that PostgreSQL takes: beyond the year 9999 nothing was recorded. */
+/** The times that PostgreSQL accepts: nothing was recorded after the year 9999. */
 const MS_MAX = Date.UTC(9999, 11, 31);
 const MS_MIN = Date.UTC(1, 0, 1);
 
-/** The range of time of a query, in UTC; without an offset an instant is read as UTC. */
+/** The range of time of a query, in UTC; a time without an offset is in UTC. */
 export const rangeOf = ({ from, to }: { from?: string | undefined; to?: string | undefined }): TimeRange => ({
   from: instantOf(from),
   to: instantOf(to),
@@ -28,7 +28,7 @@ function instantOf(text: string | undefined): string | null {
   return new Date(Math.min(Math.max(ms, MS_MIN), MS_MAX)).toISOString();
 }
 
-/** A whole number of a query within bounds; a 422 at its member when it is outside of them. */
+/** A whole number of a query within limits; otherwise a 422 for its member. */
 export function wholeOf(
   member: string,
   text: string | undefined,

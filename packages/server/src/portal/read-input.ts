@@ -9,13 +9,16 @@ import { issueFinder } from '../http/validate-body.ts';
 import type { PortalParts } from './portal-parts.ts';
 import type { WhoAsks } from './signed-in.ts';
 
-/** Query and body of a request, as the route's schemas have them. */
+/** Query and body of a request, validated by the route's schemas. */
 export interface Input {
   query: unknown;
   body: unknown;
 }
 
-/** A function that reads and checks what comes with the requests of a route; compiled once. All that is wrong is said at once, each at its field. */
+/**
+ * Creates a function that reads and validates query and body of a route, compiled once. It reports all issues together, each with its
+ * field.
+ */
 export function inputReader(route: PortalRoute, parts: PortalParts): (request: FastifyRequest, who: WhoAsks) => Promise<Input> {
   const query = route.query === undefined ? noQuery : checked(route.query);
   const body = route.body === undefined ? undefined : checked(route.body);
@@ -25,7 +28,7 @@ export function inputReader(route: PortalRoute, parts: PortalParts): (request: F
   });
 }
 
-/** A route that takes no query ignores none: a misspelt filter must not look like a filter that everything passes. */
+/** A route without a query rejects parameters, so that a misspelt filter is not ignored. */
 const noQuery = (query: unknown): unknown => {
   const [name] = Object.keys(query as object);
   if (name === undefined) return {};
@@ -45,12 +48,12 @@ function checked(schema: TSchema): (value: unknown) => unknown {
   };
 }
 
-/** What nobody who is signed in has sent counts together. */
+/** The bodies of callers who are not signed in are counted together. */
 const NOBODY = 'nobody';
 
 /**
- * Largest body of somebody who is not signed in: the longest names, address, password and link there may be, each character as an escape,
- * are less. More would be room and work for whoever asks.
+ * The maximum body of a caller who is not signed in. It is enough for the longest names, address, password and link, with each character
+ * escaped.
  */
 const NOBODYS_BYTES_MAX = 32 * 1024;
 

@@ -5,15 +5,15 @@ const WORKSPACE_PATH = '/api/portal/workspaces/:workspace/';
 const RULES: readonly string[] = ['anyone', 'person', ...ROLES];
 
 /**
- * What is wrong with a table of routes, one sentence each: a route without a handler or a rule, a handler without a route, a rule that its
- * path cannot keep. The compiler says most of it; the server says all of it before it starts, for whoever runs it without the compiler.
+ * The errors of a table of routes, one sentence each: a route without a handler or a rule, a handler without a route, a rule that does not
+ * fit its path. The compiler finds most of them; the server checks all at its start.
  */
 export function wrongRoutes(
   routes: Readonly<Record<string, PortalRoute>>,
   handlers: Readonly<Record<string, unknown>>,
 ): string[] {
   const seen = new Set<string>();
-  const wrong = Object.keys(handlers).flatMap((name) => (name in routes ? [] : [`${name} is handled and no route`]));
+  const wrong = Object.keys(handlers).flatMap((name) => (name in routes ? [] : [`${name} has a handler but no route`]));
   for (const [name, { method, path, access, compressed }] of Object.entries(routes)) {
     const place = `${method} ${path.replace(/:\w+/g, ':')}`;
     if (typeof handlers[name] !== 'function') wrong.push(`${name} has no handler`);

@@ -9,17 +9,17 @@ import type { Payload, SpanRow, TraceDetail } from '@countersign/core/portal/run
 import type { SubmissionDocument } from '../storage/portal/run-details.ts';
 import type { StoredSpan } from '../storage/portal/spans.ts';
 
-/** Code points of an error that a row of the tree shows. */
+/** The length of an error in a row of the tree, in code points. */
 const ERROR_SHOWN = 2000;
 
-/** Members of a payload; what else a step or an event has stands in columns, or is none that the contract names. */
+/** The members of a payload. All others are columns, or unknown to the contract. */
 const PAYLOAD_MEMBERS = ['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'error', 'metadata'] as const;
-/** Of these, what is worth opening: the error is in the row already. */
+/** The members that make a payload worth opening; the error is in the row already. */
 const OPENED_MEMBERS = PAYLOAD_MEMBERS.filter((name) => name !== 'error');
 
 const NAMED = { span: new Set(Object.keys(SpanSchema.properties)), event: new Set(Object.keys(EventSchema.properties)) };
 
-/** What a step or an event said at length. `null` is the same as not sent. */
+/** The payload of a step or an event. `null` means the same as not sent. */
 export function payloadOf(said: object, kind: keyof typeof NAMED): Payload {
   const members = Object.entries(said).filter(([, value]) => value !== null);
   const named = members.filter(([name]) => (PAYLOAD_MEMBERS as readonly string[]).includes(name));
@@ -27,14 +27,14 @@ export function payloadOf(said: object, kind: keyof typeof NAMED): Payload {
   return { ...Object.fromEntries(named), ...(others.length > 0 ? { others: Object.fromEntries(others) } : {}) };
 }
 
-/** The step at a place of a trace's submission. */
+/** The step at an index of a trace's submission. */
 export const spanIn = (document: string, ordinal: number): Span => ((JSON.parse(document) as Trace).spans ?? [])[ordinal]!;
 
-/** The event at a place of a telemetry submission. */
+/** The event at an index of a telemetry submission. */
 export const eventIn = (document: string, ordinal: number): TelemetryEvent =>
   telemetryEvents(JSON.parse(document) as Telemetry)[ordinal]!;
 
-/** Steps as the tree shows them: the columns, and what stands in the documents alone. Each document is parsed once. */
+/** The steps of the tree, from columns and documents. Each document is parsed once. */
 export function spanRows(spans: readonly StoredSpan[], documents: readonly SubmissionDocument[], first: number): SpanRow[] {
   const said = new Map(documents.map(({ number, document }) => [number, (JSON.parse(document) as Trace).spans ?? []]));
   return spans.map(({ submission, ordinal, document_bytes: _, ...columns }, index) => {
@@ -52,7 +52,7 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
 const shortened = (text: string | null): string | null =>
   text === null || text.length <= ERROR_SHOWN ? text : [...text.slice(0, 2 * ERROR_SHOWN)].slice(0, ERROR_SHOWN).join('');
 
-/** The last detail, error and metadata that submissions, in order, have sent. */
+/** The last detail, error and metadata in submissions, which are in order. */
 export function lastSaid(documents: readonly SubmissionDocument[]): Pick<TraceDetail, 'detail' | 'error' | 'metadata'> {
   const said = documents.map(({ document }) => JSON.parse(document) as Trace);
   const last = <M extends 'detail' | 'error' | 'metadata'>(member: M): Trace[M] | null =>

@@ -24,13 +24,13 @@ import { readSpanPage, withinBytes } from './span-pages.ts';
 const EVENTS_SHOWN = 50;
 const SUBMISSIONS_SHOWN = 200;
 const FINDINGS_SHOWN = 200;
-/** Submissions in which the last detail, error and metadata are looked for, and bytes of these. */
+/** The number and bytes of submissions in which the last detail, error and metadata are searched. */
 const SAID_SUBMISSIONS_MAX = 20;
 const SAID_BYTES_MAX = 8 * 1024 * 1024;
 
 const JSON_FILE = 'application/json; charset=utf-8';
 
-/** Traces and telemetry events: the list, and one of them. */
+/** Traces and telemetry events: the list, and single ones. */
 export const runHandlers = handlers({
   'runs.list': async ({ workspace, query, parts }) => {
     const after = readCursor(query.cursor, ['uuid', 'place']);

@@ -6,13 +6,13 @@ import { MESSAGES_FROM } from '@countersign/core/otlp/map-span';
 import type { RunFinding, SpanRow } from '@countersign/core/portal/run-routes';
 import type { RecordOfSpan, SpanWithRecords, StoredFinding } from '../storage/portal/log-records.ts';
 
-/** A finding as the run shows it. */
+/** A finding of a run, for its page. */
 export function findingRow({ document, ...row }: StoredFinding): RunFinding {
   const { name, score, label, explanation } = JSON.parse(document) as Finding;
   return { ...row, name, score, label, explanation };
 }
 
-/** A step with what its log records say: attributes of the step outrank them, and they outrank its events. */
+/** Merges a step with its log records. Attributes of the step take precedence over them, and they over its events. */
 export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span {
   const events = records.filter(({ kind }) => kind === 'content').map(({ document }) => keptEvent(document));
   const messages = messagesOfEvents(events);
@@ -26,7 +26,7 @@ export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span 
   };
 }
 
-/** Rows of steps with what their log records add: an error that the step itself does not report, and content to open. */
+/** Rows of steps with the additions from their log records: an error that the step does not report, and content to open. */
 export function rowsWithRecords(rows: SpanRow[], records: readonly SpanWithRecords[]): SpanRow[] {
   if (records.length === 0) return rows;
   const bySpan = new Map(records.map((each) => [each.span_id, each]));

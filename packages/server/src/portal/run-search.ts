@@ -13,8 +13,8 @@ import {
 } from '../storage/portal/runs.ts';
 
 /**
- * Runs that have a text in their trace_id or in the name of their agent, upper and lower case alike, or whose session it is: those behind
- * a place, newest first, at most `limit`. Each of the three is found by an index of its own.
+ * Runs with a text in their trace_id or in the name of their agent, ignoring case, or with that session ID: those after a position, newest
+ * first, at most `limit`. Each of the three searches has its own index.
  */
 export async function searchRuns(
   tx: Transaction,
@@ -33,10 +33,10 @@ export async function searchRuns(
   return [...byPlace.values()].sort((left, right) => newestFirst(placeOf(left), placeOf(right))).slice(0, limit);
 }
 
-/** The place of a run in the list. */
+/** The position of a run in the list. */
 export const placeOf = ({ id, ordinal }: Pick<RunSummary, 'id' | 'ordinal'>): RunPlace => ({ id, ordinal: ordinal ?? 0 });
 
-/** Places that are looked up at a time, beyond those of a page. */
+/** The number of positions that are looked up at a time, in addition to those of a page. */
 const LOOKED_UP = 200;
 
 async function runsByTraceId(
@@ -53,11 +53,11 @@ async function runsByTraceId(
   for (let start = 0; start < places.length && runs.length < limit; start += step)
     runs.push(...(await listRunsAtPlaces(tx, filter, places.slice(start, start + step), after, limit)));
   if (complete || runs.length >= limit) return runs.slice(0, limit);
-  // Many runs have the text, so that a page of them is near. Newer runs than these need not be looked at.
+  // Many runs match, so the rows of a page are near. Newer runs than these need not be read.
   return walkRunsWithText(tx, filter, { text, newest }, after, limit);
 }
 
-/** Those whose session has the text as its id. */
+/** Runs whose session ID is the text. */
 async function runsOfSession(
   tx: Transaction,
   filter: RunFilter,
@@ -69,7 +69,7 @@ async function runsOfSession(
   return listRuns(tx, { ...filter, sessionId: text }, after, limit);
 }
 
-/** Those of agents that have the text in their name. */
+/** Runs of agents with the text in their name. */
 async function runsOfAgentsNamed(
   tx: Transaction,
   filter: RunFilter,

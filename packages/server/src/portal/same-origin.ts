@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors/api-error.ts';
 
-/** Tells requests of the portal's own pages from those of others. */
+/** Distinguishes requests of the portal's own pages from others. */
 export interface SameOrigin {
-  /** Throws `cross_origin` for a request that the own pages have not sent. */
+  /** Throws `cross_origin` for a request that is not from the portal's pages. */
   require(headers: IncomingHttpHeaders): void;
 }
 
 /**
- * What asks for a change must be a page of this origin: browsers say so by Origin with every request that is no GET, and by
- * Sec-Fetch-Site where they can; a page can write neither. A request without Origin is by no page, and is refused as well.
- * @param secure whether pages are reached by TLS. @param behindProxy whether a proxy may have kept the host in X-Forwarded-Host.
- * @param publicUrl the origin that people know, where the operator has named it: a proxy may ask for another host.
+ * Changes must come from a page of this origin. Browsers state it in Origin for every request except GET, and in Sec-Fetch-Site if they
+ * support it; pages cannot set either. A request without Origin is rejected too.
+ * @param secure whether pages use TLS. @param behindProxy whether a proxy may have kept the host in X-Forwarded-Host.
+ * @param publicUrl the configured public origin; a proxy may request another host.
  */
 export function sameOrigin({
   secure,
@@ -32,7 +32,7 @@ export function sameOrigin({
       const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
       const hosts = [headers.host, forwarded].flatMap((host) => (typeof host === 'string' ? [host.toLowerCase()] : []));
       const own = origin === publicUrl || hosts.some((host) => isOrigin(origin, scheme, host));
-      if (!own) throw crossOrigin('Origin is not the address that this server was asked at');
+      if (!own) throw crossOrigin('Origin is not the address of this server');
     },
   };
 }
@@ -44,5 +44,5 @@ function isOrigin(origin: string, scheme: string, host: string): boolean {
 
 const crossOrigin = (reason: string): ApiError =>
   new ApiError('cross_origin', [
-    { path: '', code: 'bad_header', message: `changes are asked for by the portal's own pages alone: ${reason}` },
+    { path: '', code: 'bad_header', message: `only the portal's own pages can request changes: ${reason}` },
   ]);

@@ -1,14 +1,14 @@
 /**
- * What browsers are told about the portal (OWASP, HTTP Security Response Headers). Sent with every page and every answer of the portal's
- * API; the five endpoints are for machines and have none but nosniff, which every answer has (http/bare-app.ts).
+ * The security headers of the portal (OWASP, HTTP Security Response Headers), for every page and every response of the portal's API. The
+ * five endpoints are for machines and have only nosniff, like every response (http/bare-app.ts).
  */
 
-/** May do nothing but be read: answers of the API, and errors. */
+/** For responses of the API and errors: nothing may be loaded or run. */
 const NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /**
- * The pages: scripts, styles, pictures and calls of this origin alone, and neither script nor style in the page itself: the pages are
- * built so that Mantine writes none (packages/portal/src/theme).
+ * For pages: only scripts, styles, images and calls of this origin, and no inline scripts or styles. Mantine is configured to write none
+ * (packages/portal/src/theme).
  */
 const PAGE = [
   "default-src 'none'",
@@ -29,7 +29,7 @@ export interface SecurityHeaders {
   api: Readonly<Record<string, string>>;
 }
 
-/** @param secure whether browsers reach the server by TLS: only then may they be told never to come without. */
+/** @param secure whether browsers use TLS: only then HSTS is set. */
 export function securityHeaders({ secure }: { secure: boolean }): SecurityHeaders {
   const both = {
     'referrer-policy': 'no-referrer',

@@ -5,8 +5,8 @@ import type { TimeRange } from '../storage/portal/id-time.ts';
 import { findSeqAt } from '../storage/portal/ledger.ts';
 
 /**
- * The numbers of a log's rows that were recorded in a range of time and stand below the place where the page before has ended. Rows with
- * times in the future, from before a clock was corrected, count as recorded at the correction: numbers in a range are without gaps.
+ * The numbers of a log's rows in a range of time before the end of the previous page. Rows with times in the future, from before a
+ * correction of the clock, count as recorded at the correction, so that the numbers in a range have no gaps.
  */
 export async function seqRange(
   tx: Transaction,
@@ -20,7 +20,7 @@ export async function seqRange(
   return { first, end: Math.min(end, after === null ? end : Number(after[0])) };
 }
 
-/** The number of the last row that stands before a correction of the log which was made before a moment; 0 without one. */
+/** The number of the last row before a correction of the log that was made before a time; 0 if there is none. */
 function correctedBefore(corrections: readonly ClockCorrection[], log: 'audit' | 'decisions', at: string): number {
   const atMs = Date.parse(at);
   return Math.max(0, ...corrections.map(({ [log]: step }) => (step && Date.parse(step.after) < atMs ? step.size : 0)));

@@ -9,8 +9,8 @@ import { type Asked, Reply } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 
 /**
- * The answer to whatever has signed somebody in: who they are, where they belong, and the cookie. The session whose cookie this one
- * replaces ends: nobody could sign out of it any more.
+ * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because nobody could
+ * sign out of it any more.
  */
 export async function signedInBy(
   { parts, sessionToken }: Pick<Asked<PortalRoute>, 'parts' | 'sessionToken'>,
@@ -18,13 +18,13 @@ export async function signedInBy(
   workspaceId: string | null = null,
 ): Promise<Reply<SignedIn>> {
   const session = await findSession(parts.pool, hashOfToken(token)!);
-  if (session === undefined) throw new ApiError('not_signed_in'); // ended again before it was answered
+  if (session === undefined) throw new ApiError('not_signed_in'); // The session ended before the response.
   const replaced = hashOfToken(sessionToken ?? '');
   if (replaced !== undefined) await deleteSessionOfToken(parts.pool, replaced);
   return Reply.json({ ...(await sessionAnswer(parts, session)), workspace_id: workspaceId }, parts.cookie.keep(token));
 }
 
-/** Who is signed in, and where they belong. */
+/** The signed-in person and their workspaces. */
 export async function sessionAnswer(
   parts: PortalParts,
   {

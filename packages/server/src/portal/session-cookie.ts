@@ -1,33 +1,33 @@
 import { SESSION_SECONDS } from '../people/sessions.ts';
 
 /**
- * The cookie that a session's token travels in. Where TLS is on it is `__Host-countersign`: a browser takes that name only with Secure,
- * for this host alone and from this host alone. SameSite=Strict: the pages are static and need no cookie, and what they call is called by
- * this site's own pages, so a link from elsewhere loses nothing by it.
+ * The cookie of a session's token. With TLS it is `__Host-countersign`: browsers accept that name only with Secure, and only for and from
+ * this host. SameSite=Strict: the pages are static and need no cookie, and only this site's pages call the API, so links from elsewhere
+ * still work.
  */
 export class SessionCookie {
   readonly #name: string;
   readonly #attributes: string;
   readonly #value: RegExp;
 
-  /** @param secure whether browsers reach the server by TLS, its own or a proxy's. On loopback over HTTP, Secure would lose the cookie. */
+  /** @param secure whether browsers use TLS, with the server or a proxy. On loopback over HTTP, browsers would drop a Secure cookie. */
   constructor(secure: boolean) {
     this.#name = secure ? '__Host-countersign' : 'countersign';
     this.#attributes = `; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
     this.#value = new RegExp(`(?:^|; *)${this.#name}=([^;]*)`);
   }
 
-  /** The headers that hand a token to the browser. */
+  /** The headers that set the cookie. */
   keep(token: string): { 'set-cookie': string } {
     return { 'set-cookie': `${this.#name}=${token}${this.#attributes}; Max-Age=${SESSION_SECONDS}` };
   }
 
-  /** The headers that make the browser forget it. */
+  /** The headers that delete the cookie. */
   forget(): { 'set-cookie': string } {
     return { 'set-cookie': `${this.#name}=${this.#attributes}; Max-Age=0` };
   }
 
-  /** The token that a request bears, if it bears one. */
+  /** The token in a request's cookie, if any. */
   read(cookieHeader: string | undefined): string | undefined {
     return cookieHeader === undefined ? undefined : this.#value.exec(cookieHeader)?.[1];
   }

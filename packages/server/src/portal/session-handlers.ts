@@ -15,7 +15,7 @@ const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
   expiresAt: session.expiresAt,
 });
 
-/** Signing in and out, and the own account. */
+/** Signing in and out, and the caller's account. */
 export const sessionHandlers = handlers({
   'session.sign_in': async (asked) => signedInBy(asked, await signIn(asked.parts.pool, asked.body, asked.caller)),
 

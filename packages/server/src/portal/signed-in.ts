@@ -9,21 +9,21 @@ import type { ActingMember } from '../workspace/actor.ts';
 import type { SignedInPerson } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 
-/** Who is asking, as far as the route's rule wants to know. */
+/** The caller, as far as the route's rule needs to know. */
 export interface WhoAsks {
   person?: SignedInPerson;
   workspace?: string;
   role?: Role;
-  /** The person with the role that the rule asks for, which an act asks for again when it is done. */
+  /** The person with the required role, which actions check again when they commit. */
   actor?: ActingMember;
 }
 
-/** Whether a rule is one of a workspace. */
+/** Whether a rule needs a role in a workspace. */
 export const isRole = (access: PortalRoute['access']): access is Role => (ROLES as readonly string[]).includes(access);
 
 /**
- * Holds a request against the rule of its route: a session (401), membership in the workspace of the path (404: it is not said whether
- * there is one), the role (403). Read anew for every request; nothing is remembered.
+ * Checks a request against the rule of its route: session (401), membership in the workspace of the path (404, which does not reveal
+ * whether it exists), role (403). All are read for every request and never cached.
  */
 export async function whoAsks(
   parts: PortalParts,
@@ -47,7 +47,7 @@ export async function whoAsks(
 
 function personOf(parts: PortalParts, session: LiveSession | undefined): SignedInPerson {
   if (session === undefined) throw new ApiError('not_signed_in');
-  // Beside the request and not before it: a failure here is nobody's.
+  // Does not delay the request. This failure belongs to no single request, so it is logged and not returned.
   if (session.isUnnoted && clockOf(parts.pool).fault() === undefined)
     touchSession(parts.pool, session.sessionId).catch(() => undefined);
   const { personId: id, email, name, hasPassword, sessionId, expiresAt } = session;

@@ -3,7 +3,7 @@ import { listDecisionKeys } from '../storage/decision-keys.ts';
 import { recordDecisionKeyShown, retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
 import { handlers } from './handler.ts';
 
-/** The keys that sign: public ones for everybody, the workspace's decision keys for its admins. */
+/** The signing keys: public ones for everyone, the workspace's decision keys for its admins. */
 export const signingHandlers = handlers({
   'signing.read': async ({ workspace, parts }) => {
     const [keys, { keys: publicKeys }] = await Promise.all([
@@ -21,7 +21,7 @@ export const signingHandlers = handlers({
   },
 
   'decision_keys.show': async ({ workspace, params, actor, parts }) => {
-    // Recorded first: a key that was shown stands in the ledger, whatever happens to the answer.
+    // Recorded first, so that a shown key is in the ledger whatever happens to the response.
     await recordDecisionKeyShown(parts.pool, workspace, params.key, actor);
     return { key_id: params.key, decision_key: Buffer.from(parts.decisionKey(workspace, params.key)).toString('hex') };
   },

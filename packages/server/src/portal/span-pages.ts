@@ -9,23 +9,23 @@ import { spanRows } from './run-documents.ts';
 import { rowsWithRecords } from './run-log-records.ts';
 
 const SPANS_MAX = 1000;
-/** Bytes of documents that are read for a page. */
+/** The bytes of documents that are read for a page. */
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
-/** Submissions that a page looks at, and bytes of facts of their steps. In a trace whose steps are replaced often, few of these are shown. */
+/** The submissions of a page, and the bytes of facts of their steps. If steps are replaced often, few of these are shown. */
 const SUBMISSIONS_MAX = 1000;
 const SPAN_BYTES_MAX = 2 * 1024 * 1024;
-/** Bytes of facts that one statement reads: those of some 1,000 steps. */
+/** The bytes of facts that one statement reads: about 1,000 steps. */
 const STATEMENT_BYTES_MAX = 128 * 1024;
-/** Greater than the place of any step in its submission: the largest number that a cursor may have there. */
+/** Greater than the index of any step in its submission: the largest number in a cursor. */
 const BEHIND_ALL = 0x7fff_ffff;
 
-/** Where a page of a trace's steps begins, and the position of its first step. */
+/** The start of a page of a trace's steps, and the position of its first step. */
 export interface SpanPageStart {
   after: SpanPlace | null;
   position: number;
 }
 
-/** A page of a trace's merged steps. It may be empty and yet have a next one. */
+/** A page of a trace's merged steps. It may be empty and still have a next one. */
 export async function readSpanPage(
   tx: Transaction,
   trace: string,
@@ -45,7 +45,7 @@ export async function readSpanPage(
   }
   const items = withinDocumentBytes(found.slice(0, SPANS_MAX));
   const isCut = items.length < found.length;
-  // A submission that came meanwhile may have replaced steps that are left out above: the next page has them.
+  // A submission that arrived meanwhile may have replaced steps that are left out above; the next page has them.
   const bytes = new Map(items.map(({ submission, document_bytes }) => [submission, document_bytes]));
   room.reserve(sum(bytes.values()));
   const [documents, later, records] = await Promise.all([
@@ -65,7 +65,7 @@ export async function readSpanPage(
   };
 }
 
-/** The first steps whose submissions together hold at most DOCUMENT_BYTES_MAX; at least those of one submission. */
+/** The first steps whose submissions together have at most DOCUMENT_BYTES_MAX; at least those of one submission. */
 function withinDocumentBytes(spans: StoredSpan[]): StoredSpan[] {
   const bytesOf = (span: StoredSpan, index: number) =>
     spans[index - 1]?.submission === span.submission ? 0 : span.document_bytes;
@@ -74,7 +74,7 @@ function withinDocumentBytes(spans: StoredSpan[]): StoredSpan[] {
 
 const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, each) => total + each, 0);
 
-/** The first rows that together hold at most so many bytes; at least those up to the first that has any. */
+/** The first rows that together have at most so many bytes; at least up to the first row with any. */
 export function withinBytes<R>(rows: R[], bytesOf: (row: R, index: number) => number, max: number): R[] {
   let bytes = 0;
   const end = rows.findIndex((row, index) => {

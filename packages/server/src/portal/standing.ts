@@ -6,16 +6,16 @@ import type { Transaction } from '../database/transaction.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import type { SeenAgent } from '../storage/portal/agents.ts';
 
-/** What the promotion check demands when a question names nothing. */
+/** The default criteria of the promotion check. */
 export const DEFAULT_DEMAND = { minPassRate: MIN_PASS_RATE_DEFAULT, maxAgeHours: MAX_AGE_HOURS_DEFAULT };
 
-/** What the promotion check's own rules say of this evidence. */
+/** The result of the promotion check's rules for this evidence. */
 export function standingOf(evidence: Evidence, demand = DEFAULT_DEMAND): Standing {
   const { allowed, ...verdict } = decidePromotion(evidence, { ...demand, agentLabel: evidence.agent?.name ?? '' });
   return { promotable: allowed, ...verdict };
 }
 
-/** The evidence on agents as a promotion check reads it, in the order of the ids. */
+/** The evidence of agents as a promotion check reads it, in the order of the IDs. */
 export async function evidenceOn(
   tx: Transaction,
   agentIds: readonly string[],
@@ -30,14 +30,14 @@ export async function evidenceOn(
   );
 }
 
-/** The evaluation of the evidence as lists show it. */
+/** The evaluation of the evidence, for lists. */
 export function evaluationOf({ evaluation, approval }: Evidence): EvaluationSummary | null {
   if (evaluation === null) return null;
   const { ageHours: _, ...shown } = evaluation;
   return { ...shown, approval };
 }
 
-/** Agents as lists show them, in the order given. */
+/** An agent in lists. */
 export const summaryOf = (agent: SeenAgent, evidence: Evidence): AgentSummary => ({
   ...agent,
   latest_evaluation: evaluationOf(evidence),
@@ -45,7 +45,7 @@ export const summaryOf = (agent: SeenAgent, evidence: Evidence): AgentSummary =>
   standing: standingOf(evidence),
 });
 
-/** The same for many, their evidence read together. */
+/** Several agents in lists, with their evidence read together, in the given order. */
 export async function summariesOf(tx: Transaction, agents: readonly SeenAgent[]): Promise<AgentSummary[]> {
   const evidence = await evidenceOn(
     tx,

@@ -17,7 +17,7 @@ import { evidenceOn, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
 const AGENTS_SHOWN = 100;
-/** So many agents that could be promoted are shown, however many could not. */
+/** The number of promotable agents that are shown, besides blocked ones. */
 const PROMOTABLE_SHOWN_MIN = 20;
 const WAITING_SHOWN = 5;
 const DECISIONS_SHOWN = 10;
@@ -81,7 +81,7 @@ const noRuns = (day: string): UsageDay => ({
   cost_usd: '0',
 });
 
-/** How many agents could be promoted now, and the first of them: those that could not come first. */
+/** How many agents could be promoted now, and the first of them, blocked ones first. */
 async function agentsStanding(tx: Transaction) {
   const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
   const standings = (await evidenceOn(tx, ids)).map((evidence, index) => {

@@ -83,7 +83,7 @@ describe('countersign-server and the people', () => {
     [['members', 'invite', '--workspace', 'acme', '--email', 'nobody', '--role', 'viewer'], 2, /e-mail address/],
     [['members', 'invite', '--workspace', 'acme', '--email', 'a@b.example', '--role', 'owner'], 2, /viewer, approver, admin/],
     [['members', 'invite', '--workspace', 'nowhere', '--email', 'a@b.example', '--role', 'viewer'], 9, /no workspace/],
-    [['members', 'reset-password', '--email', 'stranger@example.com'], 9, /nobody has an account/],
+    [['members', 'reset-password', '--email', 'stranger@example.com'], 9, /there is no account/],
     [['members', 'add', '--workspace', 'other', '--email', 'grace@example.com', '--role', 'viewer'], 9, /members invite/],
     [
       ['members', 'invite', '--workspace', 'acme', '--email', 'admin@example.com', '--role', 'viewer'],

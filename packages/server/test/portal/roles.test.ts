@@ -119,7 +119,7 @@ describe('a table of routes that the server does not start with', () => {
 
   test.each<[string, Record<string, PortalRoute>, Record<string, unknown>, RegExp]>([
     ['a route without a handler', { 'a.b': good }, {}, /a\.b has no handler/],
-    ['a handler without a route', { 'a.b': good }, { 'a.b': handle, 'a.c': handle }, /a\.c is handled and no route/],
+    ['a handler without a route', { 'a.b': good }, { 'a.b': handle, 'a.c': handle }, /a\.c has a handler but no route/],
     ['a route without a rule', { 'a.b': { ...good, access: undefined as never } }, { 'a.b': handle }, /a\.b has no rule/],
     [
       'a route that does not say whether its answers are compressed',
