@@ -214,6 +214,8 @@ describe('bad configuration', () => {
     ['COUNTERSIGN_METRICS_PORT', '7300', { COUNTERSIGN_PORT: '7300' }],
     ['COUNTERSIGN_METRICS_TOKEN', 'short'],
     ['COUNTERSIGN_METRICS_TOKEN_FILE', '/nowhere/token'],
+    ['COUNTERSIGN_BACKUP_PASSPHRASE', 'short'],
+    ['COUNTERSIGN_BACKUP_PASSPHRASE_FILE', '/nowhere/passphrase'],
     ['COUNTERSIGN_RATE_LIMIT_PER_MINUTE', '0'],
     ['COUNTERSIGN_LOG_LEVEL', 'loud'],
     ['COUNTERSIGN_BEHIND_PROXY', 'yes'],

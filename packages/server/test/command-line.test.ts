@@ -280,7 +280,7 @@ describe('the command line itself', () => {
     const flat = out.replace(/\s+/g, ' ');
     for (const { status, meaning } of Object.values(EXIT_CODES)) expect(flat).toContain(`${status} ${meaning}`);
     for (const { name, meaning } of Object.values(VARIABLES)) expect(flat).toContain(`${name} ${meaning}`);
-    const commands = `serve; migrate; workspace create; workspace list; keys mint; keys rotate; keys scopes; keys revoke; keys list;
+    const commands = `serve; migrate; backup; restore; workspace create; workspace list; keys mint; keys rotate; keys scopes; keys revoke; keys list;
       tokens mint; tokens rotate; tokens revoke; tokens list; ledger export; ledger verify; ledger checkpoint; ledger prove;
       decision-key show; decision-key list; decision-key rotate; decision-key retire;
       signing-key show; signing-key rotate; signing-key retire; agents list; agents risk; approvals list; approvals approve;
