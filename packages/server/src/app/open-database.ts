@@ -152,6 +152,12 @@ const notSetUp = ({ where }: Site): ExitError =>
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);
   const kept = await keepInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
+  if (kept === undefined) {
+    throw new ExitError(
+      'refused',
+      'the row of instance is gone: somebody else than the server has deleted it; put it back from a backup (nothing was changed)',
+    );
+  }
   if (kept.masterFingerprint !== own.master) {
     throw new ExitError(
       'wrong_secret',

@@ -26,19 +26,24 @@ export interface StoredInstance extends Instance {
   isSealed: boolean;
 }
 
-/** Keeps the facts of a new installation, or returns those kept before: the first server to start decides. */
-export async function keepInstance(pool: Pool, instance: Instance): Promise<StoredInstance> {
+/**
+ * Keeps the facts of a new installation, or returns those kept before: the first server to start decides. Returns undefined if the row is
+ * gone: a database that has signing keys is not new.
+ */
+export async function keepInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
   const seals = requireSeals(pool);
   await pool.query(
-    `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint, seal) VALUES ($1, $2, $3, $4)
-         ON CONFLICT DO NOTHING`,
+    `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint, seal)
+     SELECT $1::uuid, $2::text, $3::text, $4::bytea
+      WHERE NOT EXISTS (SELECT FROM countersign.signing_keys)
+     ON CONFLICT DO NOTHING`,
     [instance.id, instance.masterFingerprint, instance.signingFingerprint, seals.ofRow(INSTANCE, '', instance)],
   );
   const { rows } = await pool.query<RawRow & Instance>(
     `SELECT ${INSTANCE_COLUMNS}, ${sealedColumns(INSTANCE, 'i')} FROM countersign.instance AS i`,
   );
   const [raw] = rows;
-  if (raw === undefined) return { ...instance, isSealed: false };
+  if (raw === undefined) return undefined;
   const { id, masterFingerprint, signingFingerprint } = raw;
   const isOtherSecret = masterFingerprint !== instance.masterFingerprint;
   const opened = isOtherSecret ? undefined : seals.openRow(INSTANCE, '', raw);

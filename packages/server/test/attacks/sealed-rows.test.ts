@@ -1,10 +1,16 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { publicJwk } from '@countersign/core/domain/attestation';
+import type { Pool } from 'pg';
 import pino from 'pino';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { sha256 } from '../../src/crypto/digests.ts';
+import { openPool } from '../../src/database/pool.ts';
+import { requireSeals } from '../../src/database/seals.ts';
+import { fingerprints } from '../../src/secrets/load-secrets.ts';
+import { INSTANCE } from '../../src/storage/instance.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
+import { reseal, withSecret } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { bytes, plant, text } from './planted.ts';
 
@@ -109,6 +115,68 @@ test('an installation whose row was changed is not opened', async () => {
   expect(refused.err).toMatch(/seal of the row of instance/);
   await sql('UPDATE countersign.instance SET id = $1', [id]);
   expect((await command('workspace', 'list')).status).toBe(0);
+});
+
+describe('somebody without the master secret', () => {
+  /** Seals made with a secret that somebody else has chosen. */
+  const otherSecret = randomBytes(32);
+  let pool: Pool;
+  beforeAll(() => {
+    pool = withSecret(
+      openPool({ ...inject('cluster').superuser, database: server.database.server.database }, { size: 2, name: 'insider' }),
+      otherSecret.toString('base64'),
+    );
+    return () => pool.end();
+  });
+  const putBack = async (table: string) => {
+    await sql(`DELETE FROM countersign.${table}`);
+    await sql(`INSERT INTO countersign.${table} SELECT * FROM kept_${table}`);
+  };
+  beforeAll(async () => {
+    for (const table of ['instance', 'log_heads']) await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
+  });
+
+  test('cannot seal the row of the installation anew with another one: the server does not start', async () => {
+    const { signingKey } = server.open.secrets;
+    const { master, signing } = fingerprints({ masterSecret: new Uint8Array(otherSecret), signingKey });
+    const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
+    const facts = { id, masterFingerprint: master, signingFingerprint: signing };
+    await sql('UPDATE countersign.instance SET master_secret_fingerprint = $1, seal = $2', [
+      master,
+      requireSeals(pool).ofRow(INSTANCE, '', facts),
+    ]);
+    expect(await command('workspace', 'list')).toMatchObject({
+      status: 7,
+      err: expect.stringContaining('COUNTERSIGN_MASTER_SECRET'),
+    });
+    await putBack('instance');
+    expect((await command('workspace', 'list')).status).toBe(0);
+  });
+
+  test('cannot give the installation a new identity by deleting its row', async () => {
+    await sql('DELETE FROM countersign.instance');
+    expect(await command('workspace', 'list')).toMatchObject({
+      status: 9,
+      err: expect.stringContaining('the row of instance is gone'),
+    });
+    expect(await sql('SELECT id FROM countersign.instance')).toEqual([]);
+    await putBack('instance');
+    expect((await command('workspace', 'list')).status).toBe(0);
+  });
+
+  test('cannot seal heads anew: nothing is appended, and `ledger verify` names the seal', async () => {
+    await reseal(pool, tenantId);
+    const fresh = await testServer({ database: server.database });
+    const refused = await fresh.post(paths.audit, key, { actor: 'ci', action: 'deployed' });
+    expect([refused.status, refused.body.error]).toEqual([500, 'log_rewritten']);
+    expect(await command('ledger', 'verify', '--workspace', 'victim')).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/seal does not hold/),
+    });
+    await fresh.stop();
+    await putBack('log_heads');
+    expect((await command('ledger', 'verify', '--workspace', 'victim')).status).toBe(0);
+  });
 });
 
 describe('a workspace whose name was changed in the database', () => {

@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { beforeAll, expect, test } from 'vitest';
+import { verifyTraces } from '../../src/ledger/verify-traces.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { type Exporter, exporter } from './sending.ts';
+
+// The columns of a trace, derived from its documents, are those that were stored: whatever was sent, `ledger verify` has no finding.
+const folder = new URL('./recorded/', import.meta.url);
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+let exporting: Exporter;
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+  exporting = exporter(server, key);
+});
+
+const findings = async () => {
+  const { findings: found, firstBad, contradiction } = await verifyTraces(server.open.pool, tenantId);
+  return { found, firstBad, contradiction };
+};
+const NONE = { found: [], firstBad: undefined, contradiction: undefined };
+
+test('what real senders exported, spans, log records and metrics', async () => {
+  const names = readdirSync(folder);
+  for (const name of names)
+    for (const { path, contentType, body } of JSON.parse(readFileSync(new URL(name, folder), 'utf8'))) {
+      const { status } = await exporting.send(Buffer.from(body, 'base64'), { 'content-type': contentType }, path);
+      expect(status).toBe(200);
+    }
+  expect(names.length).toBeGreaterThan(3);
+  expect(await findings()).toEqual(NONE);
+});
+
+const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null });
+const tokens = optional(fc.oneof(fc.nat(1000), fc.constant(2 ** 40)));
+const cost = optional(
+  fc.oneof(fc.constantFrom(0, 0.1, 0.2, 1e-7, 12.345678901, 1e15), fc.double({ min: 0, max: 10, noNaN: true })),
+);
+const instant = optional(
+  fc.constantFrom(
+    '2026-11-20T09:30:00Z',
+    '2026-11-20T09:30:00.123456789+05:30',
+    '1969-12-31T23:59:59.000001Z',
+    '2026-12-31T23:59:60Z',
+  ),
+);
+const usage = { prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens, cost_usd: cost };
+const times = { latency_ms: optional(fc.nat()), started_at: instant, ended_at: instant };
+const span = fc.record({
+  ...{
+    span_id: fc.constantFrom('a', 'b', 'c', 'd'),
+    kind: fc.constantFrom('llm', 'tool'),
+    name: fc.string({ minLength: 1, maxLength: 9 }),
+  },
+  ...{
+    status: optional(fc.constantFrom('error', 'success')),
+    model: optional(fc.constantFrom('gpt-ä', 'm"\\')),
+    ...usage,
+    ...times,
+  },
+});
+const submission = fc.record({
+  trace_id: fc.constantFrom('t1', 't2', 't3'),
+  agent_name: fc.constantFrom('bot', null),
+  outcome: optional(fc.constantFrom('success', 'failure', 'blocked')),
+  session_id: optional(fc.constantFrom('s1', 's2')),
+  external_user_id: optional(fc.constantFrom('u1', 'u2')),
+  error: optional(fc.constantFrom('', 'failed')),
+  ...usage,
+  ...times,
+  spans: optional(fc.uniqueArray(span, { maxLength: 4, selector: ({ span_id: id }) => id })),
+});
+
+test('native submissions of every kind, merged in every order', async () => {
+  const accepted: number[] = [];
+  for (const body of fc.sample(submission, { numRuns: 150, seed: 20261123 })) {
+    const { status } = await server.post(paths.traces, key, body);
+    accepted.push(status);
+  }
+  expect(accepted.filter((status) => status === 200).length).toBeGreaterThan(50);
+  expect(await findings()).toEqual(NONE);
+});
