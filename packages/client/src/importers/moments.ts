@@ -16,5 +16,5 @@ export function momentOf(stamp: unknown, { writesUtc = false } = {}): string | u
   return ms >= 0 ? new Date(ms).toISOString() : undefined;
 }
 
-/** The earliest of moments in UTC; undefined when there are none. */
+/** The earliest of several times in UTC; undefined if there are none. */
 export const earliestOf = (moments: readonly string[]): string | undefined => [...moments].sort()[0];

@@ -1,6 +1,6 @@
 import { decimalSum, plainDecimal } from './decimal.ts';
 
-/** What was used: tokens as whole numbers, cost as an exact decimal in plain notation; null where nobody said. */
+/** Tokens as whole numbers, cost as an exact decimal in plain notation; null if not reported. */
 export interface Usage {
   promptTokens: number | null;
   completionTokens: number | null;
@@ -98,7 +98,7 @@ export function mergedUsage(sent: Usage, kept: Usage): Usage {
   };
 }
 
-/** A sum of cost as it is; throws when it is beyond what JSON numbers hold. A cost that was supplied is no sum, and has no bound. */
+/** Checks a sum of costs; throws if JSON numbers cannot hold it. A supplied cost is not a sum and has no limit. */
 export function boundedCost(sum: string): string {
   if (Number(sum) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('cost_usd');
   return sum;

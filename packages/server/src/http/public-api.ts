@@ -64,7 +64,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   }
 }
 
-/** A body that is not light is parsed, validated and prepared on the worker thread: nobody else waits for that. */
+/** A body that is not light is parsed, validated and prepared on the worker thread, so that it delays no other request. */
 async function askByWorker(id: OperationId, { writers, workers }: PublicApi, asked: IngestRequest): Promise<IngestReply> {
   const { prepared, document } = await workers.prepare(id, asked);
   return endpoints[id].submit(writers, { ...asked, document }, prepared);

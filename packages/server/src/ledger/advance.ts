@@ -19,7 +19,7 @@ export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonl
   return heads;
 }
 
-/** The same, and the head of another log as it is behind these locks. Nothing waits for whoever appends to that one. */
+/** The same, and the head of another log as it is under these locks. Appends to that other log are not blocked. */
 export async function lockLogsAndRead<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],

@@ -11,7 +11,7 @@ import type { ServiceAction, ServiceMetadata } from './service-actions.ts';
 /** An entry before it has its id, time and place. */
 export type NewEntry = Omit<UnlinkedEntry, 'tenant_id' | 'id' | 'recorded_at'>;
 
-/** What the service says of an act of its own: the action, its metadata, and any other member. */
+/** An entry that the service writes itself: the action, its metadata, and any other member. */
 export type ServiceEntry<A extends ServiceAction> = Partial<Omit<NewEntry, 'action' | 'metadata'>> & {
   action: A;
   metadata?: ServiceMetadata<A>;
@@ -33,8 +33,8 @@ export const entryOf = <A extends ServiceAction>({
 });
 
 /**
- * The one way to append to a tenant's audit ledger: links the entries behind the locked (or guessed) head and sends the new head and the rows.
- * The rows are committed when the caller's transaction is; `sent` rejects if a statement fails.
+ * The one way to append to a tenant's audit ledger: links the entries behind the locked (or guessed) head and sends the new head and the
+ * rows. The rows are committed when the caller's transaction is; `sent` rejects if a statement fails.
  */
 export function appendEntries(
   tx: Transaction,

@@ -16,12 +16,12 @@ export interface Attesting {
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;
 }
 
-/** An attestation, or why there is none. */
+/** An attestation, or the reason why there is none. */
 export type AttestableDecision = { envelope: Envelope } | { fault: string };
 
 /**
- * Attests a stored decision that is as it was signed and stands in the sealed log. A good HMAC is not enough: every gate with the decision key
- * can make one, and whoever can write to the database can add a row. Undefined when there is no such decision.
+ * Attests a stored decision that is as it was signed and stands in the sealed log. A good HMAC is not enough: every gate with the decision
+ * key can make one, and whoever can write to the database can add a row. Undefined when there is no such decision.
  */
 export async function attestStored(tx: Transaction, id: string, attesting: Attesting): Promise<AttestableDecision | undefined> {
   // In this order: a decision that is committed is in every head that is read later.

@@ -50,7 +50,7 @@ export async function checkpointOf(
   return signedByAll(kept!, signers);
 }
 
-/** The same in a transaction of its own. It is kept outside the database, where something keeps it, before anybody is given it. */
+/** The same in a separate transaction. It is stored outside the database too, if configured, before it is returned. */
 export async function makeCheckpoint(
   pool: Pool,
   tenantId: string,

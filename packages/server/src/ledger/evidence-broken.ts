@@ -4,7 +4,7 @@ import { ApiError } from '../errors/api-error.ts';
 export class EvidenceBrokenError extends ApiError {
   override name = 'EvidenceBrokenError';
 
-  /** @param message for the operator: it names the row. The sender is told what to do. */
+  /** @param message for the operator, with the row. The sender gets a remedy. */
   constructor(message: string) {
     super('evidence_broken', [{ path: '', code: 'evidence_broken', message: TOLD }], { 'Retry-After': RETRY_AFTER_SECONDS });
     this.message = message;

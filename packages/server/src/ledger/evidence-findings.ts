@@ -25,7 +25,7 @@ export class EvidenceFindings {
     return [...this.#byTenant.values()].reduce((sum, findings) => sum + findings.length, 0);
   }
 
-  /** One line for `/readyz`, without ids: anybody may ask. Undefined when nothing differs. */
+  /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined if nothing differs. */
   get summary(): string | undefined {
     if (this.count === 0) return undefined;
     const tables = new Set([...this.#byTenant.values()].flat().map(({ table }) => table));

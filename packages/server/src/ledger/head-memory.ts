@@ -33,7 +33,7 @@ export interface Seen {
 interface Memory {
   /** The last committed heads that it has seen. */
   heads: Map<string, Seen>;
-  /** Logs whose head was not believed when it was last read. */
+  /** Logs whose head was not valid when it was last read. */
   refused: Set<string>;
   /** What outlives the process. */
   kept: KeptHeads | undefined;
@@ -66,14 +66,14 @@ export function remembersBeyond(pool: Pool): boolean {
 /** What outlives this process of the logs of a transaction's database. */
 export const keptHeads = (tx: Transaction): KeptHeads | undefined => memoryOf(tx.seals).kept;
 
-/** Takes note of whether a log's head was believed when it was read. */
+/** Records whether a log's head was valid when it was read. */
 export function noteBelief(tx: Transaction, log: LogName, isBelieved: boolean): void {
   const { refused } = memoryOf(tx.seals);
   if (isBelieved) refused.delete(keyOf(tx, log));
   else if (refused.size < HEADS_MAX) refused.add(keyOf(tx, log));
 }
 
-/** How many logs of a pool's database were not believed when they were last read. */
+/** The number of logs of a pool's database whose head was not valid when it was last read. */
 export function countRefusedLogs(pool: Pool): number {
   const seals = sealsOf(pool);
   return seals === undefined ? 0 : memoryOf(seals).refused.size;
@@ -82,9 +82,9 @@ export function countRefusedLogs(pool: Pool): number {
 const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`;
 
 /**
- * The last committed head that this process has seen of a log, or at first what was kept of it. To be taken before a statement that reads the
- * head is sent. A promise only at the first touch of a log: later on, what is sent in the same round trip as the statement must
- * not be delayed.
+ * The last committed head that this process has seen of a log, or at first what was kept of it. To be taken before a statement that reads
+ * the head is sent. A promise only at the first touch of a log: later on, what is sent in the same round trip as the statement must not be
+ * delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): Seen | undefined | Promise<Seen | undefined> {
   const { heads, kept } = memoryOf(tx.seals);
@@ -99,7 +99,7 @@ export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree): v
   if ((known?.size ?? -1) <= tree.size) adopt(tx, log, tree);
 }
 
-/** Takes a head for the one to continue, whatever was seen before: after a restore that the operator accepted. */
+/** Accepts a head, whatever was seen before: after a restore that the operator has accepted. */
 export function adopt(tx: Transaction, log: LogName, { size, frontier }: StoredTree): void {
   const { heads } = memoryOf(tx.seals);
   const key = keyOf(tx, log);

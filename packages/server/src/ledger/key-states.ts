@@ -8,7 +8,7 @@ import type { KeyRecord } from '../storage/ingestion-keys.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
 import { LogFold } from './log-fold.ts';
 
-/** What the key audit trail adds up to: the keys that are believed. */
+/** The state of the key audit trail: the valid keys. */
 export const keyStates = new LogFold<KeyEvent, KeyState>({
   log: 'keys',
   domain: KEY_EVENT_DOMAIN,
@@ -23,8 +23,8 @@ export const keyStates = new LogFold<KeyEvent, KeyState>({
 export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256', secretSha256, 'hex');
 
 /**
- * The key that a row is of, as the key audit trail has it; undefined, and reported, where the row is not what the trail says. A promise only where
- * the trail has events that this process has not read.
+ * The key that a row is of, as the key audit trail has it; undefined, and reported, where the row is not what the trail says. A promise
+ * only where the trail has events that this process has not read.
  */
 export function believedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const state = keyStates.covering(requireSeals(pool), record.tenantId, record.trailSize);
@@ -36,7 +36,7 @@ function compared(pool: Pool, record: KeyRecord, state: KeyState): KnownKey | un
   const known = state.key(record.prefix);
   if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOf(record.secretSha256))
     return known;
-  // A row that was read before the key was rotated differs from a later state, and nobody has changed it.
+  // A row that was read before the key was rotated differs from a later state, although it is valid.
   if (state.size === record.trailSize)
     requireSeals(pool).broken.report({ table: 'ingestion_keys', tenantId: record.tenantId, key: { prefix: record.prefix } });
   return undefined;

@@ -25,7 +25,7 @@ export interface ConsistencyProof {
   checkpoint: string | null;
 }
 
-/** What a reader stands on. */
+/** The parts of a reader. */
 export interface ReaderParts extends Attesting {
   pool: Pool;
   /** The log's newest checkpoint if it covers this many rows, and else one over every row there is. */
@@ -33,7 +33,9 @@ export interface ReaderParts extends Attesting {
   publicKeys: () => Promise<{ keys: object[] }>;
 }
 
-/** Reads a tenant's record with its proofs: for the read access, the command line and the portal. Changes nothing but making checkpoints. */
+/**
+ * Reads a tenant's record with its proofs: for the read access, the command line and the portal. Changes nothing but making checkpoints.
+ */
 export class LedgerReader {
   readonly #parts: ReaderParts;
 
@@ -41,7 +43,10 @@ export class LedgerReader {
     this.#parts = parts;
   }
 
-  /** NDJSON of the rows in a range, both ends included; what is not there is left out. Room for the first pages is reserved before they are read. */
+  /**
+   * NDJSON of the rows in a range, both ends included; what is not there is left out. Room for the first pages is reserved before they are
+   * read.
+   */
   async entries(
     tenantId: string,
     log: Exclude<LogName, 'keys'>,
@@ -62,8 +67,9 @@ export class LedgerReader {
   }
 
   /**
-   * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined when there is no such row. The newest checkpoint is
-   * taken if it covers the row, and else one is made: checkpoints are kept for ever, and whoever asks for proofs all day must not make one each.
+   * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined when there is no such row. The newest checkpoint
+   * is taken if it covers the row, and else one is made: checkpoints are kept for ever, and whoever asks for proofs all day must not make
+   * one each.
    */
   async inclusionProof(tenantId: string, log: LogName, seq: number): Promise<string | undefined> {
     const { size, root, note } = await this.#parts.checkpointOver(tenantId, log, seq);
@@ -107,12 +113,12 @@ export class LedgerReader {
     return this.#read(tenantId, (tx) => findDecisionEvidence(tx, id));
   }
 
-  /** The decision's attestation, or why it is not attested. Undefined when there is no such decision. */
+  /** The decision's attestation, or the reason why there is none. Undefined if there is no such decision. */
   attested(tenantId: string, id: string): Promise<AttestableDecision | undefined> {
     return this.#read(tenantId, (tx) => attestStored(tx, id, this.#parts));
   }
 
-  /** The decision's attestation. Throws for one that the server has not signed, or that does not stand in the sealed log. */
+  /** The decision's attestation. Throws if the server has not signed the decision, or it is not in the sealed log. */
   async attestation(tenantId: string, id: string): Promise<Envelope | undefined> {
     const attested = await this.attested(tenantId, id);
     if (attested === undefined) return undefined;

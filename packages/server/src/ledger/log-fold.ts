@@ -10,7 +10,7 @@ import { noteBelief } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** How often a head is read anew while other transactions append. */
+/** How often a head is read again while other transactions append. */
 const READS_MAX = 50;
 
 /** What the events of a log add up to. `apply` throws EventConflictError for an event that does not follow. */
@@ -22,7 +22,7 @@ interface FoldedState<Event> {
 /** How the events of one log are read and added up. */
 export interface FoldedLog<Event, State extends FoldedState<Event>> {
   log: LogName;
-  /** What stands before the canonical text of an event under its hash. */
+  /** The prefix of the canonical text of an event in its hash. */
   domain: string;
   /** The events with the next numbers behind `after`, up to `last`, in order; at least one where there is one. */
   read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
@@ -38,13 +38,13 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
 interface Fold<State> {
   state: State;
   tree: Frontier;
-  /** How many events have been held against a sealed head. */
+  /** The number of events that were compared with a sealed head. */
   heldSize: number;
 }
 
 /**
- * Keeps what the events of a log add up to, for each workspace. At every use the tree over the events is compared with the sealed head, so that a
- * state is never one that the server has not written.
+ * Keeps what the events of a log add up to, for each workspace. At every use the tree over the events is compared with the sealed head, so
+ * that a state is never one that the server has not written.
  */
 export class LogFold<Event, State extends FoldedState<Event>> {
   readonly #log: FoldedLog<Event, State>;
@@ -74,12 +74,12 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     throw new Error(`the log ${this.#log.log} of tenant ${tx.tenantId} has grown during ${READS_MAX} reads`);
   }
 
-  /** The state behind a locked head, to which nobody else can append. Throws LogRewrittenError likewise. */
+  /** The state under a locked head, to which no other transaction can append. Throws LogRewrittenError likewise. */
   async behind(tx: Transaction, head: LockedHead): Promise<State> {
     return this.#held(tx, await this.#bringUpTo(tx, head), head);
   }
 
-  /** The state as it is in memory, if it covers at least so many events, all of them held against a sealed head. */
+  /** The state in memory, if it covers at least so many events, all compared with a sealed head. */
   covering(seals: Seals, tenantId: string, size: number): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);
     if (fold === undefined || fold.state.size < size || fold.heldSize !== fold.state.size) return undefined;

@@ -13,11 +13,11 @@ import { ApiError } from '../errors/api-error.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
 
-/** What is stored of a log is not what was appended and signed: somebody has changed it. Nothing more is signed or proved of it. */
+/** The stored log is not the one that was appended and signed: it was changed. Nothing more is signed or proved for it. */
 export class LogRewrittenError extends ApiError {
   override name = 'LogRewrittenError';
 
-  /** @param message for the operator; whoever asked is told that it is so, and where to look. */
+  /** @param message for the operator; the caller only learns that the log was changed and where to look. */
   constructor(message: string) {
     super('log_rewritten', [{ path: '', code: 'log_rewritten', message: SAID }]);
     this.message = message;
@@ -39,11 +39,11 @@ export function openFrontier({ size, frontier }: StoredTree): Frontier {
   return new Frontier(sha256, size, hashesIn(frontier));
 }
 
-/** Hashes, or leaf data, that stand one behind the other. What is left over at the end is none. */
+/** Splits concatenated hashes or leaf data. An incomplete rest is dropped. */
 export const hashesIn = (bytes: Uint8Array): Uint8Array[] =>
   Array.from({ length: bytes.length / HASH_BYTES }, (_, place) => bytes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES));
 
-/** Appends the leaf data of rows to a tree: O(1) hashes a row on average, whatever the size. */
+/** Appends the leaf data of rows to a tree: O(1) hashes per row on average, for any size. */
 export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTree {
   const frontier = openFrontier(tree);
   const nodes: TreeNode[] = [];
@@ -88,7 +88,7 @@ type Run = ReturnType<typeof storedBelow>;
 
 const holds = (run: Run, { level, first, end }: Run): boolean => run.level === level && run.first <= first && end <= run.end;
 
-/** Hashes that are read though nothing needs them, so that what stands on both sides of them is one statement: about twenty become five. */
+/** Unneeded hashes that are read anyway, so that their neighbours need one statement: about twenty statements become five. */
 const GAP_MAX = 2 ** STORED_LEVEL_STEP;
 
 /** What must be read for some places, in as few runs as their neighbourhood allows. */

@@ -1,6 +1,6 @@
 import type { LockedHead } from '../storage/log-heads.ts';
 
-/** A head is read anew this often, so that the two clocks are compared again. */
+/** A head is read again this often, so that the two clocks are compared again. */
 const REMEMBERED_MS = 60_000;
 
 /** So far the wall clock may stray from the steady one before the clocks are compared again: beyond what keeps it right. */
@@ -16,7 +16,9 @@ interface Memory {
   head: LockedHead | undefined;
   /** The database's clock minus our steady one, in milliseconds. */
   clockAhead: number;
-  /** The wall clock minus our steady one when the head was read: another difference means that it was set since, or that the machine slept. */
+  /**
+   * The wall clock minus our steady one when the head was read: another difference means that it was set since, or that the machine slept.
+   */
   wallAhead: number;
   readAt: number;
   /** Until when heads are read, because another process moves them as well. */
@@ -34,7 +36,7 @@ export class RememberedHeads {
   readonly #clock: () => number;
   readonly #wallClock: () => number;
 
-  /** @param clock a steady one, which nobody sets. */
+  /** @param clock a monotonic clock. */
   constructor(clock: () => number = () => performance.now(), wallClock: () => number = Date.now) {
     this.#clock = clock;
     this.#wallClock = wallClock;

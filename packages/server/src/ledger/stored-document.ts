@@ -1,4 +1,4 @@
-/** The object that a stored document is; undefined when it is none. */
+/** The object in a stored document; undefined if it is not one. */
 export function parsedDocument(document: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(document);

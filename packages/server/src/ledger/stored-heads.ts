@@ -37,7 +37,7 @@ export class StoredHeads {
     return new StoredHeads(pool, of, latest?.size ?? -1);
   }
 
-  /** Those that were not given out yet, up to a size; or the first that is not to be believed. */
+  /** Those that were not returned yet, up to a size; or the first one that is not valid. */
   async upTo(size: number): Promise<{ heads: KeptHead[]; contradiction: Contradiction | undefined }> {
     const heads: KeptHead[] = [];
     for (;;) {

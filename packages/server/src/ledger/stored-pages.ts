@@ -22,7 +22,7 @@ export async function* storedPages<Row extends { seq: number }>(
   const ask = (after: number) => ignoreRejection(inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq)));
   for (let after = firstSeq - 1, asked = ask(after); after < lastSeq; ) {
     const page = await asked;
-    // A gap of a whole page is there only when somebody has made it: leap to the row behind it.
+    // A gap of a whole page exists only after manipulation: continue at the row after it.
     const next =
       page.at(-1)?.seq ?? (await inTenantTransaction(pool, tenantId, (tx) => findNextSeq(tx, log, after + PAGE_ROWS))) - 1;
     const isLast = next <= after || next >= lastSeq;

@@ -17,7 +17,9 @@ import {
 import { columnFault, parsedDocument } from './stored-document.ts';
 import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 
-/** Walks a tenant's audit ledger as the database holds it: hashes and links, the columns beside each document, head, tree and checkpoints. */
+/**
+ * Walks a tenant's audit ledger as the database holds it: hashes and links, the columns beside each document, head, tree and checkpoints.
+ */
 export async function verifyDatabase(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<ChainReport> {
   const verifier = new ChainVerifier(digests, tenantId);
   const check = (row: EntryInOneText, seq: number): Checked | Promise<Checked> => {
@@ -32,7 +34,7 @@ export async function verifyDatabase(pool: Pool, tenantId: string, demand: WalkD
   return walkLog(pool, tenantId, { log: 'audit', chained: true, read: readAuditTexts, check }, demand);
 }
 
-/** What the columns must say beside a document. */
+/** The values that the columns of a document must have. */
 const columnsOf = (entry: EntryText, seq: number, prevHash: string | null): ColumnsBeside => ({
   seq,
   prev_hash: prevHash,

@@ -22,8 +22,8 @@ export interface EvidenceReport extends ChainReport {
 }
 
 /**
- * Walks a tenant's log `evidence` as the database holds it: hash of each event, what follows from what, gaps, head, tree and checkpoints. Then the
- * tables must say the same: every evaluation, and of everything else what counts now.
+ * Walks a tenant's log `evidence` as the database holds it: hash of each event, what follows from what, gaps, head, tree and checkpoints.
+ * Then the tables must say the same: every evaluation, and of everything else what counts now.
  */
 export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<EvidenceReport> {
   const moments = new RowTimes('evidence', await correctionsOf(pool, tenantId));
@@ -75,7 +75,7 @@ class StoredEvaluations {
     this.#read = (after) => inTenantTransaction(pool, tenantId, (tx) => readEvaluationFactsPage(tx, after));
   }
 
-  /** The row of an evaluation, if it stands where the log has it; rows before it are reported. */
+  /** The row of an evaluation, if it is where the log has it; earlier rows are reported. */
   async take(id: string): Promise<EvaluationFacts | undefined> {
     if (this.#rows.length === 0) await this.#readOn();
     let place = this.#rows.findIndex((row) => row.id === id);

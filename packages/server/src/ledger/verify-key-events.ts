@@ -15,8 +15,8 @@ import { readStoredEvent } from './stored-event.ts';
 import { type WalkDemand, walkLog } from './walk-log.ts';
 
 /**
- * Walks a tenant's key audit trail as the database holds it: the hash of each event, what follows from what, columns, gaps, head, tree and
- * checkpoints. Then the rows of the keys must be what the trail says.
+ * Verifies a tenant's stored key audit trail: the hash of each event, the order of events, columns, gaps, head, tree and checkpoints. Then
+ * it compares the rows of the keys with the trail.
  */
 export async function verifyKeyEvents(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<ChainReport> {
   const state = new KeyState();
@@ -33,7 +33,7 @@ export async function verifyKeyEvents(pool: Pool, tenantId: string, demand: Walk
     : { ...report, contradiction: { source: 'the table ingestion_keys', size: report.entries, reason } };
 }
 
-/** The first key whose row is not what the trail says now. The trail's head is locked: nothing changes meanwhile. */
+/** The first key whose row differs from the trail. The trail's head is locked, so that nothing changes meanwhile. */
 const keyRowFault = (pool: Pool, tenantId: string): Promise<string | undefined> =>
   inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockSealedHeads(tx, ['keys']);
@@ -63,5 +63,5 @@ function rowFault(row: StoredKeyEvent, seq: number, tenantId: string, state: Key
   return columnFault({ ...read.event }, row, COLUMNS) ?? conflict(state, read.event);
 }
 
-/** The columns that are searched by; people are shown what they say, so they must say what was hashed. */
+/** The columns of a key event; searches and pages use them, so they must match the hashed document. */
 const COLUMNS = ['seq', 'id', 'recorded_at', 'recorded_by', 'action', 'key_id'] as const;

@@ -42,7 +42,8 @@ const ROWS_BETWEEN_READS = 64;
 
 /**
  * Walks a log as the database holds it: each row, the head, the tree over the rows against the stored one, every stored checkpoint and
- * whatever was kept elsewhere. It checks what was there when it began and keeps no transaction open, so that it may run beside a busy server.
+ * whatever was kept elsewhere. It checks what was there when it began and keeps no transaction open, so that it may run beside a busy
+ * server.
  */
 export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
@@ -69,7 +70,7 @@ export async function walkLog<Row extends { seq: number }>(
       walked.hash = checked.hash;
       leaf.write(checked.hash, 'hex');
       tree.append(leaf, completed);
-      // The next page is coming meanwhile, and PostgreSQL stands still while nobody takes what it has sent.
+      // The next page is being read meanwhile; PostgreSQL pauses while its output is not read.
       if (walked.seq % ROWS_BETWEEN_READS === 0) await setImmediate();
     }
     await compareNodes(pool, tenantId, { log, tree, nodes, size: extent.head?.tree.size ?? 0 });

@@ -29,7 +29,7 @@ export async function requestApprovals(tx: Transaction, requests: readonly Appro
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 
-/** How an approval stands. */
+/** The state of an approval. */
 export interface StandingApproval {
   status: ApprovalStatus;
   /** Whether it has a time in the future, because a clock was wrong: then it grants nothing. */
@@ -41,7 +41,7 @@ const LOCK = sql<StandingApproval>(
   `SELECT status, coalesce(${isInFuture('decided_at')}, false) AS "inFuture" FROM countersign.approvals WHERE tenant_id = $1 AND evaluation_id = $2 FOR UPDATE`,
 );
 
-/** Locks the approval of an evaluation and returns how it stands; undefined when nobody asked or decided. */
+/** Locks the approval of an evaluation and returns its state; undefined if none was requested. */
 export const lockApproval = async (tx: Transaction, evaluationId: string): Promise<StandingApproval | undefined> =>
   (await tx.run(LOCK, [tx.tenantId, evaluationId]))[0];
 
@@ -67,8 +67,8 @@ const DECIDE = sql(
 );
 
 /**
- * Keeps a decision; one that nobody asked for counts as asked for by whoever decided. The caller holds the audit log's head, which promotion
- * checks lock first: the size of the decisions log that is kept here is the one at which the approval begins to count.
+ * Keeps a decision; one that nobody asked for counts as asked for by whoever decided. The caller holds the audit log's head, which
+ * promotion checks lock first: the size of the decisions log that is kept here is the one at which the approval begins to count.
  */
 export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise<unknown> =>
   tx.run(DECIDE, [tx.tenantId, made.evaluationId, made.agentId, made.status, made.decidedAt, made.decidedBy, made.rationale]);

@@ -22,7 +22,7 @@ const PAGE = `FROM countersign.audit_entries
 export interface StoredEntry {
   seq: number;
   id: string;
-  /** With microseconds, which are always zero unless somebody changed the column. */
+  /** With microseconds, which are always zero unless the column was changed. */
   recorded_at: string;
   recorded_by: string;
   actor: string;
@@ -67,7 +67,10 @@ export class EntryInOneText {
 /** The columns that columnsText writes. */
 export type ColumnsBeside = Omit<StoredEntry, 'row_hash' | 'document'>;
 
-/** Stand before each column, and for null. No column holds either that was written like this: the contract's labels have no control characters. */
+/**
+ * Stand before each column, and for null. No column holds either that was written like this: the contract's labels have no control
+ * characters.
+ */
 const [BETWEEN, NULL] = ['\u001f', '\u001e'];
 const EITHER = /[\u001e\u001f]/;
 
@@ -94,7 +97,7 @@ export const readAuditTexts = async (tx: Transaction, after: number, last: numbe
   (await tx.run(READ_TEXTS, [tx.tenantId, after, last])).map(({ row }) => new EntryInOneText(row));
 
 /**
- * What stands behind the document of a row whose columns say this; undefined where it would not show which column says what.
+ * The text after the document of a row with these columns; undefined if the columns could not be told apart.
  * The instant is to be one of milliseconds.
  */
 export function columnsText(columns: ColumnsBeside): string | undefined {

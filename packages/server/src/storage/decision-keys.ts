@@ -73,7 +73,7 @@ const RETIRE = sql(
   `UPDATE countersign.decision_keys SET retired_at = $3, seal = $4 WHERE tenant_id = $1 AND key_id = $2`,
 );
 
-/** Ends a decision key: it signs nothing from now on. Behind the audit log's locked head nobody else changes it. */
+/** Retires a decision key. Under the audit log's locked head no other transaction changes it. */
 export async function markDecisionKeyRetired(tx: Transaction, keyId: string): Promise<void> {
   const key = (await readDecisionKeys(tx)).keys.find((each) => each.keyId === keyId && each.retiredAt === null);
   if (key === undefined) return;

@@ -93,7 +93,7 @@ export const readDecisionsPage = (tx: Transaction, after: number, last: number):
 export interface DecisionColumns {
   seq: number;
   id: string;
-  /** With microseconds, which are always zero unless somebody changed the column. */
+  /** With microseconds, which are always zero unless the column was changed. */
   recorded_at: string;
   recorded_by: string;
   agent_id: string | null;

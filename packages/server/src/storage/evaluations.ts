@@ -73,6 +73,6 @@ const FIND = sql<EvaluatedAgent>(
     WHERE e.tenant_id = $1 AND e.id = $2`,
 );
 
-/** The agent that an evaluation is of; undefined when there is no such evaluation. */
+/** The agent of an evaluation; undefined if there is no such evaluation. */
 export const findEvaluatedAgent = async (tx: Transaction, id: string): Promise<EvaluatedAgent | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];

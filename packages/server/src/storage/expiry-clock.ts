@@ -1,6 +1,6 @@
 /**
  * SQL for the time by which rows expire: the database's clock, held within what the server believes of it. Takes two parameters, numbered
- * from `first`: the values of `Clock.expiryBounds()`. A clock that jumped expires nothing, and revives nothing that has expired.
+ * from `first`: the values of `Clock.expiryBounds()`. After a jump of the clock nothing expires, and expired rows stay expired.
  */
 export const expiryClock = (first: number): string =>
   `greatest(least(clock_timestamp(), $${first + 1}::timestamptz), $${first}::timestamptz)`;

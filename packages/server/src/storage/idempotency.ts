@@ -15,7 +15,7 @@ export interface StoredAnswer {
   headers: string;
 }
 
-/** What stands in a kept answer's row under its seal: all of it. */
+/** The sealed columns of a stored response: all of them. */
 export interface SealedAnswer {
   path: string;
   key: string;

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { instantText } from './instant-text.ts';
 
-/** What a key's row says. Nothing of it is to be believed before it is compared with the key audit trail (ledger/key-states.ts). */
+/** A key's row. It must be compared with the key audit trail before use (ledger/key-states.ts). */
 export interface KeyRecord {
   prefix: string;
   tenantId: string;
@@ -126,7 +126,7 @@ const REVOKE = sql(
   `UPDATE countersign.ingestion_keys SET revoked_at = clock_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
 );
 
-/** Ends a key for good. */
+/** Revokes a key permanently. */
 export const markRevoked = (tx: Transaction, prefix: string): Promise<unknown> => tx.run(REVOKE, [tx.tenantId, prefix]);
 
 const TOUCH = sql(

@@ -40,7 +40,7 @@ export const insertKeyEvent = (tx: Transaction, row: KeyEventRow): Promise<unkno
 export interface StoredKeyEvent {
   seq: number;
   id: string;
-  /** With microseconds, which are always zero unless somebody changed the column. */
+  /** With microseconds, which are always zero unless the column was changed. */
   recorded_at: string;
   recorded_by: string;
   action: string;

@@ -11,7 +11,7 @@ const INSERT = sql(
        AS linked (seq, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, prev_hash, row_hash, document)`,
 );
 
-/** Stores linked rows. The constraints refuse a fork whatever the code does. */
+/** Stores linked rows. Constraints prevent a fork whatever the code does. */
 export async function insertAuditEntries(tx: Transaction, rows: readonly ChainedRow[]): Promise<void> {
   const entries = rows.map(({ entry }) => entry);
   await tx.run(INSERT, [
@@ -47,7 +47,7 @@ const NEXT_SEQ = {
   traces: nextSeqOf('traces', 'trace_events'),
 } as const;
 
-/** The number of a log's first row behind `after`; 0 when there is none. */
+/** The number of a log's first row after `after`; 0 if there is none. */
 export const findNextSeq = async (tx: Transaction, log: LogName, after: number): Promise<number> =>
   (await tx.run(NEXT_SEQ[log], [tx.tenantId, after]))[0]?.seq ?? 0;
 

@@ -13,10 +13,10 @@ export interface StoredTree {
   frontier: Uint8Array;
 }
 
-/** A head as it is stored. Nothing of it is to be believed before its seal is checked (ledger/sealed-heads.ts). */
+/** A stored head. Its seal must be checked before use (ledger/sealed-heads.ts). */
 export interface StoredHead extends ChainHead {
   tree: StoredTree;
-  /** Moment of the last row, UTC with microseconds; null while there is none. */
+  /** Time of the last row, UTC with microseconds; null if there is none. */
   lastMoment: string | null;
   /** Key epoch and MAC; null where it was taken away. */
   seal: Uint8Array | null;
@@ -24,16 +24,16 @@ export interface StoredHead extends ChainHead {
 
 /** The clock when a head was read. */
 interface ReadClock {
-  /** The moment that the rows appended behind it bear: by the database's clock, never before the last row's. UTC with milliseconds. */
+  /** The time of the rows that are appended: by the database's clock, never before the last row's. UTC with milliseconds. */
   now: string;
   /** The database's clock, likewise. */
   clock: string;
 }
 
-/** A locked head whose seal holds, and the moment that the rows appended behind it bear. */
+/** A locked head with a valid seal, and the time of the rows that are appended. */
 export interface LockedHead extends ChainHead, ReadClock {
   tree: StoredTree;
-  /** Not locked but guessed: where the head must stand when it is moved (ledger/remembered-heads.ts). */
+  /** Not locked but guessed: the expected head when it is moved (ledger/remembered-heads.ts). */
   guessed?: ChainHead;
 }
 
@@ -121,7 +121,7 @@ const MOVE_GUESSED = sql(
    SELECT 1 / count(*) AS moved FROM moved`,
 );
 
-/** The same, if the head stands where it was guessed to; else it fails with the SQLSTATE 22012, which is worth another try. */
+/** The same, if the head is the guessed one; else it fails with the SQLSTATE 22012, which is retried. */
 export async function moveGuessedHead(
   tx: Transaction,
   log: LogName,

@@ -6,7 +6,7 @@ import { type PersonTransaction, sql, type Transaction } from '../database/trans
 import { PEOPLE } from './people.ts';
 import { TENANTS, tenantIn } from './tenants.ts';
 
-/** What stands in a membership's row under its seal. */
+/** The sealed columns of a membership. */
 export interface SealedMembership {
   personId: string;
   role: Role;
@@ -64,7 +64,7 @@ const FIND_ROLE = sql<RawRow>(
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2`,
 );
 
-/** A person's role in the tenant; undefined for somebody who is no member. Behind the audit log's locked head it cannot change. */
+/** A person's role in the tenant; undefined for a non-member. Under the audit log's locked head it cannot change. */
 export const findRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
   const [raw] = await tx.run(FIND_ROLE, [tx.tenantId, personId]);
   return raw === undefined ? undefined : roleIn(tx, raw, personId);
@@ -75,7 +75,7 @@ const HOLD_ROLE = sql<RawRow>(
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2 FOR SHARE`,
 );
 
-/** The same, and whoever would change or end the membership waits until this transaction ends. */
+/** The same, and locks the membership until this transaction ends. */
 export const holdRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
   const [raw] = await tx.run(HOLD_ROLE, [tx.tenantId, personId]);
   return raw === undefined ? undefined : roleIn(tx, raw, personId);
@@ -86,7 +86,7 @@ const ADMINS = sql<RawRow>(
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.role = 'admin'`,
 );
 
-/** How many admins the tenant has. One whose row is not what the server has written is none. */
+/** The number of admins of the tenant, counting only rows with a valid seal. */
 export async function countAdmins(tx: Transaction): Promise<number> {
   const rows = await tx.run(ADMINS, [tx.tenantId]);
   const admins = rows.flatMap((raw) => tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw) ?? []);
@@ -143,7 +143,7 @@ const OF_PERSON = sql<RawRow & { workspaceId: string }>(
     WHERE m.person_id = $1 ORDER BY t.name, t.id`,
 );
 
-/** What a raw row grants a person; undefined where its seal does not hold. A name that is not believed gives way to the workspace's ID. */
+/** The role in a raw row; undefined if its seal is invalid. If the workspace's name is not valid, its ID is used. */
 function belongingIn(
   seals: Seals,
   { workspaceId, ...raw }: RawRow & { workspaceId: string },

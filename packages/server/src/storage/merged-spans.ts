@@ -48,7 +48,7 @@ export async function carryMergedSpans(tx: Transaction, traces: readonly string[
   if (traces.length > 0) await tx.run(CARRY, [tx.tenantId, uuidArray(traces)]);
 }
 
-// Look-ups by OFFSET 0, as in lock_traces: each span_id that comes is looked up by the primary key, whatever the planner believes.
+// Look-ups by OFFSET 0, as in lock_traces, so that each span_id is looked up by the primary key.
 // What is replaced is read from the statement's snapshot, so it is the row before `written` changes it.
 const MERGE = sql<SpanSums>(
   'merge_spans',

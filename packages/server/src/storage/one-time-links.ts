@@ -29,7 +29,7 @@ export interface NewLinkRow extends LinkFor {
   seconds: number;
 }
 
-/** What stands in a link's row under its seal: all of it. */
+/** The sealed columns of a link: all of them. */
 export interface SealedLink extends LinkFor {
   tokenSha256: Buffer;
   id: string;
@@ -76,14 +76,14 @@ export async function insertLink(tx: Statements, { seconds, ...link }: NewLinkRo
   return shownInstant(expiresAt);
 }
 
-/** A link that can be used, as whoever holds it may know it. */
+/** A usable link, with what its holder may know. */
 export interface LiveLink extends LinkFor {
   id: string;
   workspaceName: string | null;
   expiresAt: string;
 }
 
-/** The link of a token's hash, if it can still be used. Across tenants: who holds it is nobody yet. */
+/** The link with a token's hash, if it can still be used. Across tenants, because its holder is not signed in. */
 export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLink | undefined> {
   const [clock, seals] = [clockOf(pool), requireSeals(pool)];
   const { rows } = await pool.query<RawRow>({
@@ -156,7 +156,7 @@ const WITHDRAW = sql<RawRow>(
     WHERE l.tenant_id = $1 AND l.id = $2 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(3)} RETURNING ${COLUMNS}`,
 );
 
-/** Ends an invitation of the tenant and returns its role; undefined when there is none of this id that waits. */
+/** Ends an invitation of the tenant and returns its role; undefined if there is no pending one with this ID. */
 export async function withdrawInvitation(tx: Transaction, id: string): Promise<Role | undefined> {
   const [raw] = await tx.run(WITHDRAW, [tx.tenantId, id, ...tx.clock.expiryBounds()]);
   const link = raw === undefined ? undefined : tx.seals.openRow(ONE_TIME_LINKS, '', raw, { id, workspaceId: tx.tenantId });

@@ -16,13 +16,13 @@ export interface Person {
 
 /** A person with what their password is checked against. */
 export interface Account extends Person {
-  /** argon2id in PHC string form; null for somebody who has never set one. */
+  /** argon2id in PHC string form; null for a person who has never set one. */
   password: string | null;
   /** When it was set, to a microsecond: says whether it is still the one that was checked. */
   passwordChangedAt: string | null;
 }
 
-/** What stands in a person's row under its seal. */
+/** The sealed columns of a person. */
 export interface SealedPerson {
   id: string;
   email: string;
@@ -47,13 +47,13 @@ export const PEOPLE: SealedTable<SealedPerson> = {
 
 const ACCOUNT = `SELECT ${sealedColumns(PEOPLE, 'p')} FROM countersign.people AS p`;
 
-/** The account that a row of `ACCOUNT` holds; undefined where there is none, or its seal does not hold. */
+/** The account in a row of `ACCOUNT`; undefined if there is none, or its seal is invalid. */
 function accountIn(seals: Seals, [raw]: readonly RawRow[], asked: Partial<SealedPerson>): Account | undefined {
   const person = raw === undefined ? undefined : seals.openRow(PEOPLE, '', raw, asked);
   return person === undefined ? undefined : { ...person, hasPassword: person.password !== null };
 }
 
-/** The account of an e-mail address, in the form in which addresses are compared. One whose seal does not hold is none. */
+/** The account of a normalized e-mail address. One with an invalid seal is ignored. */
 export async function findAccount(pool: Pool, email: string): Promise<Account | undefined> {
   const { rows } = await pool.query<RawRow>({ name: 'find_account', text: `${ACCOUNT} WHERE p.email = $1`, values: [email] });
   return accountIn(requireSeals(pool), rows, { email });
@@ -67,13 +67,13 @@ export const accountOf = async (tx: Statements, email: string): Promise<Account 
 
 const LOCK = sql<RawRow>('lock_account', `${ACCOUNT} WHERE p.id = $1 FOR UPDATE`);
 
-/** Locks an account: whoever signs in with its password meanwhile waits, and then finds what it has become. */
+/** Locks an account. A concurrent sign-in waits and then reads the new state. */
 export const lockAccount = async (tx: Statements, personId: string): Promise<Account | undefined> =>
   accountIn(tx.seals, await tx.run(LOCK, [personId]), { id: personId });
 
 const LOCK_SEVERAL = sql('lock_accounts', `SELECT id FROM countersign.people WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE`);
 
-/** Locks several accounts, in one order, so that nobody waits in a circle. */
+/** Locks several accounts in a fixed order, which prevents deadlocks. */
 export const lockAccounts = (tx: Statements, personIds: readonly string[]): Promise<unknown> =>
   tx.run(LOCK_SEVERAL, [uuidArray(personIds)]);
 
@@ -83,7 +83,7 @@ const INSERT = sql<{ id: string }>(
        ON CONFLICT (email) DO NOTHING RETURNING id`,
 );
 
-/** Keeps a new person; false when somebody else has just taken the address. */
+/** Stores a new person; false if the address was registered meanwhile. */
 export async function insertPerson(
   tx: Statements,
   { id, email, name, password }: Pick<Account, 'id' | 'email' | 'name' | 'password'>,
@@ -106,7 +106,7 @@ async function changePerson(tx: Statements, personId: string, change: (person: A
   await tx.run(UPDATE, [personId, name, password, passwordChangedAt, tx.seals.ofRow(PEOPLE, '', changed)]);
 }
 
-/** Gives a person another password. Their sessions are ended beside it: `deleteSessionsOf`. */
+/** Sets a person's password. Their sessions are ended separately: `deleteSessionsOf`. */
 export const setPassword = (tx: Statements, personId: string, password: string): Promise<void> =>
   changePerson(tx, personId, ({ passwordChangedAt }) => ({
     password,
@@ -130,7 +130,7 @@ export const replaceHash = (pool: Pool, personId: string, from: string, to: stri
 export const renamePerson = (tx: Statements, personId: string, name: string): Promise<void> =>
   changePerson(tx, personId, () => ({ name }));
 
-/** Whether anybody can sign in with a password: before that, the instance is not set up. */
+/** Whether a person with a password exists: before that, the instance is not set up. */
 export async function isSetUp(pool: Pool): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM countersign.people WHERE password IS NOT NULL) AS found`,

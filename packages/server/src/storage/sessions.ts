@@ -23,7 +23,7 @@ export interface LiveSession {
   isUnnoted: boolean;
 }
 
-/** What stands in a session's row under its seal. */
+/** The sealed columns of a session. */
 export interface SealedSession {
   tokenSha256: Buffer;
   id: string;
@@ -64,7 +64,7 @@ function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | 
   return { sessionId, expiresAt: shownInstant(expiresAt), personId, email, name, hasPassword: password !== null, isUnnoted };
 }
 
-/** The session of a token's hash. Read anew for every request: an ended one is dead with the next request on every server. */
+/** The session of a token's hash. Read for every request, so that an ended one stops with the next request on every server. */
 export async function findSession(pool: Pool, tokenSha256: Buffer): Promise<LiveSession | undefined> {
   const clock = clockOf(pool);
   const { rows } = await pool.query<RawRow>({
@@ -84,7 +84,7 @@ const FIND_IN_TENANT = sql<RawRow>(
 );
 
 /**
- * The same with the person's role in the tenant; null for somebody who is no member.
+ * The same with the person's role in the tenant; null for a non-member.
  * @throws BrokenSealError to a member, where the tenant's own row is not what the server has written: its name may be that of another one.
  */
 export async function findSessionInTenant(
@@ -198,7 +198,7 @@ const DELETE = sql<{ id: string }>(
 export const deleteSession = async (tx: PersonTransaction, sessionId: string): Promise<boolean> =>
   (await tx.run(DELETE, [tx.personId, sessionId])).length === 1;
 
-/** Ends the session of a token, whosever it is; nothing happens when there is none. */
+/** Ends the session of a token; no effect if there is none. */
 export async function deleteSessionOfToken(pool: Pool, tokenSha256: Buffer): Promise<void> {
   await pool.query({
     name: 'delete_session_of_token',

@@ -64,7 +64,7 @@ async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   return believed.sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
 }
 
-/** Whether there is a row of this key, believed or not. */
+/** Whether there is a row of this key, with a valid seal or not. */
 export async function isSigningKeyStored(pool: Pool, kid: string): Promise<boolean> {
   const { rows } = await pool.query('SELECT FROM countersign.signing_keys WHERE kid = $1', [kid]);
   return rows.length > 0;
@@ -92,7 +92,7 @@ export async function markSigning(pool: Pool, kids: readonly string[]): Promise<
     await changeSigningKey(pool, kid, (key) => (key.signsSince === null ? { ...key, signsSince: now } : undefined));
 }
 
-/** Ends a live key; false when there is none of that id. */
+/** Retires a live key; false if there is none with that ID. */
 export async function markSigningKeyRetired(pool: Pool, kid: string): Promise<boolean> {
   const now = sealedInstant(clockOf(pool).now());
   return changeSigningKey(pool, kid, (key) => (key.retiredAt === null ? { ...key, retiredAt: now } : undefined));

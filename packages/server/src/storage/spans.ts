@@ -2,7 +2,7 @@ import type { Span } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { type Usage, usageOf } from '@countersign/core/domain/usage';
 
-/** What is searched and summed of a span; the rest stands in the submission's document. */
+/** The columns of a span for searching and summing; the rest is in the submission's document. */
 export interface SpanFacts {
   spanId: string;
   kind: string;

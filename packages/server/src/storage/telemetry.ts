@@ -10,7 +10,7 @@ import {
 } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** What is searched and summed of a telemetry event; the rest stands in the submission's document. */
+/** The columns of a telemetry event for searching and summing; the rest is in the submission's document. */
 export interface TelemetryRow {
   /** Its place in the batch, from 0. */
   ordinal: number;

@@ -73,7 +73,7 @@ const FIND = sql<Approval>(
   `SELECT ${approvalColumns('p.rationale')} FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
 );
 
-/** The approval of an evaluation; undefined when nobody asked or decided. */
+/** The approval of an evaluation; undefined if none was requested. */
 export const findApproval = async (tx: Transaction, evaluationId: string): Promise<Approval | undefined> =>
   (await tx.run(FIND, [tx.tenantId, evaluationId]))[0];
 

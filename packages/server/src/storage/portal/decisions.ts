@@ -27,7 +27,7 @@ function listed<Row extends DecisionRow>({ unknown_document: document, ...row }:
   return { ...row, asked_for: document === null ? null : askedIn(document) };
 }
 
-/** Null too when somebody has altered the document so that it is no decision any more: the page of the decision says so. */
+/** Also null if the document was altered so that it is not a decision any more; the page of the decision reports that. */
 function askedIn(document: string): string | null {
   try {
     return askedAgent(JSON.parse(document) as PromotionDecision);
@@ -82,7 +82,7 @@ const FIND = sql<DecisionRow & DecisionTexts>(
   `SELECT ${LISTED}, d.document, d.evidence FROM countersign.decisions AS d ${AGENT} WHERE d.tenant_id = $1 AND d.id = $2`,
 );
 
-/** One decision with its texts; undefined when there is none. */
+/** One decision with its texts; undefined if there is none. */
 export async function findListedDecision(tx: Transaction, id: string): Promise<FoundDecision | undefined> {
   const [row] = await tx.run(FIND, [tx.tenantId, id]);
   return row && listed(row);

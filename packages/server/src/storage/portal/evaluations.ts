@@ -60,7 +60,7 @@ export function listEvaluations(
   return from === null && to === null ? tx.run(LIST, values) : tx.run(LIST_IN_RANGE, [...values, from, to]);
 }
 
-/** What of an evaluation is stored, with where its agent stands. */
+/** A stored evaluation, with the state of its agent. */
 export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'runs' | 'approval_record'> & {
   /** Its place in the order of all evaluations. */
   seq: number;
@@ -86,7 +86,7 @@ const FIND = sql<StoredEvaluation>(
     WHERE e.tenant_id = $1 AND e.id = $2`,
 );
 
-/** One evaluation; undefined when there is none. */
+/** One evaluation; undefined if there is none. */
 export const findStoredEvaluation = async (tx: Transaction, id: string): Promise<StoredEvaluation | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 

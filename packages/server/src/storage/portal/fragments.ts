@@ -1,6 +1,6 @@
 import { instantText } from '../instant-text.ts';
 
-/** SQL that makes `{id, name}` of a joined agent, or null where there is none. */
+/** SQL that makes `{id, name}` of a joined agent, or null if there is none. */
 export const agentJson = (agent: string): string =>
   `CASE WHEN ${agent}.id IS NULL THEN NULL ELSE json_build_object('id', ${agent}.id, 'name', ${agent}.name) END`;
 
@@ -36,8 +36,8 @@ export const dollarsText = (amount: string): string => `trim_scale(${amount})::t
 export const instantKey = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /**
- * Joins the one row of a table that has an id, or nothing. OFFSET 0 keeps it a look-up for each row of the page: as a plain join the planner
- * would rather read the whole table once and hash it.
+ * Joins the one row of a table that has an id, or nothing. OFFSET 0 keeps it a look-up for each row of the page: as a plain join the
+ * planner would rather read the whole table once and hash it.
  */
 export const lookUp = (table: string, as: string, column: string, id: string): string =>
   `LEFT JOIN LATERAL (SELECT * FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.${column} = ${id} OFFSET 0) AS ${as} ON true`;

@@ -80,7 +80,7 @@ const FIND = sql<PlacedIncident>(
   `SELECT ${columns((column) => column)} FROM countersign.incidents AS i ${JOINS} WHERE i.tenant_id = $1 AND i.id = $2`,
 );
 
-/** One incident; undefined when there is none. */
+/** One incident; undefined if there is none. */
 export const findIncident = async (tx: Transaction, id: string): Promise<PlacedIncident | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 

@@ -16,7 +16,7 @@ export interface EntryFilter {
   end: number;
 }
 
-/** What stands in an entry's columns, and its canonical text. */
+/** The columns of an entry, and its canonical text. */
 export interface PortalEntry {
   seq: number;
   id: string;
@@ -40,7 +40,7 @@ const COLUMNS = (
   encode(l.row_hash, 'hex') AS row_hash, encode(l.prev_hash, 'hex') AS prev_hash, ${document} AS document`;
 const AGENT = lookUp('agents', 'a', 'id', 'l.agent_id');
 
-// `octet_length` reads the size that stands beside a long text, so documents that are left out are not read.
+// `octet_length` only reads the stored size of a long text, so documents that are left out are not read.
 const LIST = sql<PortalEntry>(
   'portal_list_entries',
   `SELECT ${COLUMNS(`CASE WHEN l.bytes_before < ${PAGE_BYTES} THEN l.document ELSE '' END`)} FROM (
@@ -51,7 +51,10 @@ const LIST = sql<PortalEntry>(
       ORDER BY l.seq DESC LIMIT $8) AS l) AS l ${AGENT} ORDER BY l.seq DESC`,
 );
 
-/** Entries in a range of numbers, latest first. Behind PAGE_BYTES of documents the rest come without theirs: a page ends there (`isLeftOut`). */
+/**
+ * Entries in a range of numbers, latest first. Behind PAGE_BYTES of documents the rest come without theirs: a page ends there
+ * (`isLeftOut`).
+ */
 export const listEntries = (tx: Transaction, filter: EntryFilter, limit: number): Promise<PortalEntry[]> =>
   tx.run(LIST, [tx.tenantId, filter.end, filter.first, filter.actor, filter.action, filter.agentId, filter.traceId, limit]);
 
@@ -63,7 +66,7 @@ const FIND = sql<PortalEntry>(
   `SELECT ${COLUMNS('l.document')} FROM countersign.audit_entries AS l ${AGENT} WHERE l.tenant_id = $1 AND l.seq = $2`,
 );
 
-/** One entry by its number; undefined when there is none. */
+/** One entry by its number; undefined if there is none. */
 export const findEntry = async (tx: Transaction, seq: number): Promise<PortalEntry | undefined> =>
   (await tx.run(FIND, [tx.tenantId, seq]))[0];
 
@@ -88,7 +91,7 @@ const ACTIONS = sql<{ action: string }>(
    SELECT action FROM named ORDER BY action`,
 );
 
-/** The actions that stand in the ledger, by name, at most 200. */
+/** The actions in the ledger, by name, at most 200. */
 export const listActions = async (tx: Transaction): Promise<string[]> =>
   (await tx.run(ACTIONS, [tx.tenantId])).map(({ action }) => action);
 

@@ -6,7 +6,7 @@ import { instantText } from '../instant-text.ts';
 import { lookUp } from './fragments.ts';
 import { EVENT_COLUMNS, TRACE_COLUMNS } from './runs.ts';
 
-/** What of a trace stands in its columns; the rest is in its submissions. */
+/** The columns of a trace; the rest is in its submissions. */
 export type StoredTrace = Omit<TraceDetail, 'detail' | 'error' | 'metadata' | 'submissions' | 'telemetry'>;
 
 const FIND = sql<StoredTrace>(
@@ -16,7 +16,7 @@ const FIND = sql<StoredTrace>(
     WHERE r.tenant_id = $1 AND r.id = $2`,
 );
 
-/** The columns of a trace; undefined when there is none. */
+/** The columns of a trace; undefined if there is none. */
 export const findTrace = async (tx: Transaction, id: string): Promise<StoredTrace | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 
@@ -50,7 +50,7 @@ const FIND_SUBMISSION_FILE = sql<SubmissionFile>(
     WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number = $3`,
 );
 
-/** What is known of a submission of a trace as it came; undefined when there is none. */
+/** The metadata of an original submission of a trace; undefined if there is none. */
 export const findSubmissionFile = async (tx: Transaction, trace: string, number: number): Promise<SubmissionFile | undefined> =>
   (await tx.run(FIND_SUBMISSION_FILE, [tx.tenantId, trace, number]))[0];
 
@@ -59,11 +59,11 @@ const FIND_EXPORT_BODY = sql<{ body: Buffer }>(
   `SELECT body FROM countersign.otlp_exports WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The body of an export as it came; undefined when there is none. */
+/** The original body of an export; undefined if there is none. */
 export const findExportBody = async (tx: Transaction, id: string): Promise<Buffer | undefined> =>
   (await tx.run(FIND_EXPORT_BODY, [tx.tenantId, id]))[0]?.body;
 
-/** One submission's number and its text as it came. */
+/** One submission's number and its original text. */
 export interface SubmissionDocument {
   number: number;
   document: string;
@@ -89,7 +89,7 @@ const EVENTS_OF_RUN = sql<RunSummary>(
 export const listEventsOfRun = (tx: Transaction, traceId: string, limit: number): Promise<RunSummary[]> =>
   tx.run(EVENTS_OF_RUN, [tx.tenantId, traceId, limit]);
 
-/** What of a telemetry event stands in its columns, and the size of the submission that it is in. */
+/** The columns of a telemetry event, and the size of its submission. */
 export type StoredEvent = Omit<EventDetail, 'payload' | 'detail'> & { document_bytes: number };
 
 const FIND_EVENT = sql<StoredEvent>(
@@ -102,7 +102,7 @@ const FIND_EVENT = sql<StoredEvent>(
     WHERE r.tenant_id = $1 AND r.submission = $2 AND r.ordinal = $3`,
 );
 
-/** One telemetry event with the size of its submission; undefined when there is none. */
+/** One telemetry event with the size of its submission; undefined if there is none. */
 export const findEvent = async (tx: Transaction, submission: string, ordinal: number): Promise<StoredEvent | undefined> =>
   (await tx.run(FIND_EVENT, [tx.tenantId, submission, ordinal]))[0];
 
@@ -111,7 +111,7 @@ const FIND_EVENT_SUBMISSION_BYTES = sql<{ bytes: number }>(
   `SELECT octet_length(document) AS bytes FROM countersign.telemetry_submissions WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The size of a telemetry submission; undefined when there is none. */
+/** The size of a telemetry submission; undefined if there is none. */
 export const findEventSubmissionBytes = async (tx: Transaction, id: string): Promise<number | undefined> =>
   (await tx.run(FIND_EVENT_SUBMISSION_BYTES, [tx.tenantId, id]))[0]?.bytes;
 
@@ -120,6 +120,6 @@ const FIND_EVENT_SUBMISSION = sql<{ document: string }>(
   `SELECT document FROM countersign.telemetry_submissions WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The text of a telemetry submission as it came; undefined when there is none. */
+/** The original text of a telemetry submission; undefined if there is none. */
 export const findEventSubmission = async (tx: Transaction, id: string): Promise<string | undefined> =>
   (await tx.run(FIND_EVENT_SUBMISSION, [tx.tenantId, id]))[0]?.document;

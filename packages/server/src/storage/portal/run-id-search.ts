@@ -6,7 +6,7 @@ import type { RunPlace } from './runs.ts';
 export interface FoundRuns {
   /** Newest first. All runs with the text that are newer than the last of these are among them. */
   places: RunPlace[];
-  /** Whether there are no others. */
+  /** Whether the list is complete. */
   complete: boolean;
   /** No run with the text is newer than this id. */
   newest: string;
@@ -46,7 +46,7 @@ export async function findRunsByTraceId(
   // All of them in one statement: between two, segments may be merged.
   if (rows.length <= FOUND_MAX) rows = await find(null);
   const complete = rows.length <= FOUND_MAX;
-  // Segments may overlap. What is newer than the newest run of the last segment has been read, whatever segment it is in.
+  // Segments may overlap. Runs newer than the newest run of the last segment have been read, in any segment.
   const read = complete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
   const places = read.map(({ run, ordinal }) => ({ id: run, ordinal })).sort(newestFirst);
   return { places, complete, newest: rows[0]?.segment ?? range[0] };

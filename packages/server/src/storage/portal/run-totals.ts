@@ -66,7 +66,7 @@ const MODEL_RUNS_MAX = 200;
 const MODEL_SUBMISSIONS_MAX = 50;
 const MODEL_BYTES_MAX = 4 * 1024 * 1024;
 
-// `octet_length` reads the size that stands beside a long text, so texts that are left out are not read.
+// `octet_length` only reads the stored size of a long text, so texts that are left out are not read.
 const MODELS = sql<RunsBehind['models'][number]>(
   'portal_list_models_of_agent',
   `SELECT model, count(*) AS steps FROM (

@@ -3,7 +3,7 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { dollarsText } from './fragments.ts';
 
-/** What of a step stands in its columns, and where the rest of it stands. */
+/** The columns of a step, and the place of its other data. */
 export interface StoredSpan extends Omit<SpanRow, 'parent_span_id' | 'position' | 'error' | 'has_payload'>, SpanInDocument {}
 
 /** Number of the submission that has a step, its place there, and the size of that submission in bytes. */
@@ -17,14 +17,14 @@ export interface SpanPlace {
   ordinal: number;
 }
 
-/** One submission of a trace: its size, and that of the facts of its steps beside it. */
+/** One submission of a trace: its size, and that of the facts of its steps. */
 export interface SubmissionSize {
   number: number;
   document_bytes: number;
   span_bytes: number;
 }
 
-// `octet_length` reads the size that stands beside a long text, and not the text.
+// `octet_length` only reads the stored size of a long text, not the text.
 const LIST_SIZES = sql<SubmissionSize>(
   'portal_list_submission_sizes',
   `SELECT number, octet_length(document) AS document_bytes, octet_length(spans) AS span_bytes
@@ -63,7 +63,10 @@ const LIST = sql<StoredSpan>(
     ORDER BY p.submission, p.ordinal LIMIT $6`,
 );
 
-/** The merged steps of a trace behind a place, up to a submission and in the order in which they came. Reads all steps of these submissions. */
+/**
+ * The merged steps of a trace behind a place, up to a submission and in the order in which they came. Reads all steps of these
+ * submissions.
+ */
 export const listSpans = (
   tx: Transaction,
   trace: string,
@@ -83,6 +86,6 @@ const FIND = sql<SpanInDocument>(
         (SELECT m.submission FROM countersign.merged_spans AS m WHERE m.tenant_id = $1 AND m.trace = $2 AND m.span_id = $3), 1)`,
 );
 
-/** The submission that holds a step, with its size, and the step's place there; undefined when there is no such step. */
+/** The submission of a step, with its size, and the step's index in it; undefined if there is no such step. */
 export const findSpan = async (tx: Transaction, trace: string, spanId: string): Promise<SpanInDocument | undefined> =>
   (await tx.run(FIND, [tx.tenantId, trace, spanId]))[0];
