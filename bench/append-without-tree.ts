@@ -17,7 +17,7 @@ type Append = (
   tx: Transaction,
   head: LockedHead,
   entries: readonly NewEntry[],
-) => Pick<ReturnType<typeof appendEntries>, 'rows' | 'moved' | 'sent'>;
+) => Pick<ReturnType<typeof appendEntries>, 'rows' | 'moved'>;
 
 /**
  * Writes a batch of entries that name no agent, as the product does, with the tree or without it: the only difference is what appends.
@@ -30,16 +30,15 @@ export const auditWriter =
     const head = heads.take(tx.tenantId) ?? (await lockHeads(tx, ['audit'])).get('audit')!;
     let left: LockedHead | undefined;
     const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
-      const { rows, moved, sent } = append(
+      const { rows, moved } = append(
         tx,
         head,
         fresh.map(({ entry }) => entry),
       );
       left = moved;
-      const answers = rows.map(({ entry: { id, prev_hash, seq }, rowHash }) =>
+      return rows.map(({ entry: { id, prev_hash, seq }, rowHash }) =>
         ingestReply({ ok: true, id, row_hash: rowHash, prev_hash }, { 'Countersign-Ledger-Seq': String(seq) }),
       );
-      return { outcomes: answers, sent };
     });
     if (left !== undefined) heads.remember(tx.tenantId, left);
     return outcomes;
@@ -51,5 +50,7 @@ export const appendWithoutTree: Append = (tx, head, entries) => {
   const rows = linkEntries(head, unlinked, digests);
   const { seq } = rows.at(-1)!.entry;
   const moved: LockedHead = { ...head, seq, rowHash: rows.at(-1)!.rowHash };
-  return { rows, moved, sent: Promise.all([moveSealedHead(tx, 'audit', moved), insertAuditEntries(tx, rows)]) };
+  moveSealedHead(tx, 'audit', moved);
+  insertAuditEntries(tx, rows);
+  return { rows, moved };
 };

@@ -38,7 +38,8 @@ async function write(tx: Transaction, bodies: readonly Body[]): Promise<IngestRe
   const questions = bodies.flatMap(({ question }) => question ?? []);
   if (questions.length > 0) await evidenceStates.read(tx, (state) => questions.map((question) => state.find(question)));
   const seqs = bodies.map(() => ++lastSeq);
-  await tx.commit(tx.run(INSERT, [tx.tenantId, int8Array(seqs), textArray(bodies.map(({ text }) => text))]));
+  tx.send(INSERT, [tx.tenantId, int8Array(seqs), textArray(bodies.map(({ text }) => text))]);
+  await tx.commit();
   return bodies.map(() => ANSWER);
 }
 

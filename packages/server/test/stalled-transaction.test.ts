@@ -29,7 +29,7 @@ describe.concurrent('a transaction that holds the head of a ledger and does noth
     const stalled = inTenantTransaction(server.open.ledgerPool, workspace, async (tx) => {
       await lockLogs(tx, ['audit']);
       await sleep(13_000);
-      await tx.commit(Promise.resolve());
+      await tx.commit();
     });
     const [ended, appended] = await Promise.all([stalled.catch((error: Error) => error), sleep(500).then(() => append(key))]);
     expect(ended).toBeInstanceOf(Error);

@@ -123,8 +123,9 @@ describe('a group of statements', () => {
 describe('a transaction', () => {
   test('says the first failure of a group, whichever statement was waited for', async () => {
     const failing = inTenantTransaction(pool, TENANT, async (tx) => {
-      tx.run(FAIL, [0]);
-      await tx.commit(tx.run(ECHO, ['never']));
+      tx.send(FAIL, [0]);
+      tx.send(ECHO, ['never']);
+      await tx.commit();
     });
     const error = await failing.catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message: 'division by zero', code: '22012' });

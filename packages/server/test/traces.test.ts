@@ -219,13 +219,13 @@ test('a batch finds and merges its traces by their keys, and does not walk a wor
     expect(known.map(({ traceId }) => traceId)).toEqual(['run-12', 'run-4000', 'run-7']);
     const summing = await costOf(async () => {
       const merged = known.map(({ id }) => ({ trace: id, number: 1 }));
-      await carryMergedSpans(
+      carryMergedSpans(
         tx,
         known.map(({ id }) => id),
       );
       expect(await mergeSpans(tx, merged)).toHaveLength(3);
     });
-    const merging = await costOf(() => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(finished)));
+    const merging = await costOf(async () => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(finished)));
     const rows = { locking, summing, merging };
     for (const [what, read] of Object.entries(rows)) expect([what, read]).toEqual([what, Math.min(read, 20)]);
     const outcomes = await tx.run(

@@ -16,8 +16,10 @@ export interface Statements {
   readonly seals: Seals;
   /** Sends a statement. Statements issued in the same tick are sent together in one round trip. */
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
-  /** Sends COMMIT after the last statement, waits for all of it, and returns the result of `last`. */
-  commit<T>(last: Promise<T>): Promise<T>;
+  /** Sends a statement whose rows are not needed. If it fails, COMMIT fails with its error. */
+  send(statement: Statement<unknown>, values: readonly unknown[]): void;
+  /** Sends COMMIT directly after the last statement, and resolves when it has succeeded. Rejects with the error of the first failed statement. */
+  commit(): Promise<void>;
   /** Runs work after the commit; not if it fails or its outcome is unknown. The work must not fail. */
   afterCommit(work: () => void): void;
 }
@@ -92,7 +94,7 @@ async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTra
   try {
     tx.begin();
     const result = await work(tx);
-    await tx.commit(Promise.resolve());
+    await tx.commit();
     client.release();
     return result;
   } catch (error) {
@@ -143,14 +145,17 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     return ignoreRejection(this.#send(statement, values).then(({ rows }) => rows));
   }
 
+  send(statement: Statement<unknown>, values: readonly unknown[]): void {
+    void this.run(statement, values);
+  }
+
   afterCommit(work: () => void): void {
     this.#afterCommit.push(work);
   }
 
-  async commit<T>(last: Promise<T>): Promise<T> {
+  commit(): Promise<void> {
     this.#committed ??= this.#sendCommit();
-    const [result] = await Promise.all([last, this.#committed]);
-    return result;
+    return this.#committed;
   }
 
   /** A transaction that the database rejected is not committed. After any other failure during COMMIT, the outcome is unknown. */

@@ -25,7 +25,6 @@ export async function mergeTraces(
   tx: Transaction,
   receivedAt: string,
   placed: readonly PlacedTrace[],
-  sent: Promise<unknown>[],
 ): Promise<Map<string, Usage>> {
   if (placed.length === 0) return new Map();
   const submissions = placed.map((each) => ({ trace: each.id, number: submissionNumber(each) }));
@@ -46,7 +45,7 @@ export async function mergeTraces(
     }
   });
   if (refused.size > 0) throw new RejectedItems(refused);
-  sent.push(updateTraces(tx, receivedAt, updates));
+  updateTraces(tx, receivedAt, updates);
   return totals;
 }
 

@@ -30,14 +30,12 @@ export interface NewAgent {
 export interface Registration {
   /** The head of the log `evidence` after the new agents; undefined without any. */
   head?: LockedHead;
-  /** Resolves when they are stored. Need not be awaited before COMMIT. */
-  sent: Promise<unknown>;
   /** The outcome of a record that registers these agents, with the header about similar names. */
   warn(outcome: Outcome, registered: readonly NewAgent[]): Outcome;
 }
 
 /** The result for a batch without new agents. */
-const NOBODY: Registration = { sent: Promise.resolve(), warn: (outcome) => outcome };
+const NOBODY: Registration = { warn: (outcome) => outcome };
 
 /**
  * Registers the agents of a batch and finds known ones that look like them. A batch without new agents costs nothing, and its statements
@@ -61,11 +59,11 @@ async function register(tx: Transaction, agents: readonly NewAgent[], held: Lock
   if ((await filled) > 0) known = await findSimilarNames(tx, digests);
   const similar = new Map(agents.slice(0, FILLED_MAX).map(({ id }, index) => [id, known[index]!]));
   addEarlierOnes(similar, agents, digests);
-  const inserted = insertAgents(
+  insertAgents(
     tx,
     agents.map((agent, index) => ({ ...agent, skeletons: digests[index] ?? null })),
   );
-  const appended = appendEvidence(
+  const moved = appendEvidence(
     tx,
     head,
     agents.map(({ id, name, recordedBy }) => ({
@@ -76,8 +74,7 @@ async function register(tx: Transaction, agents: readonly NewAgent[], held: Lock
     })),
   );
   return {
-    head: appended.moved,
-    sent: Promise.all([appended.sent, inserted]),
+    head: moved,
     warn(outcome, registered) {
       if (outcome instanceof ApiError) return outcome;
       const found = registered.map(({ id, name }) => ({ name, similar: similar.get(id) ?? [] }));

@@ -25,13 +25,6 @@ export function replayability({ idempotencyKey, document }: IngestRequest): {
 /** The outcome of one item of a batch. */
 export type Outcome = IngestReply | ApiError;
 
-/** The result of writing a batch: outcomes in order, and the statements that are still running. */
-export interface BatchResult {
-  outcomes: Outcome[];
-  /** Resolves when the statements have succeeded. They need not be awaited, because COMMIT follows them in the pipeline. */
-  sent: Promise<unknown>;
-}
-
 /**
  * Runs a batch so that no request is stored twice. Requests whose key has a response get that response again; the others are written, and
  * their responses are stored in the same transaction. Commits.
@@ -40,21 +33,24 @@ export async function commitWithReplays<I extends Replayable>(
   tx: Transaction,
   path: string,
   items: readonly I[],
-  write: (fresh: readonly I[]) => Promise<BatchResult>,
+  write: (fresh: readonly I[]) => Promise<Outcome[]>,
 ): Promise<Outcome[]> {
   const keys = items.flatMap(({ idempotency }) => (idempotency === undefined ? [] : [idempotency.key]));
   const stored = keys.length === 0 ? undefined : await findAnswers(tx, path, keys);
   const replays = items.map((item) => replayOf(item, stored));
   const fresh = items.filter((_, index) => replays[index] === undefined);
-  if (fresh.length === 0) return tx.commit(Promise.resolve(replays as Outcome[]));
+  if (fresh.length === 0) {
+    await tx.commit();
+    return replays as Outcome[];
+  }
 
-  const { outcomes, sent } = await write(fresh);
-  const kept = insertAnswers(
+  const outcomes = await write(fresh);
+  insertAnswers(
     tx,
     path,
     fresh.flatMap((item, index) => answerToKeep(item, outcomes[index]!)),
   );
-  await tx.commit(Promise.all([sent, kept]));
+  await tx.commit();
   let next = 0;
   return replays.map((replay) => replay ?? outcomes[next++]!);
 }

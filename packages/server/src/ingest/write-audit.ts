@@ -9,7 +9,7 @@ import { findAgents } from '../storage/agents.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { AgentBook, type AgentClaim, claimedAgents } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
-import { type BatchResult, commitWithReplays, type Outcome, type Replayable } from './replays.ts';
+import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
 /** An audit entry to link. */
 export interface PreparedAudit extends Replayable {
@@ -27,9 +27,9 @@ export async function writeAudit(tx: Transaction, items: readonly PreparedAudit[
   const agents = ignoreRejection(findAgents(tx, ...claimedAgents(items.map(({ claim }) => claim))));
   let left: LockedHead | undefined;
   const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
-    const { moved, ...written } = await store(tx, locked, agents, fresh);
+    const { moved, outcomes } = await store(tx, locked, agents, fresh);
     left = moved;
-    return written;
+    return outcomes;
   });
   if (left !== undefined) heads.remember(tx.tenantId, left);
   return outcomes;
@@ -44,14 +44,14 @@ async function store(
   locked: Promise<{ audit: LockedHead }>,
   agents: ReturnType<typeof findAgents>,
   items: readonly PreparedAudit[],
-): Promise<BatchResult & { moved: LockedHead }> {
+): Promise<{ outcomes: Outcome[]; moved: LockedHead }> {
   const { audit: head } = await locked;
   const book = new AgentBook(await agents, 'leave it out, and name the agent in subject or metadata');
   const refusals = items.map(({ claim, entry }) => {
     const resolved = book.resolve([claim], entry.recorded_by);
     return 'issues' in resolved ? validationFailed(...resolved.issues) : undefined;
   });
-  const { rows, moved, sent } = appendEntries(
+  const { rows, moved } = appendEntries(
     tx,
     head,
     items.filter((_, index) => refusals[index] === undefined).map(({ entry }) => entry),
@@ -65,5 +65,5 @@ async function store(
       { 'Countersign-Ledger-Seq': String(entry.seq) },
     );
   });
-  return { outcomes, moved, sent };
+  return { outcomes, moved };
 }

@@ -137,17 +137,12 @@ async function keep(
   const audit = appendEntries(tx, heads.audit, blocked.map(ledgerEntry));
   const leafData = decided.map(({ signed }) => Buffer.from(signed.response_sha256, 'hex'));
   const decisions = advance(tx, 'decisions', heads.decisions, leafData, null);
-  await tx.commit(
-    Promise.all([
-      insertDecisions(
-        tx,
-        decided.map((each, index) => decisionRow(each, heads.decisions.seq + 1 + index)),
-      ),
-      decisions.sent,
-      requestApprovals(tx, decided.flatMap(approvalRequest)),
-      audit.sent,
-    ]),
+  insertDecisions(
+    tx,
+    decided.map((each, index) => decisionRow(each, heads.decisions.seq + 1 + index)),
   );
+  requestApprovals(tx, decided.flatMap(approvalRequest));
+  await tx.commit();
   const witnessed = [
     unsignedHeadText('audit', audit.tree.size, audit.tree.root()),
     unsignedHeadText('decisions', decisions.tree.size, decisions.tree.root()),

@@ -14,7 +14,7 @@ import { newId } from '../storage/new-id.ts';
 import { AgentBook, type AgentClaim } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';
-import { type BatchResult, commitWithReplays, type Outcome, type Replayable } from './replays.ts';
+import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
 /** An evaluation to write, except for its agent. */
 export interface PreparedEvaluation extends Replayable {
@@ -35,7 +35,7 @@ export const writeDetailedEvaluations = (tx: Transaction, items: readonly Prepar
 /**
  * Agents are looked up in the log `evidence` and not in their table, so that a changed row cannot assign an evaluation to another agent.
  */
-async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<BatchResult> {
+async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
   const { evidence: head } = await lockLogs(tx, ['evidence']);
   const state = await evidenceStates.behind(tx, head);
   const microsNow = BigInt(Date.parse(head.now)) * 1000n;
@@ -55,13 +55,11 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
     rows.push({ ...row, id, agentId: resolved.agentIds[0] ?? null });
     return ingestReply(answerOf(id));
   });
-  if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
+  if (rows.length === 0) return outcomes;
   const registration = await registerAgents(tx, book.registered, head);
-  const appended = appendEvidence(tx, registration.head ?? head, rows.flatMap(factOf));
-  return {
-    outcomes: outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? [])),
-    sent: Promise.all([registration.sent, appended.sent, insertEvaluations(tx, head.now, rows)]),
-  };
+  appendEvidence(tx, registration.head ?? head, rows.flatMap(factOf));
+  insertEvaluations(tx, head.now, rows);
+  return outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? []));
 }
 
 /** The event of an evaluation in the log `evidence`; none without an agent. */

@@ -8,7 +8,7 @@ import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } 
 import { AgentBook, type AgentClaim, claimedAgents } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { type NewAgent, registerAgents } from './register-agents.ts';
-import { type BatchResult, commitWithReplays, type Outcome, type Replayable } from './replays.ts';
+import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
 /** A telemetry request to write: its events as rows, and its original bytes. */
 export interface PreparedTelemetry extends Replayable {
@@ -22,7 +22,7 @@ export interface PreparedTelemetry extends Replayable {
 export const writeTelemetry = (tx: Transaction, items: readonly PreparedTelemetry[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.ingestTelemetry.path, items, (fresh) => store(tx, fresh));
 
-async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Promise<BatchResult> {
+async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Promise<Outcome[]> {
   const book = new AgentBook(await findAgents(tx, ...claimedAgents(items.flatMap(({ claims }) => claims))));
   const submissions: { id: string; recordedBy: string; document: Buffer }[] = [];
   const rows: { submission: string; agentId: string | null; event: TelemetryRow }[] = [];
@@ -40,14 +40,11 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
     });
     return ingestReply({ ok: true, ingested: item.events.length });
   });
-  if (rows.length === 0) return { outcomes, sent: Promise.resolve() };
+  if (rows.length === 0) return outcomes;
   const registering = registerAgents(tx, book.registered);
   const registration = registering instanceof Promise ? await registering : registering;
-  const sent = Promise.all([
-    registration.sent,
-    insertTelemetrySubmissions(tx, submissions),
-    insertTelemetryEvents(tx, rows),
-    insertRunIds(tx, 'telemetry', searched),
-  ]);
-  return { outcomes: outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? [])), sent };
+  insertTelemetrySubmissions(tx, submissions);
+  insertTelemetryEvents(tx, rows);
+  insertRunIds(tx, 'telemetry', searched);
+  return outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? []));
 }

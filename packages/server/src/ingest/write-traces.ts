@@ -2,7 +2,7 @@ import { operations } from '@countersign/core/contract/operations';
 import type { TraceSubmission } from '@countersign/core/domain/trace-event';
 import type { Usage } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
-import { ignoreRejection, type Transaction } from '../database/transaction.ts';
+import type { Transaction } from '../database/transaction.ts';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { reserveTraceEvent } from '../ledger/trace-log.ts';
@@ -17,18 +17,14 @@ import { ingestReply } from './ingest-request.ts';
 import { factsOf, mergeTraces, type PlacedTrace, submissionNumber } from './merge-traces.ts';
 import type { PreparedTrace } from './prepared-trace.ts';
 import { registerAgents } from './register-agents.ts';
-import { type BatchResult, commitWithReplays, type Outcome } from './replays.ts';
+import { commitWithReplays, type Outcome } from './replays.ts';
 
 /** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
 export const writeTraces = (tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) => storeTraces(tx, fresh, heads));
 
 /** Stores or merges traces; the caller commits. Each trace_id may occur once. */
-export async function storeTraces(
-  tx: Transaction,
-  items: readonly PreparedTrace[],
-  heads: RememberedHeads,
-): Promise<BatchResult> {
+export async function storeTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Outcome[]> {
   const [clock, locked, agents] = await Promise.all([
     heads.has(tx.tenantId) ? undefined : readClock(tx),
     lockTraces(
@@ -41,35 +37,32 @@ export async function storeTraces(
   const book = new AgentBook(agents);
   const placed = items.map((item) => place(item, knownByTraceId.get(item.traceId), book));
   const accepted = placed.filter((each): each is PlacedTrace => !(each instanceof Error));
-  if (accepted.length === 0) return { outcomes: placed as ApiError[], sent: Promise.resolve() };
+  if (accepted.length === 0) return placed as ApiError[];
 
   const registering = registerAgents(tx, book.registered);
   const registration = registering instanceof Promise ? await registering : registering;
   const event = await reserveTraceEvent(tx, heads, clock, accepted.map(submissionOfEvent));
   const { receivedAt } = event;
-  const sent = [ignoreRejection(registration.sent), ...insertRows(tx, receivedAt, accepted)];
+  insertRows(tx, receivedAt, accepted);
   const known = accepted.filter(({ known }) => known !== undefined);
-  const merged = await mergeTraces(tx, receivedAt, known, sent);
-  sent.push((await event.append()).sent);
-  const outcomes = placed.map(
+  const merged = await mergeTraces(tx, receivedAt, known);
+  await event.append();
+  return placed.map(
     (each): Outcome =>
       each instanceof Error ? each : registration.warn(accept(each, merged.get(each.id) ?? each.totals!), each.registered),
   );
-  return { outcomes, sent: Promise.all(sent) };
 }
 
 /** Sends the statements that need not be awaited: rows of new traces, and the submissions. */
-function insertRows(tx: Transaction, receivedAt: string, accepted: readonly PlacedTrace[]): Promise<unknown>[] {
+function insertRows(tx: Transaction, receivedAt: string, accepted: readonly PlacedTrace[]): void {
   const fresh = accepted.filter(({ known }) => known === undefined);
   const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
   const rows = fresh.map((each) => factsOf(each, each.item.supplied, each.totals!, each.item.spanCount));
   const runs = fresh.map(({ id, item }) => ({ id, traceIds: [item.traceId] }));
-  return [
-    insertTraces(tx, receivedAt, rows),
-    insertRunIds(tx, 'trace', runs),
-    ...(known.length > 0 ? [carryMergedSpans(tx, known)] : []),
-    insertTraceSubmissions(tx, receivedAt, accepted.map(submission)),
-  ].map(ignoreRejection);
+  insertTraces(tx, receivedAt, rows);
+  insertRunIds(tx, 'trace', runs);
+  if (known.length > 0) carryMergedSpans(tx, known);
+  insertTraceSubmissions(tx, receivedAt, accepted.map(submission));
 }
 
 /** Resolves agent and trace of a request, or returns its rejection. A rejected request writes nothing. */

@@ -55,7 +55,7 @@ export interface NextHead {
 /**
  * The one way to move a log on: grows its tree by the leaf data of the rows just appended, stores what is complete, moves the head.
  * @param rowHash the last row's, for the logs whose heads name it; null for the others.
- * @returns the tree and the head as they are now; `sent` rejects if a statement fails.
+ * @returns the tree and the head as they are now.
  */
 export function advance(
   tx: Transaction,
@@ -63,9 +63,10 @@ export function advance(
   head: LockedHead,
   leafData: readonly Uint8Array[],
   rowHash: string | null,
-): NextHead & { sent: Promise<unknown> } {
+): NextHead {
   const next = nextHead(head, leafData, rowHash);
-  return { ...next, sent: leafData.length === 0 ? Promise.resolve() : moveLog(tx, log, next) };
+  if (leafData.length > 0) moveLog(tx, log, next);
+  return next;
 }
 
 /** The head after rows with this leaf data. Sends nothing. */
@@ -75,7 +76,8 @@ export function nextHead(head: LockedHead, leafData: readonly Uint8Array[], rowH
   return { tree, moved: { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } } };
 }
 
-/** Moves a log to its next head. Rejects if a statement fails. */
-export const moveLog = (tx: Transaction, log: LogName, { tree, moved }: NextHead): Promise<unknown> =>
-  // The head first: a guessed head is locked by being moved.
-  Promise.all([moveSealedHead(tx, log, moved), insertTreeNodes(tx, log, tree.nodes)]);
+/** Moves a log to its next head. The head first: a guessed head is locked by being moved. */
+export function moveLog(tx: Transaction, log: LogName, { tree, moved }: NextHead): void {
+  moveSealedHead(tx, log, moved);
+  insertTreeNodes(tx, log, tree.nodes);
+}

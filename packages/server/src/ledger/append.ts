@@ -34,19 +34,19 @@ export const entryOf = <A extends ServiceAction>({
 
 /**
  * The one way to append to a tenant's audit ledger: links the entries behind the locked (or guessed) head and sends the new head and the
- * rows. The rows are committed when the caller's transaction is; `sent` rejects if a statement fails.
+ * rows. The rows are committed when the caller's transaction is.
  */
 export function appendEntries(
   tx: Transaction,
   head: LockedHead,
   entries: readonly NewEntry[],
-): { rows: ChainedRow[]; tree: GrownTree; moved: LockedHead; sent: Promise<unknown> } {
+): { rows: ChainedRow[]; tree: GrownTree; moved: LockedHead } {
   const unlinked = entries.map(
     (entry): UnlinkedEntry => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }),
   );
   const rows = linkEntries(head, unlinked, digests);
   const leafData = rows.map(({ rowHash }) => Buffer.from(rowHash, 'hex'));
-  const { tree, moved, sent } = advance(tx, 'audit', head, leafData, rows.at(-1)?.rowHash ?? head.rowHash);
-  const inserted = rows.length === 0 ? Promise.resolve() : insertAuditEntries(tx, rows);
-  return { rows, tree, moved, sent: Promise.all([sent, inserted]) };
+  const { tree, moved } = advance(tx, 'audit', head, leafData, rows.at(-1)?.rowHash ?? head.rowHash);
+  if (rows.length > 0) insertAuditEntries(tx, rows);
+  return { rows, tree, moved };
 }

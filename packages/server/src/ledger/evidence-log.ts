@@ -12,24 +12,20 @@ export type NewFact = EvidenceFact & { recorded_by: string };
 /**
  * The one way to append to a tenant's log `evidence`, behind its locked head. The events are committed when the caller's transaction is, and
  * count from then on.
- * @returns the head behind them; `sent` rejects if a statement fails.
+ * @returns the head behind them.
  */
-export function appendEvidence(
-  tx: Transaction,
-  head: LockedHead,
-  facts: readonly NewFact[],
-): { moved: LockedHead; sent: Promise<unknown> } {
+export function appendEvidence(tx: Transaction, head: LockedHead, facts: readonly NewFact[]): LockedHead {
   const events = facts.map(
     (fact, index) =>
       ({ ...fact, version: 1, tenant_id: tx.tenantId, seq: head.seq + 1 + index, recorded_at: head.now }) as EvidenceEvent,
   );
   const hashed = events.map((event) => hashEvidenceEvent(event, digests));
   const leafData = hashed.map(({ hash }) => Buffer.from(hash, 'hex'));
-  const { moved, sent } = advance(tx, 'evidence', head, leafData, null);
-  const inserted = insertEvidenceEvents(
+  const { moved } = advance(tx, 'evidence', head, leafData, null);
+  insertEvidenceEvents(
     tx,
     hashed.map(({ canonical, hash }, index) => ({ seq: events[index]!.seq, eventHash: hash, document: canonical })),
   );
   tx.afterCommit(() => evidenceStates.applyCommitted(tx, head, events, leafData));
-  return { moved, sent: Promise.all([sent, inserted]) };
+  return moved;
 }

@@ -78,10 +78,11 @@ export async function readSealedHead(tx: Transaction, log: LogName): Promise<Rea
 }
 
 /** Moves a locked or guessed head behind the rows just appended, and seals it. */
-export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & Pick<LockedHead, 'guessed'>): Promise<void> {
+export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & Pick<LockedHead, 'guessed'>): void {
   const seal = tx.seals.ofHead({ ...sealedOf(tx, log, head), lastMoment: head.now.replace('Z', '000Z') });
   tx.afterCommit(() => rememberSeen(tx, log, head.tree));
-  return head.guessed === undefined ? moveHead(tx, log, head, seal) : moveGuessedHead(tx, log, head.guessed, head, seal);
+  if (head.guessed === undefined) moveHead(tx, log, head, seal);
+  else moveGuessedHead(tx, log, head.guessed, head, seal);
 }
 
 /** Why a stored head is not one that this installation has written; undefined when its seal holds. */

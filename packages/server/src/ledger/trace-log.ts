@@ -1,6 +1,6 @@
 import { hashTraceEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
 import { digests } from '../crypto/digests.ts';
-import { ignoreRejection, type Transaction } from '../database/transaction.ts';
+import type { Transaction } from '../database/transaction.ts';
 import { readClock } from '../storage/clock.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { insertTraceEvent } from '../storage/trace-events.ts';
@@ -12,8 +12,8 @@ import type { RememberedHeads } from './remembered-heads.ts';
 export interface ReservedEvent {
   /** The moment that the rows of the submissions must have. */
   receivedAt: string;
-  /** Appends the event. Call it after the statements that write the rows; `sent` rejects if a statement fails. */
-  append(): Promise<{ sent: Promise<unknown> }>;
+  /** Appends the event. Call it after the statements that write the rows. */
+  append(): Promise<void>;
 }
 
 /**
@@ -39,18 +39,18 @@ export async function reserveTraceEvent(
         const { traces: head } = await lockLogs(tx, ['traces']);
         const event = nextEvent(tx, head, receivedAt, submissions);
         heads.remember(tx.tenantId, event.next.moved);
-        return { sent: send(tx, event) };
+        send(tx, event);
       },
     };
   }
   const event = nextEvent(tx, guessed, guessed.now, submissions);
   heads.remember(tx.tenantId, event.next.moved);
-  const held = ignoreRejection(holdTurn(tx, event.next.moved.seq));
+  holdTurn(tx, event.next.moved.seq);
   return {
     receivedAt: guessed.now,
     append: async () => {
-      const waited = awaitTurn(tx, guessed.seq);
-      return { sent: ignoreRejection(Promise.all([held, waited, send(tx, event)])) };
+      awaitTurn(tx, guessed.seq);
+      send(tx, event);
     },
   };
 }
@@ -83,8 +83,7 @@ function nextEvent(
   return { canonical, hash, next: nextHead(head, [Buffer.from(hash, 'hex')], hash) };
 }
 
-function send(tx: Transaction, { canonical, hash, next }: PreparedEvent): Promise<unknown> {
-  const moved = moveLog(tx, 'traces', next);
-  const inserted = insertTraceEvent(tx, { seq: next.moved.seq, eventHash: hash, document: canonical });
-  return ignoreRejection(Promise.all([moved, inserted]));
+function send(tx: Transaction, { canonical, hash, next }: PreparedEvent): void {
+  moveLog(tx, 'traces', next);
+  insertTraceEvent(tx, { seq: next.moved.seq, eventHash: hash, document: canonical });
 }

@@ -1,8 +1,8 @@
 import { type Item, RejectedItems } from '../database/batch-writer.ts';
-import { ignoreRejection, type Transaction } from '../database/transaction.ts';
+import type { Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
-import { type BatchResult, commitWithReplays, type Outcome } from '../ingest/replays.ts';
+import { commitWithReplays, type Outcome } from '../ingest/replays.ts';
 import { storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { newId } from '../storage/new-id.ts';
@@ -18,13 +18,11 @@ const KEPT_UNDER = '/v1/';
 export const writeExports = (tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Outcome[]> =>
   commitWithReplays(tx, KEPT_UNDER, items, (fresh) => storeExports(tx, fresh, heads));
 
-async function storeExports(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<BatchResult> {
+async function storeExports(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Outcome[]> {
   const ids = items.map(() => newId());
-  const kept = ignoreRejection(
-    insertExports(
-      tx,
-      items.map((item, index) => ({ ...item, id: ids[index]! })),
-    ),
+  insertExports(
+    tx,
+    items.map((item, index) => ({ ...item, id: ids[index]! })),
   );
   const bounded = await withinWaitingRoom(tx, items);
   const failing = await lockFailingTraces(
@@ -39,15 +37,15 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
       return withExport;
     }),
   );
-  const written: BatchResult =
+  const written =
     traces.length === 0
-      ? NO_TRACES
+      ? []
       : await storeTraces(tx, traces, heads).catch((error: unknown) => {
           throw error instanceof RejectedItems ? refusedExports(error.refused, itemOf) : error;
         });
   const refused = new Map<Item, ApiError>();
   const headers = new Map<Item, Record<string, string>>();
-  written.outcomes.forEach((outcome, index) => {
+  written.forEach((outcome, index) => {
     const item = itemOf.get(traces[index]!)!;
     if (outcome instanceof ApiError) refused.set(item, outcome);
     else headers.set(item, { ...headers.get(item), ...outcome.headers });
@@ -61,16 +59,14 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
   const records = bounded.flatMap(({ logs }, index) =>
     logs.map((log) => ({ ...log, recordedBy: items[index]!.recordedBy, export: ids[index]! })),
   );
-  const logs = await writeLogRecords(
+  await writeLogRecords(
     tx,
     records,
     failing,
     traces.map(({ traceId }) => traceId),
   );
-  return { outcomes, sent: Promise.all([kept, written.sent, logs.sent]) };
+  return outcomes;
 }
-
-const NO_TRACES: BatchResult = { outcomes: [], sent: Promise.resolve() };
 
 /** The refusals of traces as refusals of the exports that they are in. */
 const refusedExports = (refused: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItems =>

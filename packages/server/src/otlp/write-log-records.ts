@@ -1,4 +1,4 @@
-import { ignoreRejection, type Transaction } from '../database/transaction.ts';
+import type { Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import {
   countWaiting,
@@ -64,10 +64,9 @@ export async function writeLogRecords(
   records: readonly KeptLogRecord[],
   { traceIds, areLocked }: FailingTraces,
   written: readonly string[],
-): Promise<{ sent: Promise<unknown> }> {
-  const sent = [ignoreRejection(insertLogRecords(tx, records))];
+): Promise<void> {
+  insertLogRecords(tx, records);
   if (!areLocked && written.length === 0) await lockLogs(tx, ['traces']);
-  if (traceIds.length > 0) sent.push(ignoreRejection(markFailingTraces(tx, traceIds)));
-  if (written.length > 0) sent.push(ignoreRejection(joinLogRecords(tx, written)));
-  return { sent: Promise.all(sent) };
+  if (traceIds.length > 0) markFailingTraces(tx, traceIds);
+  if (written.length > 0) joinLogRecords(tx, written);
 }

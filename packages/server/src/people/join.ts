@@ -88,7 +88,8 @@ export async function makeMember(
   if (!(await insertMembership(tx, personId, role)))
     throw new RuleViolationError('this person is a member of the workspace already');
   const subject = personName(personId);
-  await Promise.all([voidLinksOf(tx, personId), record({ action: 'member.joined', subject, metadata: { role, ...how } })]);
+  record({ action: 'member.joined', subject, metadata: { role, ...how } });
+  await voidLinksOf(tx, personId);
 }
 
 /** Sets a new password by a link. All sessions of the person end, and a new one starts. */

@@ -26,7 +26,7 @@ export async function inviteMember(
     await voidInvitations(tx, email);
     const link = await issueLink(tx, { purpose: 'invitation', workspaceId: tenantId, email, role: invited.role }, madeBy);
     // The ledger names the invitation by its ID, because an address could never be removed from it.
-    await record({ action: 'member.invited', subject: `invitation:${link.id}`, metadata: { role: invited.role } });
+    record({ action: 'member.invited', subject: `invitation:${link.id}`, metadata: { role: invited.role } });
     return link;
   });
 }
@@ -36,7 +36,7 @@ export const withdraw = (pool: Pool, tenantId: string, invitationId: string, by:
   governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const role = await withdrawInvitation(tx, invitationId);
     if (role === undefined) return false;
-    await record({ action: 'member.invitation_withdrawn', subject: `invitation:${invitationId}`, metadata: { role } });
+    record({ action: 'member.invitation_withdrawn', subject: `invitation:${invitationId}`, metadata: { role } });
     return true;
   });
 
@@ -47,7 +47,7 @@ export const changeRole = (pool: Pool, tenantId: string, personId: string, to: R
     if (from === undefined || from === to) return from !== undefined;
     if (from === 'admin') await admitNoMoreAsAdmin(tx, personId);
     await changeRoleOf(tx, personId, to);
-    await record({ action: 'member.role_changed', subject: personName(personId), metadata: { from, to } });
+    record({ action: 'member.role_changed', subject: personName(personId), metadata: { from, to } });
     return true;
   });
 
@@ -68,7 +68,7 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
   await deleteMembership(tx, personId);
   // Every request checks the membership. A person without any workspace is signed out.
   if ((await workspacesOf(tx, personId)).length === 0) await deleteSessionsOf(tx, personId);
-  await record({ action: 'member.removed', subject: personName(personId), metadata: { role } });
+  record({ action: 'member.removed', subject: personName(personId), metadata: { role } });
   return true;
 }
 

@@ -28,7 +28,7 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
     await lockAccounts(tx, [personId, adminId]);
     await requireAdminOfAll(tx, personId, adminId);
     const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, madeBy);
-    await record(entry(personId));
+    record(entry(personId));
     return link;
   });
 
@@ -52,7 +52,7 @@ export async function operatorsResetLink(pool: Pool, email: string): Promise<Iss
   if (account === undefined)
     throw new RuleViolationError('there is no account with this e-mail address; `members list` shows those of a workspace');
   for (const { workspaceId } of await inPersonTransaction(pool, account.id, membershipsOf))
-    await governanceAct(pool, workspaceId, 'operator', ({ record }) => record(entry(account.id)));
+    await governanceAct(pool, workspaceId, 'operator', async ({ record }) => record(entry(account.id)));
   return inPersonTransaction(pool, account.id, (tx) =>
     issueLink(tx, { purpose: 'password_reset', personId: account.id }, 'operator'),
   );

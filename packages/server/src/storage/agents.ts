@@ -34,12 +34,12 @@ const INSERT = sql(
 );
 
 /** Registers agents. A unique violation means that another batch was first, and knows them now. */
-export async function insertAgents(
+export function insertAgents(
   tx: Transaction,
   agents: readonly { id: string; name: string; skeletons: SkeletonDigests | null }[],
-): Promise<void> {
+): void {
   if (agents.length === 0) return;
-  await tx.run(INSERT, [
+  tx.send(INSERT, [
     tx.tenantId,
     uuidArray(agents.map(({ id }) => id)),
     textArray(agents.map(({ name }) => name)),

@@ -17,9 +17,9 @@ const REQUEST = sql(
 );
 
 /** Puts requests into the queue, once per evaluation. */
-export async function requestApprovals(tx: Transaction, requests: readonly ApprovalRequest[]): Promise<void> {
+export function requestApprovals(tx: Transaction, requests: readonly ApprovalRequest[]): void {
   if (requests.length === 0) return;
-  await tx.run(REQUEST, [
+  tx.send(REQUEST, [
     tx.tenantId,
     uuidArray(requests.map(({ evaluationId }) => evaluationId)),
     uuidArray(requests.map(({ agentId }) => agentId)),

@@ -27,8 +27,8 @@ const INSERT = sql(
 );
 
 /** Keeps decisions, allowed ones too. */
-export async function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): Promise<void> {
-  await tx.run(INSERT, [
+export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): void {
+  tx.send(INSERT, [
     tx.tenantId,
     int8Array(rows.map(({ seq }) => seq)),
     uuidArray(rows.map(({ id }) => id)),

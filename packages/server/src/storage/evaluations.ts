@@ -38,8 +38,8 @@ const INSERT = sql(
 );
 
 /** Stores evaluations in the order given, with the moment of their events. The caller holds the head of the log `evidence`. */
-export async function insertEvaluations(tx: Transaction, recordedAt: string, rows: readonly EvaluationRow[]): Promise<void> {
-  await tx.run(INSERT, [
+export function insertEvaluations(tx: Transaction, recordedAt: string, rows: readonly EvaluationRow[]): void {
+  tx.send(INSERT, [
     tx.tenantId,
     recordedAt,
     uuidArray(rows.map(({ id }) => id)),

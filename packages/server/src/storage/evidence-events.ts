@@ -17,9 +17,9 @@ const INSERT = sql(
 );
 
 /** Appends to the log `evidence`. The caller holds its head locked. */
-export async function insertEvidenceEvents(tx: Transaction, rows: readonly EvidenceEventRow[]): Promise<void> {
+export function insertEvidenceEvents(tx: Transaction, rows: readonly EvidenceEventRow[]): void {
   if (rows.length === 0) return;
-  await tx.run(INSERT, [
+  tx.send(INSERT, [
     tx.tenantId,
     int8Array(rows.map(({ seq }) => seq)),
     digestArray(rows.map(({ eventHash }) => eventHash)),

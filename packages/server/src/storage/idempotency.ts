@@ -92,12 +92,12 @@ const INSERT = sql(
  * Keeps answers. Waits for another node that is about to commit the same key, and then fails with a unique violation:
  * the batch is tried again and finds that node's answer.
  */
-export async function insertAnswers(tx: Transaction, path: string, answers: readonly StoredAnswer[]): Promise<void> {
+export function insertAnswers(tx: Transaction, path: string, answers: readonly StoredAnswer[]): void {
   if (answers.length === 0) return;
   const createdAt = sealedInstant(tx.clock.now());
   const sealOf = ({ bodySha256, ...kept }: StoredAnswer) =>
     tx.seals.ofRow(IDEMPOTENCY_KEYS, tx.tenantId, { ...kept, path, createdAt, bodySha256: Buffer.from(bodySha256, 'hex') });
-  await tx.run(INSERT, [
+  tx.send(INSERT, [
     tx.tenantId,
     path,
     textArray(answers.map(({ key }) => key)),

@@ -23,8 +23,8 @@ const INSERT = sql(
 );
 
 /** Appends to the key audit trail. The caller holds the head of the log `keys` locked. */
-export const insertKeyEvent = (tx: Transaction, row: KeyEventRow): Promise<unknown> =>
-  tx.run(INSERT, [
+export const insertKeyEvent = (tx: Transaction, row: KeyEventRow): void =>
+  tx.send(INSERT, [
     tx.tenantId,
     row.seq,
     row.id,

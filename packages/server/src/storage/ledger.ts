@@ -12,9 +12,9 @@ const INSERT = sql(
 );
 
 /** Stores linked rows. Constraints prevent a fork whatever the code does. */
-export async function insertAuditEntries(tx: Transaction, rows: readonly ChainedRow[]): Promise<void> {
+export function insertAuditEntries(tx: Transaction, rows: readonly ChainedRow[]): void {
   const entries = rows.map(({ entry }) => entry);
-  await tx.run(INSERT, [
+  tx.send(INSERT, [
     tx.tenantId,
     int8Array(entries.map(({ seq }) => seq)),
     uuidArray(entries.map(({ id }) => id)),

@@ -108,8 +108,8 @@ const MOVE = sql('move_log_head', `UPDATE countersign.log_heads ${SET} WHERE ten
 export type MovedHead = ChainHead & { tree: StoredTree; now: string };
 
 /** Moves a head behind the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
-export async function moveHead(tx: Transaction, log: LogName, head: MovedHead, seal: Uint8Array): Promise<void> {
-  await tx.run(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier, seal]);
+export function moveHead(tx: Transaction, log: LogName, head: MovedHead, seal: Uint8Array): void {
+  tx.send(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier, seal]);
 }
 
 // Division by zero is how a plain statement can fail, and a pipeline with it, where no row is what was expected.
@@ -122,13 +122,7 @@ const MOVE_GUESSED = sql(
 );
 
 /** The same, if the head is the guessed one; else it fails with the SQLSTATE 22012, which is retried. */
-export async function moveGuessedHead(
-  tx: Transaction,
-  log: LogName,
-  guessed: ChainHead,
-  head: MovedHead,
-  seal: Uint8Array,
-): Promise<void> {
+export function moveGuessedHead(tx: Transaction, log: LogName, guessed: ChainHead, head: MovedHead, seal: Uint8Array): void {
   const { seq, rowHash, now, tree } = head;
-  await tx.run(MOVE_GUESSED, [tx.tenantId, log, seq, rowHash, now, tree.size, tree.frontier, seal, guessed.seq, guessed.rowHash]);
+  tx.send(MOVE_GUESSED, [tx.tenantId, log, seq, rowHash, now, tree.size, tree.frontier, seal, guessed.seq, guessed.rowHash]);
 }

@@ -55,9 +55,9 @@ const INSERT = sql(
 );
 
 /** Keeps log records; those that are there already stay as they are. */
-export async function insertLogRecords(tx: Transaction, records: readonly KeptLogRecord[]): Promise<void> {
+export function insertLogRecords(tx: Transaction, records: readonly KeptLogRecord[]): void {
   if (records.length === 0) return;
-  await tx.run(INSERT, [
+  tx.send(INSERT, [
     tx.tenantId,
     textArray(records.map(({ traceId }) => traceId)),
     textArray(records.map(({ spanId }) => spanId)),
@@ -82,8 +82,8 @@ const markFailing = (traceIds: string): string =>
 const MARK = sql('mark_failing_traces', markFailing('SELECT trace_id FROM unnest($2::text[]) AS sent (trace_id)'));
 
 /** Marks those of these traces that are stored as having an error. */
-export async function markFailingTraces(tx: Transaction, traceIds: readonly string[]): Promise<void> {
-  await tx.run(MARK, [tx.tenantId, textArray(traceIds)]);
+export function markFailingTraces(tx: Transaction, traceIds: readonly string[]): void {
+  tx.send(MARK, [tx.tenantId, textArray(traceIds)]);
 }
 
 const JOIN = sql(
@@ -98,8 +98,8 @@ const JOIN = sql(
 );
 
 /** Joins waiting records to these traces: they no longer wait, and an exception among them marks its trace. */
-export async function joinLogRecords(tx: Transaction, traceIds: readonly string[]): Promise<void> {
-  await tx.run(JOIN, [tx.tenantId, textArray(traceIds)]);
+export function joinLogRecords(tx: Transaction, traceIds: readonly string[]): void {
+  tx.send(JOIN, [tx.tenantId, textArray(traceIds)]);
 }
 
 const DELETE_WAITING = sql<{ trace_id: string }>(

@@ -44,8 +44,8 @@ const CARRY = sql(
  * Keeps the spans of these traces as rows, with their sums, unless that was done before: a trace needs them from its second submission on.
  * Must come before the next submission is inserted.
  */
-export async function carryMergedSpans(tx: Transaction, traces: readonly string[]): Promise<void> {
-  if (traces.length > 0) await tx.run(CARRY, [tx.tenantId, uuidArray(traces)]);
+export function carryMergedSpans(tx: Transaction, traces: readonly string[]): void {
+  if (traces.length > 0) tx.send(CARRY, [tx.tenantId, uuidArray(traces)]);
 }
 
 // Look-ups by OFFSET 0, as in lock_traces, so that each span_id is looked up by the primary key.

@@ -20,8 +20,8 @@ const INSERT = sql(
 );
 
 /** Keeps the bodies of exports. */
-export async function insertExports(tx: Transaction, exports: readonly StoredExport[]): Promise<void> {
-  await tx.run(INSERT, [
+export function insertExports(tx: Transaction, exports: readonly StoredExport[]): void {
+  tx.send(INSERT, [
     tx.tenantId,
     uuidArray(exports.map(({ id }) => id)),
     textArray(exports.map(({ signal }) => signal)),

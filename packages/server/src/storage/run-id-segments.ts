@@ -21,13 +21,13 @@ const INSERT = sql(
  * Adds new runs to what is searched by trace_id, as one segment. Must be called in the transaction that stores them, once for each source:
  * then every run is in exactly one segment.
  */
-export async function insertRunIds(tx: Transaction, source: RunSource, runs: readonly SearchedRun[]): Promise<void> {
+export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly SearchedRun[]): void {
   if (runs.length === 0) return;
   const ids = runs.map(({ id }) => id);
   const [first, last] = [ids.reduce((low, id) => (id < low ? id : low)), ids.reduce((high, id) => (id > high ? id : high))];
   const count = runs.reduce((sum, { traceIds }) => sum + traceIds.length, 0);
   const text = runs.map(({ traceIds }) => traceIds.join(EVENT_END)).join(RUN_END);
-  await tx.run(INSERT, [tx.tenantId, source, first, last, count, uuidArray(ids), text]);
+  tx.send(INSERT, [tx.tenantId, source, first, last, count, uuidArray(ids), text]);
 }
 
 /** Where a merged segment ends, in runs. */

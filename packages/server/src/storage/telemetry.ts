@@ -36,11 +36,11 @@ const INSERT_SUBMISSIONS = sql(
 );
 
 /** Keeps the bytes that came. */
-export async function insertTelemetrySubmissions(
+export function insertTelemetrySubmissions(
   tx: Transaction,
   submissions: readonly { id: string; recordedBy: string; document: Buffer }[],
-): Promise<void> {
-  await tx.run(INSERT_SUBMISSIONS, [
+): void {
+  tx.send(INSERT_SUBMISSIONS, [
     tx.tenantId,
     uuidArray(submissions.map(({ id }) => id)),
     textArray(submissions.map(({ recordedBy }) => recordedBy)),
@@ -63,12 +63,12 @@ const INSERT_EVENTS = sql(
 );
 
 /** Stores the events of submissions. */
-export async function insertTelemetryEvents(
+export function insertTelemetryEvents(
   tx: Transaction,
   rows: readonly { submission: string; agentId: string | null; event: TelemetryRow }[],
-): Promise<void> {
+): void {
   const events = rows.map(({ event }) => event);
-  await tx.run(INSERT_EVENTS, [
+  tx.send(INSERT_EVENTS, [
     tx.tenantId,
     uuidArray(rows.map(({ submission }) => submission)),
     int4Array(events.map(({ ordinal }) => ordinal)),

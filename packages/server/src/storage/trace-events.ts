@@ -15,8 +15,8 @@ const INSERT = sql(
 );
 
 /** Appends to the log `traces`. The caller holds its head locked. */
-export const insertTraceEvent = (tx: Transaction, { seq, eventHash, document }: TraceEventRow): Promise<unknown> =>
-  tx.run(INSERT, [tx.tenantId, seq, eventHash, document]);
+export const insertTraceEvent = (tx: Transaction, { seq, eventHash, document }: TraceEventRow): void =>
+  tx.send(INSERT, [tx.tenantId, seq, eventHash, document]);
 
 /** A stored event. */
 export interface StoredTraceEvent {

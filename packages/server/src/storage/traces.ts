@@ -131,8 +131,8 @@ const INSERT = sql(
 );
 
 /** Stores traces that were not there. A unique violation means that another batch was first: tried again, this one merges. */
-export async function insertTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): Promise<void> {
-  if (traces.length > 0) await tx.run(INSERT, [...factColumns(tx.tenantId, traces), receivedAt]);
+export function insertTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
+  if (traces.length > 0) tx.send(INSERT, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
 
 const UPDATE = sql(
@@ -158,8 +158,8 @@ const UPDATE = sql(
 );
 
 /** Merges submissions into traces that lockTraces has locked: what was not sent keeps what was there. `supplied` and `totals` are the merged ones. */
-export async function updateTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): Promise<void> {
-  if (traces.length > 0) await tx.run(UPDATE, [...factColumns(tx.tenantId, traces), receivedAt]);
+export function updateTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
+  if (traces.length > 0) tx.send(UPDATE, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
 
 /** One submission as it came. */
@@ -185,12 +185,8 @@ const INSERT_SUBMISSIONS = sql(
 );
 
 /** Keeps the bytes that came. */
-export async function insertTraceSubmissions(
-  tx: Transaction,
-  receivedAt: string,
-  submissions: readonly TraceSubmission[],
-): Promise<void> {
-  await tx.run(INSERT_SUBMISSIONS, [
+export function insertTraceSubmissions(tx: Transaction, receivedAt: string, submissions: readonly TraceSubmission[]): void {
+  tx.send(INSERT_SUBMISSIONS, [
     tx.tenantId,
     uuidArray(submissions.map(({ trace }) => trace)),
     int4Array(submissions.map(({ number }) => number)),

@@ -14,9 +14,9 @@ const INSERT_NODES = sql(
 );
 
 /** Keeps complete subtrees of stored levels. The caller holds the log's head locked. */
-export async function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly TreeNode[]): Promise<void> {
+export function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly TreeNode[]): void {
   if (nodes.length === 0) return;
-  await tx.run(INSERT_NODES, [
+  tx.send(INSERT_NODES, [
     tx.tenantId,
     log,
     int4Array(nodes.map(({ level }) => level)),

@@ -52,7 +52,7 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
     if (!write) return logs;
     const { audit } = await lockLogs(tx, ['audit']);
     const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: ACTION, metadata: { logs } });
-    await appendEntries(tx, audit, [entry]).sent;
+    appendEntries(tx, audit, [entry]);
     return logs;
   });
 }

@@ -19,8 +19,8 @@ export async function setRiskLevel(
     const agent = requireAgent(reference);
     if (agent.riskLevel === level) return false;
     await setAgentRisk(tx, agent.id, level);
-    await append({ action: 'agent.risk_set', agent_id: agent.id, risk_level: level });
-    await record({ action: `agent.${level}_risk`, subject: agent.name, rationale: rationale ?? null, agent_id: agent.id });
+    append({ action: 'agent.risk_set', agent_id: agent.id, risk_level: level });
+    record({ action: `agent.${level}_risk`, subject: agent.name, rationale: rationale ?? null, agent_id: agent.id });
     return true;
   });
 }

@@ -16,7 +16,7 @@ export async function archiveAgent(
     const agent = await requireAgent(tx, { id: agentId });
     if (!(await setAgentArchived(tx, agent.id, archived ? now : null))) return false;
     const action = archived ? 'agent.archived' : 'agent.restored';
-    await record({ action, subject: agent.name, rationale: rationale ?? null, agent_id: agent.id });
+    record({ action, subject: agent.name, rationale: rationale ?? null, agent_id: agent.id });
     return true;
   });
 }

@@ -35,13 +35,13 @@ export async function closeRecertifications(
     if (agent.latest === null || obstacle !== undefined) throw new RuleViolationError(obstacle);
     const evaluationId = agent.latest.id;
     await closeOpenRecertifications(tx, { agentId: agent.id, evaluationId, closedAt: now, closedBy, rationale });
-    await append({
+    append({
       action: 'recertifications.closed',
       agent_id: agent.id,
       evaluation_id: evaluationId,
       incident_ids: incidentIds,
     });
-    await record({
+    record({
       action: 'recertification.closed',
       subject: agent.name,
       rationale,

@@ -40,12 +40,11 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
     if (!write) return { now, logs, reopenedApprovals };
     const metadata = { logs, reopened_approvals: reopenedApprovals };
     const entry = entryOf({ recorded_by: 'operator', actor: 'operator', action: CLOCK_CORRECTED, metadata });
-    await appendEntries(tx, { ...heads.audit, now }, [entry]).sent;
+    appendEntries(tx, { ...heads.audit, now }, [entry]);
     for (const log of ['decisions', 'evidence', 'keys', 'traces'] as const)
-      if (logs[log] !== undefined) await moveSealedHead(tx, log, { ...heads[log], now });
+      if (logs[log] !== undefined) moveSealedHead(tx, log, { ...heads[log], now });
     if (reopenedApprovals > 0) await reopenApprovedAfter(tx, now);
-    const { sent } = appendEvidence(tx, { ...heads.evidence, now }, await approvalsAfter(tx, heads.evidence, now));
-    await sent;
+    appendEvidence(tx, { ...heads.evidence, now }, await approvalsAfter(tx, heads.evidence, now));
     return { now, logs, reopenedApprovals };
   });
 }

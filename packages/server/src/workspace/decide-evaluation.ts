@@ -36,8 +36,8 @@ export async function decideEvaluation(
       );
     }
     await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy, rationale });
-    await append({ action: 'approval.decided', agent_id: agent.id, evaluation_id: evaluationId, status });
-    await record({
+    append({ action: 'approval.decided', agent_id: agent.id, evaluation_id: evaluationId, status });
+    record({
       action: `approval.${status}`,
       subject: agent.name,
       rationale,

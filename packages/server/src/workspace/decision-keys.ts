@@ -21,7 +21,7 @@ export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor)
       );
     const keyId = newDecisionKeyId();
     await insertDecisionKey(tx, keyId);
-    await record({ action: 'decision_key.rotated', subject: keyId, metadata: { key_id: keyId, signing: first?.keyId ?? null } });
+    record({ action: 'decision_key.rotated', subject: keyId, metadata: { key_id: keyId, signing: first?.keyId ?? null } });
     return keyId;
   });
 }
@@ -40,7 +40,7 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
     if (next === undefined)
       throw new RuleViolationError(`${keyId} is the only live decision key; \`decision-key rotate\` makes the next one first`);
     await markDecisionKeyRetired(tx, keyId);
-    await record({ action: 'decision_key.retired', subject: keyId, metadata: { key_id: keyId, signing: next.keyId } });
+    record({ action: 'decision_key.retired', subject: keyId, metadata: { key_id: keyId, signing: next.keyId } });
     return next.keyId;
   });
 }
@@ -51,6 +51,6 @@ export async function recordDecisionKeyShown(pool: Pool, tenantId: string, keyId
     const keys = await listDecisionKeys(tx);
     if (!keys.some((each) => each.keyId === keyId))
       throw new NotFoundError(`this workspace has no decision key ${JSON.stringify(keyId)}`);
-    await record({ action: 'decision_key.shown', subject: keyId, metadata: { key_id: keyId } });
+    record({ action: 'decision_key.shown', subject: keyId, metadata: { key_id: keyId } });
   });
 }

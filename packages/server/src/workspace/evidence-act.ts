@@ -15,7 +15,7 @@ export interface EvidenceAct extends Act {
   /** The agent of a name or an id. Throws NotThere. */
   requireAgent(reference: AgentReference): KnownAgent;
   /** Appends the action's one event to the log `evidence`. */
-  append(fact: EvidenceFact): Promise<unknown>;
+  append(fact: EvidenceFact): void;
 }
 
 /** Runs one governance action with its entry in the audit ledger and its event in the log `evidence`, in one transaction. */
@@ -37,7 +37,7 @@ export async function evidenceAct<T>(
       requireAgent: (reference) =>
         (typeof reference === 'string' ? evidence.agentNamed(reference) : evidence.agent(reference.id)) ??
         unknownAgent(reference),
-      append: (fact) => appendEvidence(tx, { ...heads.evidence, now }, [{ ...fact, recorded_by: name }]).sent,
+      append: (fact) => void appendEvidence(tx, { ...heads.evidence, now }, [{ ...fact, recorded_by: name }]),
     });
   });
 }

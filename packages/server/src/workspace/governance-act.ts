@@ -17,7 +17,7 @@ export interface Act {
   /** The actor in rows. */
   by: ActorName;
   /** Appends the action's one ledger entry. */
-  record<A extends ServiceAction>(said: ServiceEntry<A>): Promise<unknown>;
+  record<A extends ServiceAction>(said: ServiceEntry<A>): void;
 }
 
 /**
@@ -45,7 +45,7 @@ export function actBehind(tx: Transaction, by: ActorName, head: LockedHead): Act
   const record: Act['record'] = <A extends ServiceAction>(said: ServiceEntry<A>) => {
     if (isRecorded) throw new Error('an act has one entry: a second one would be linked to the same row');
     isRecorded = true;
-    return appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]).sent;
+    appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]);
   };
   return { tx, now: head.now, by, record };
 }

@@ -33,7 +33,7 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
     const { secret, secretSha256 } = newSecret();
     const row = { ...key, id: newId(), kind, prefix, secretSha256 };
     await insertKey(tx, row);
-    await record('minted', { ...row, credentialSha256: credentialOf(secretSha256) });
+    record('minted', { ...row, credentialSha256: credentialOf(secretSha256) });
     return formatIngestionKey({ kind, prefix, secret });
   });
 }
@@ -44,7 +44,7 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
     const key = await liveKey(tx, keys, prefix, kind);
     const { secret, secretSha256 } = newSecret();
     await replaceSecret(tx, prefix, secretSha256);
-    await record('rotated', { ...key, credentialSha256: credentialOf(secretSha256) });
+    record('rotated', { ...key, credentialSha256: credentialOf(secretSha256) });
     return formatIngestionKey({ kind: key.kind, prefix, secret });
   });
 }
@@ -54,7 +54,7 @@ export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await liveKey(tx, keys, prefix, kind);
     await markRevoked(tx, prefix);
-    await record('revoked', key);
+    record('revoked', key);
   });
 }
 
@@ -71,7 +71,7 @@ export async function changeScopes(
     if (sameScopes(key.scopes, changed))
       throw new RuleViolationError(`key ${prefix} has the scopes ${changed.join(', ')} already`);
     await replaceScopes(tx, prefix, changed);
-    await record('scopes_changed', { ...key, scopes: changed });
+    record('scopes_changed', { ...key, scopes: changed });
   });
 }
 
@@ -115,7 +115,7 @@ interface KeyAct {
   /** The keys before the change. */
   keys: KeyState;
   /** Appends the change's one event. */
-  record(action: KeyAction, key: KeyDescription): Promise<unknown>;
+  record(action: KeyAction, key: KeyDescription): void;
 }
 
 /** Runs one change of a key, with its event in the key audit trail, in one transaction (specification 3.3). */
@@ -151,11 +151,11 @@ const eventOf = (
   credential_sha256: key.credentialSha256,
 });
 
-function append(tx: Transaction, head: LockedHead, event: KeyEvent): Promise<unknown> {
+function append(tx: Transaction, head: LockedHead, event: KeyEvent): void {
   const { canonical, hash: eventHash } = hashKeyEvent(event, digests);
   const leafData = [Buffer.from(eventHash, 'hex')];
   const { seq, id, recorded_at: recordedAt, recorded_by: recordedBy, action, key_id: keyId } = event;
-  const inserted = insertKeyEvent(tx, { seq, id, recordedAt, recordedBy, action, keyId, eventHash, document: canonical });
+  insertKeyEvent(tx, { seq, id, recordedAt, recordedBy, action, keyId, eventHash, document: canonical });
   tx.afterCommit(() => keyStates.applyCommitted(tx, head, [event], leafData));
-  return Promise.all([inserted, advance(tx, 'keys', head, leafData, null).sent]);
+  advance(tx, 'keys', head, leafData, null);
 }

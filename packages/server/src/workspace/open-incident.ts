@@ -31,8 +31,8 @@ export async function openIncident(
     const id = newId();
     await insertIncident(tx, { id, agentId: agent.id, severity, description, openedBy, openedAt: now });
     if (recertify) await openRecertification(tx, id);
-    await append({ action: 'incident.opened', agent_id: agent.id, incident_id: id, recertification_required: recertify });
-    await record({
+    append({ action: 'incident.opened', agent_id: agent.id, incident_id: id, recertification_required: recertify });
+    record({
       action: 'incident.created',
       subject: agent.name,
       rationale: description,

@@ -30,7 +30,7 @@ export async function recordViolation(
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const agent = await requireAgent(tx, reference);
     const id = newId();
-    await record({
+    record({
       action: 'policy.violation',
       subject: agent.name,
       rationale: description,

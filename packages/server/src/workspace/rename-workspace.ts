@@ -13,7 +13,7 @@ export async function renameWorkspace(pool: Pool, tenantId: string, name: string
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const before = await renameTenant(tx, name);
     if (before === undefined) return false;
-    await record({ action: 'workspace.renamed', subject: name, metadata: { before, after: name } });
+    record({ action: 'workspace.renamed', subject: name, metadata: { before, after: name } });
     return true;
   });
 }

@@ -31,9 +31,8 @@ export async function withdrawApproval(
         `the approval of evaluation ${evaluationId} was used by decision ${usedBy}; reject the evaluation to stop further promotions`,
       );
     await withdrawApproved(tx, evaluationId);
-    if (agent.agentId !== null)
-      await append({ action: 'approval.withdrawn', agent_id: agent.agentId, evaluation_id: evaluationId });
-    await record({
+    if (agent.agentId !== null) append({ action: 'approval.withdrawn', agent_id: agent.agentId, evaluation_id: evaluationId });
+    record({
       action: 'approval.withdrawn',
       subject: agent.agentName,
       rationale,
