@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 
-/** A stand-in for the HTTP interfaces of models: it asks for the tool `weather` once, then answers; the model `broken` fails. */
+/** A stand-in for the HTTP interfaces of models: it asks for the tool `weather` once, then answers; a model `broken` fails. */
 export function modelServer(): Server {
   return createServer(async (request, response) => {
     const body = JSON.parse((await textOf(request)) || '{}');
@@ -18,14 +18,17 @@ async function textOf(request: IncomingMessage): Promise<string> {
 interface ModelRequest {
   model?: string;
   messages?: { role: string; content?: unknown }[];
+  /** Of the Responses API, in the place of messages. */
+  input?: unknown;
   tools?: unknown[];
 }
 
 function answerTo(path: string, body: ModelRequest): { status: number; answer: object } {
   const error = { message: 'this model is broken', type: 'invalid_request_error', code: 'broken_model' };
-  if (body.model === 'broken') return { status: 400, answer: { type: 'error', error } };
-  const text = JSON.stringify(body.messages ?? []);
-  const asksForTool = (body.tools?.length ?? 0) > 0 && !/"role":"tool"|tool_result/.test(text);
+  if (body.model?.endsWith('broken')) return { status: 400, answer: { type: 'error', error } };
+  const text = JSON.stringify(body.messages ?? body.input ?? []);
+  const asksForTool = (body.tools?.length ?? 0) > 0 && !/"role":"tool"|tool_result|function_call_output/.test(text);
+  if (path.endsWith('/responses')) return { status: 200, answer: responsesAnswer(asksForTool) };
   if (path.endsWith('/messages')) return { status: 200, answer: anthropicAnswer(asksForTool) };
   if (path.endsWith('/embeddings')) return { status: 200, answer: EMBEDDING };
   return { status: 200, answer: openAiAnswer(asksForTool) };
@@ -45,6 +48,44 @@ function openAiAnswer(asksForTool: boolean): object {
     usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
   };
 }
+
+const responsesAnswer = (asksForTool: boolean): object => ({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1_700_000_000,
+  status: 'completed',
+  model: 'gpt-4o-2024-08-06',
+  output: asksForTool
+    ? [
+        {
+          type: 'function_call',
+          id: 'fc_1',
+          call_id: 'call_1',
+          name: 'weather',
+          arguments: '{"city":"Bern"}',
+          status: 'completed',
+        },
+      ]
+    : [
+        {
+          type: 'message',
+          id: 'msg_1',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'It rains in Bern.', annotations: [] }],
+        },
+      ],
+  parallel_tool_calls: true,
+  tool_choice: 'auto',
+  tools: [],
+  usage: {
+    input_tokens: 100,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 20,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 120,
+  },
+});
 
 const anthropicAnswer = (asksForTool: boolean): object => ({
   id: 'msg_1',

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { modelServer } from './model-server.ts';
-import { NODE_PACKAGES, PYTHON_PACKAGES } from './versions.ts';
+import { CONTENT_SETTINGS, NODE_PACKAGES, PYTHON_PACKAGES, PYTHON_PACKAGES_ALONE } from './versions.ts';
 
 /**
  * Records what real instrumentations export: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. It installs the
@@ -35,11 +35,13 @@ function installNode(): string {
   return home;
 }
 
-function installPython(): string {
-  const home = join(folder, 'python');
+/** Installs the packages of a program, or those that most programs share. Returns the interpreter. */
+function installPython(name: string): string {
+  const alone = PYTHON_PACKAGES_ALONE[name];
+  const home = join(folder, alone === undefined ? 'python' : name);
   mkdirSync(home, { recursive: true });
   run('python3', ['-m', 'venv', 'venv'], home);
-  const packages = Object.entries(PYTHON_PACKAGES).map(([name, version]) => `${name}==${version}`);
+  const packages = Object.entries(alone ?? PYTHON_PACKAGES).map(([name, version]) => `${name}==${version}`);
   run(join(home, 'venv/bin/pip'), ['install', '--quiet', ...packages], home);
   return join(home, 'venv/bin/python');
 }
@@ -54,7 +56,13 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function record(name: string, command: string, file: string, model: string): Promise<void> {
+async function record(
+  name: string,
+  command: string,
+  file: string,
+  model: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const exports: RecordedExport[] = [];
   const receiver = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -79,11 +87,14 @@ async function record(name: string, command: string, file: string, model: string
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: file.endsWith('.py') ? 'EVENT_ONLY' : 'true',
     TRACELOOP_TRACE_CONTENT: 'true',
     TRACELOOP_TELEMETRY: 'false',
+    CREWAI_DISABLE_TELEMETRY: 'true',
+    CREWAI_TRACING_ENABLED: 'false',
     OPENAI_API_KEY: 'none',
     ANTHROPIC_API_KEY: 'none',
     OPENAI_BASE_URL: `${model}/v1`,
     OPENAI_API_BASE: `${model}/v1`,
     ANTHROPIC_BASE_URL: model,
+    ...settings,
   };
   const sender = spawn(command, [file], { env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
   const status = await new Promise((resolve) => sender.once('exit', resolve));
@@ -106,9 +117,12 @@ if (javascript.length > 0) {
   const home = installNode();
   for (const file of javascript) await record(file.slice(0, -'.cjs'.length), process.execPath, join(home, file), modelAddress);
 }
-if (python.length > 0) {
-  const interpreter = installPython();
-  for (const file of python) await record(file.slice(0, -'.py'.length), interpreter, `${here}python/${file}`, modelAddress);
+for (const file of python) {
+  const name = file.slice(0, -'.py'.length);
+  await record(name, installPython(name), `${here}python/${file}`, modelAddress);
+}
+for (const [name, { program, environment }] of Object.entries(CONTENT_SETTINGS)) {
+  if (wanted(name)) await record(name, installPython(program), `${here}python/${program}.py`, modelAddress, environment);
 }
 model.close();
 model.closeAllConnections();

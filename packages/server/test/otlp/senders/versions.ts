@@ -30,3 +30,42 @@ export const PYTHON_PACKAGES = {
   'opentelemetry-sdk': '1.45.2',
   'opentelemetry-util-genai': '1.1b0',
 } as const;
+
+const CREWAI = {
+  crewai: '1.15.30',
+  openai: '2.54.0',
+  'openinference-instrumentation-crewai': '1.1.21',
+  'openinference-instrumentation-openai': '0.1.66',
+  'opentelemetry-exporter-otlp-proto-http': '1.45.2',
+  'opentelemetry-sdk': '1.45.2',
+} as const;
+
+const OPENAI_AGENTS = {
+  'openai-agents': '0.24.0',
+  'openinference-instrumentation-openai-agents': '2.6.0',
+  'opentelemetry-exporter-otlp-proto-http': '1.45.2',
+  'opentelemetry-sdk': '1.45.2',
+} as const;
+
+/** Programs in Python whose packages need other versions than the rest: each is installed by itself. */
+export const PYTHON_PACKAGES_ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'python-openinference-crewai': CREWAI,
+  'python-openinference-openai-agents': OPENAI_AGENTS,
+};
+
+/** Programs that are recorded again with other settings of what an instrumentation says of messages. */
+export const CONTENT_SETTINGS: Readonly<Record<string, { program: string; environment: Readonly<Record<string, string>> }>> = {
+  'python-otel-openai-spans': {
+    program: 'python-otel-openai',
+    environment: { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'SPAN_ONLY' },
+  },
+  'python-otel-openai-silent': {
+    program: 'python-otel-openai',
+    environment: { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'NO_CONTENT' },
+  },
+  'python-openinference-openai-silent': {
+    program: 'python-openinference-openai',
+    environment: { OPENINFERENCE_HIDE_INPUTS: 'true', OPENINFERENCE_HIDE_OUTPUTS: 'true' },
+  },
+  'python-openllmetry-openai-silent': { program: 'python-openllmetry-openai', environment: { TRACELOOP_TRACE_CONTENT: 'false' } },
+};
