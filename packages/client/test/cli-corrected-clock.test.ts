@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { processEnvironment } from '../../server/test/fixtures/process-environment.ts';
 import { environmentOf } from '../../server/test/fixtures/run-command.ts';
 import { reseal } from '../../server/test/harness/sealed.ts';
 import { databaseWithShiftedClock, type ShiftedDatabase } from '../../server/test/harness/shifted-clock.ts';
@@ -23,7 +24,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** Runs a program as a process, with these variables and nothing else of the test's. */
 const run = (program: string, args: string[], variables: Record<string, string> = {}): Promise<Ran> =>
   new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, ...variables };
+    const env = processEnvironment(variables);
     execFile(program, args, { env, cwd: root, timeout: 60_000 }, (error, out, err) =>
       resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err }),
     );

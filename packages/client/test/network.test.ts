@@ -6,6 +6,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { processEnvironment } from '../../server/test/fixtures/process-environment.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 const certificate = fixture('worthless-certificate.pem');
@@ -61,7 +62,7 @@ function forwarding(): Server {
 /** What a process with this environment gets for an answer. */
 const callWith = async (url: string, environment: Record<string, string>): Promise<string> => {
   proxied = [];
-  const options = { env: { PATH: process.env.PATH, ...environment } };
+  const options = { env: processEnvironment(environment) };
   return (await promisify(execFile)(process.execPath, [fixture('call-through.ts'), url], options)).stdout;
 };
 

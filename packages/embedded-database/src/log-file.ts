@@ -30,8 +30,8 @@ export function openLog(path: string, owner: Account): number {
 }
 
 /**
- * Writes a line to standard output, which is the log. A line that does not fit on a full disk is dropped: unlike `console.log`, which
- * never writes again after one failure, the next line is tried.
+ * Writes a line to standard output, which is the log. A line that does not fit on a full disk is lost, and the next one is tried again;
+ * `console.log` would write nothing after the first failure.
  */
 export function writeLogLine(line: string): void {
   try {
@@ -51,7 +51,7 @@ export function boundLog(path: string): void {
     copyFileSync(path, `${path}.1`);
     truncateSync(path);
   } catch {
-    // The log is a help, never a reason to fail.
+    // A failure of the log must not stop the database.
   }
 }
 

@@ -60,7 +60,7 @@ describe('as a process of its own', () => {
     await server.database.sql(`DELETE FROM countersign.decision_keys WHERE tenant_id = $1`, [broken.out.trim()]);
     const show = ['decision-key', 'show', '--workspace', 'headless'];
     const quiet = process_(show);
-    expect(quiet).toEqual({ status: 70, out: '', err: expect.stringMatching(/^countersign-server: a fault [^\n]+\n$/) });
+    expect(quiet).toEqual({ status: 70, out: '', err: expect.stringMatching(/^countersign-server: internal error [^\n]+\n$/) });
     expect(process_(show, { COUNTERSIGN_LOG_LEVEL: 'debug' }).err).toMatch(/\n\s+at /);
     expect(JSON.parse(process_([...show, '--json']).err)).toMatchObject({ error: 'fault' });
   });

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { processEnvironment } from './fixtures/process-environment.ts';
 import { type TestServer, testServer } from './harness/test-server.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
@@ -59,7 +60,7 @@ const runImport = (environment: Record<string, string>, ...args: string[]): Prom
     execFile(
       process.execPath,
       ['examples/tau-bench/import.ts', ...args],
-      { cwd: repository, env: { PATH: process.env.PATH, ...environment }, maxBuffer: 1 << 24 },
+      { cwd: repository, env: processEnvironment(environment), maxBuffer: 1 << 24 },
       (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
   });

@@ -57,7 +57,7 @@ export function scheduleCheckpoints(
   };
 }
 
-/** Repeats a round. A round that takes longer than the pause makes the next ones be skipped. */
+/** Repeats a round. Rounds do not overlap: the next one is skipped while one is running. */
 function repeat(seconds: number, round: () => Promise<void>, logger: Logger): NodeJS.Timeout {
   let running = false;
   return setInterval(

@@ -9,19 +9,19 @@ import { keptHeads } from './head-memory.ts';
 import { LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** A checkpoint over all rows of a log, or over fewer when the last one is young enough. */
+/** Which checkpoint is requested. Without a member: one over all rows of the log. */
 export interface CheckpointDemand {
   log: LogName;
-  /** Do without a new one while the last is younger. */
+  /** The newest checkpoint is enough if it is younger. */
   youngerThanSeconds?: number | undefined;
-  /** Or covers this many rows. Without either: one over every row there is. */
+  /** The newest checkpoint is enough if it covers this many rows. */
   rows?: number | undefined;
 }
 
 /**
- * The log's checkpoint: the last one if it covers every row (or is young enough), a new one otherwise.
- * Before signing, the tree is held against the stored rows and against the last checkpoint: nothing is signed that is not what was
- * appended, or that contradicts what was signed before. Throws ClockUnsafeError where a new one would get a wrong time.
+ * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before signing, the tree is compared with the stored
+ * rows and with the newest checkpoint, so a changed or rewritten log is never signed.
+ * @throws ClockUnsafeError if a new checkpoint would get a wrong time.
  */
 export async function checkpointOf(
   tx: Transaction,
@@ -66,12 +66,12 @@ export async function makeCheckpoint(
   return checkpoint;
 }
 
-/** A time in the future, which a wrong clock wrote, says nothing about the age: it must not end the checkpoints until then. */
+/** A checkpoint with a time in the future, from a wrong clock, never counts as young: otherwise none would be signed until then. */
 const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean => ageSeconds >= 0 && ageSeconds < seconds;
 
 /**
- * A checkpoint is stored as it was signed first. A key that came later signs it too whenever it is given out: who has only that one must be
- * able to believe a log that has been quiet since.
+ * A checkpoint is stored with its first signature. A newer key adds its signature when the checkpoint is read, so that a reader who only has
+ * the newer key can verify a log without new rows.
  */
 const signedByAll = (checkpoint: StoredCheckpoint, signers: readonly NoteSigner[]): StoredCheckpoint => ({
   ...checkpoint,

@@ -16,8 +16,8 @@ import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 export type DecisionKeyOf = (tenantId: string, keyId: string) => Uint8Array;
 
 /**
- * Walks a tenant's decisions as the database holds them, allowed ones too: digest and signature of each, columns, gaps, head, tree and checkpoints;
- * and that its evidence follows from the log `evidence`.
+ * Verifies a tenant's decisions in the database: digest, signature and columns of each, gaps, head, tree and checkpoints, and that the log
+ * `evidence` gives the evidence of each.
  */
 export async function verifyDecisions(
   pool: Pool,
@@ -59,15 +59,15 @@ function rowFault(
   if (typeof decision.key_id !== 'string') return 'key_id is not a string';
   const fault = signatureFault(decision, keyOf(decision.key_id));
   if (fault !== undefined) return fault;
-  // The signature is of what the text says; a member given twice, or another spelling, comes to light here.
+  // The signature covers the content of the text. This comparison finds duplicate members and other spellings.
   if (JSON.stringify(decision) !== row.document) return 'the stored document is not as it was written: its text was altered';
   const { decision_id: id, timestamp, asked_by: askedBy } = decision;
-  // A decision of a version that did not sign who asked says nothing of that column.
+  // Older versions did not sign who asked, so that column cannot be checked.
   const columns = { ...decision, id, recorded_at: timestamp, recorded_by: askedBy ?? row.recorded_by };
   return moments.next(seq, timestamp, 'timestamp') ?? columnFault(columns, row, COLUMNS) ?? keptEvidenceFault(decision, row);
 }
 
-/** The evidence has the digest that was signed, and gives the verdict that was signed. */
+/** Checks that the evidence has the signed digest and leads to the signed verdict. */
 function keptEvidenceFault(decision: Record<string, unknown>, { evidence }: DecisionColumns): string | undefined {
   const isNamed = decision.evidence_sha256 !== undefined;
   if (evidence === null) return isNamed ? 'the evidence of the decision is missing' : undefined;
@@ -83,7 +83,7 @@ function signatureFault(decision: Record<string, unknown>, key: Uint8Array): str
   }
 }
 
-/** The columns that are searched by; people are shown what they say, so they must say what was signed. */
+/** The columns for search. The portal shows them, so they must match the signed document. */
 const COLUMNS = [
   'id',
   'recorded_at',

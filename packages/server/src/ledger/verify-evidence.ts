@@ -15,15 +15,15 @@ import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 /** Findings that a report names. */
 const FINDINGS_MAX = 20;
 
-/** What was found of a log of evidence and of the tables that must say the same. */
+/** The result of verifying a log of evidence and comparing the tables with it. */
 export interface EvidenceReport extends ChainReport {
   /** Rows that differ from the log, at most FINDINGS_MAX. */
   findings: readonly TableFinding[];
 }
 
 /**
- * Walks a tenant's log `evidence` as the database holds it: hash of each event, what follows from what, gaps, head, tree and checkpoints.
- * Then the tables must say the same: every evaluation, and of everything else what counts now.
+ * Verifies a tenant's log `evidence` in the database: hash and order of the events, head, tree and checkpoints. Then compares the tables
+ * with it: every evaluation, and the current state of everything else.
  */
 export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<EvidenceReport> {
   const moments = new RowTimes('evidence', await correctionsOf(pool, tenantId));
@@ -44,7 +44,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkD
     });
   };
   const report = await walkLog(pool, tenantId, { log: 'evidence', chained: false, read: readEvidenceEvents, check }, demand);
-  // Against a log that is not whole nothing can be compared.
+  // The tables cannot be compared with an invalid log.
   if (report.firstBad === undefined && report.contradiction === undefined) await addTableFindings(pool, tenantId, findings);
   findings.push(...evaluations.strangers);
   const [first] = findings;
@@ -55,7 +55,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkD
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
-/** An evaluation that a check rests on is found both ways, and named once. */
+/** Removes duplicates: both comparisons find an evaluation that promotion checks use. */
 async function addTableFindings(pool: Pool, tenantId: string, findings: TableFinding[]): Promise<void> {
   for await (const finding of compareTables(pool, tenantId)) {
     if (findings.length >= FINDINGS_MAX) return;
@@ -65,7 +65,7 @@ async function addTableFindings(pool: Pool, tenantId: string, findings: TableFin
 
 /** The evaluations of agents in the order of the table, which must be that of the log. */
 class StoredEvaluations {
-  /** Rows that the log does not name in their place. */
+  /** Rows that the log does not contain at their position. */
   readonly strangers: TableFinding[] = [];
   readonly #read: (after: number) => Promise<EvaluationFacts[]>;
   #rows: EvaluationFacts[] = [];
@@ -80,7 +80,7 @@ class StoredEvaluations {
     if (this.#rows.length === 0) await this.#readOn();
     let place = this.#rows.findIndex((row) => row.id === id);
     if (place === -1) {
-      // Perhaps behind rows that were put in at the end of the page.
+      // The row may follow inserted rows at the end of the page.
       await this.#readOn();
       place = this.#rows.findIndex((row) => row.id === id);
     }

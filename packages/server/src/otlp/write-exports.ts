@@ -11,12 +11,12 @@ import { exportAnswer } from './answers.ts';
 import type { QueuedExport } from './export.ts';
 import { lockFailingTraces, withinWaitingRoom, writeLogRecords } from './write-log-records.ts';
 
-/** Under what the answers of exports are kept, beside those of the endpoints' paths. */
-const KEPT_UNDER = '/v1/';
+/** The path under which responses to exports are stored for repeated requests. */
+const STORED_UNDER = '/v1/';
 
-/** Writes exports of one tenant in one transaction: their bodies, and their traces by the same statements as POST /api/public/traces. */
+/** Writes exports of one tenant in one transaction: their bodies, and their traces with the statements of POST /api/public/traces. */
 export const writeExports = (tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Outcome[]> =>
-  commitWithReplays(tx, KEPT_UNDER, items, (fresh) => storeExports(tx, fresh, heads));
+  commitWithReplays(tx, STORED_UNDER, items, (fresh) => storeExports(tx, fresh, heads));
 
 async function storeExports(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Outcome[]> {
   const ids = items.map(() => newId());
@@ -50,7 +50,7 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
     if (outcome instanceof ApiError) refused.set(item, outcome);
     else headers.set(item, { ...headers.get(item), ...outcome.headers });
   });
-  // An export is stored whole or not at all.
+  // An export is stored completely or not at all.
   if (refused.size > 0) throw new RejectedItems(refused);
   const outcomes = items.map((item, index): Outcome => {
     const json = exportAnswer(item.signal, bounded[index]!.shortfall);
@@ -68,6 +68,6 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
   return outcomes;
 }
 
-/** The refusals of traces as refusals of the exports that they are in. */
+/** Rejects the exports that contain rejected traces. */
 const refusedExports = (refused: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItems =>
   new RejectedItems(new Map([...refused].map(([trace, error]) => [itemOf.get(trace)!, error])));

@@ -4,7 +4,7 @@ import { type RawRow, type SealedTable, sealedColumns, sealedInstant } from '../
 import { sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
 
-/** The first answer of a request that came with an Idempotency-Key. */
+/** The stored response to a request with an Idempotency-Key. */
 export interface StoredAnswer {
   key: string;
   /** SHA-256 of the decompressed body, hex. */
@@ -40,7 +40,7 @@ export const IDEMPOTENCY_KEYS: SealedTable<SealedAnswer> = {
   named: ['path', 'key'],
 };
 
-// A look-up for each key, kept apart by OFFSET 0, and no `= ANY`: see lockTraces.
+// One index lookup for each key (LATERAL with OFFSET 0) instead of `= ANY`: see lockTraces.
 const FIND = sql<RawRow & { asked: string }>(
   'find_answers',
   `SELECT asked.key AS asked, found.* FROM unnest($3::text[]) AS asked (key) CROSS JOIN LATERAL (
@@ -56,8 +56,8 @@ const DELETE_KEYS = sql(
 const HOURS_24_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The answers kept for these keys, of the last 24 hours. Must return every committed one: a missed one is stored twice. In the place of a
- * row that somebody else than the server has written stands a BrokenSealError: it is not given again, and nothing is stored in its place.
+ * Returns the responses stored for these keys in the last 24 hours. It must find every committed one, or a request would be stored twice. A
+ * row without a valid seal gives a BrokenSealError: the response is not repeated, and the request is not stored again.
  */
 export async function findAnswers(
   tx: Transaction,
@@ -75,7 +75,7 @@ export async function findAnswers(
     else if (kept.createdAt <= lived) expired.push(key);
     else found.set(key, { key, bodySha256: kept.bodySha256.toString('hex'), answer: kept.answer, headers: kept.headers });
   }
-  // An expired answer makes room for a new one.
+  // A new response replaces an expired one.
   if (expired.length > 0) tx.run(DELETE_KEYS, [tx.tenantId, path, textArray(expired)]);
   return found;
 }
@@ -89,8 +89,8 @@ const INSERT = sql(
 );
 
 /**
- * Keeps answers. Waits for another node that is about to commit the same key, and then fails with a unique violation:
- * the batch is tried again and finds that node's answer.
+ * Stores responses. If another server is about to commit the same key, it waits and then fails with a unique violation. The batch is retried
+ * and finds the response of that server.
  */
 export function insertAnswers(tx: Transaction, path: string, answers: readonly StoredAnswer[]): void {
   if (answers.length === 0) return;
@@ -118,6 +118,6 @@ const DELETE_EXPIRED = sql<{ key: string }>(
    RETURNING key`,
 );
 
-/** Forgets up to 5,000 answers older than 24 hours; returns how many. */
+/** Deletes up to 5,000 responses older than 24 hours; returns their number. */
 export const deleteExpiredAnswers = async (tx: Transaction): Promise<number> =>
   (await tx.run(DELETE_EXPIRED, [tx.tenantId, ...tx.clock.expiryBounds()])).length;

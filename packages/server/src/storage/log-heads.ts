@@ -7,7 +7,7 @@ import { exactInstantText, instantText } from './instant-text.ts';
 export const LOG_NAMES = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 export type LogName = (typeof LOG_NAMES)[number];
 
-/** The tree over a log as its head keeps it: how many rows it covers, and its frontier's hashes one after the other. */
+/** The tree over a log as stored with its head: its number of rows, and the concatenated hashes of its frontier. */
 export interface StoredTree {
   size: number;
   frontier: Uint8Array;
@@ -18,7 +18,7 @@ export interface StoredHead extends ChainHead {
   tree: StoredTree;
   /** Time of the last row, UTC with microseconds; null if there is none. */
   lastMoment: string | null;
-  /** Key epoch and MAC; null where it was taken away. */
+  /** Key epoch and MAC; null if it was removed. */
   seal: Uint8Array | null;
 }
 
@@ -63,7 +63,7 @@ export const storedHead = (row: HeadRow): StoredHead => ({
 
 const LOCK = sql<HeadRow & ReadClock & { log: LogName }>(
   'lock_log_heads',
-  // The clock is read outside, which is after the lock was waited for; inside it would be the moment at which the waiting began.
+  // The outer query reads the clock after it got the lock. The inner one would read it before the wait.
   `SELECT head.log, ${HEAD_COLUMNS}, ${instantText('greatest(clock_timestamp(), head.last_recorded_at)')} AS now,
           ${instantText('clock_timestamp()')} AS clock
      FROM (SELECT log, seq, row_hash, tree_size, frontier, last_recorded_at, seal
@@ -96,7 +96,7 @@ export async function readHead(tx: Transaction, log: LogName): Promise<ReadHead 
 
 const INSERT = sql('insert_log_head', `INSERT INTO countersign.log_heads (tenant_id, log, seal) VALUES ($1, $2, $3)`);
 
-/** Makes the head of an empty log. With the tenant, because FOR UPDATE on a missing row locks nothing. */
+/** Inserts the head of an empty log, together with the tenant, because FOR UPDATE on a missing row locks nothing. */
 export const insertHead = (tx: Transaction, log: LogName, seal: Uint8Array): Promise<unknown> =>
   tx.run(INSERT, [tx.tenantId, log, seal]);
 
@@ -104,7 +104,7 @@ const SET = `SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::
 
 const MOVE = sql('move_log_head', `UPDATE countersign.log_heads ${SET} WHERE tenant_id = $1 AND log = $2`);
 
-/** Where a head is moved to. */
+/** The new state of a head. */
 export type MovedHead = ChainHead & { tree: StoredTree; now: string };
 
 /** Moves a head behind the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
@@ -112,7 +112,7 @@ export function moveHead(tx: Transaction, log: LogName, head: MovedHead, seal: U
   tx.send(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier, seal]);
 }
 
-// Division by zero is how a plain statement can fail, and a pipeline with it, where no row is what was expected.
+// Fails by a division by zero if the head is not the guessed one. A plain statement has no other way to fail, and the pipeline must not go on.
 const MOVE_GUESSED = sql(
   'move_guessed_log_head',
   `WITH moved AS (

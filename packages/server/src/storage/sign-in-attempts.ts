@@ -2,14 +2,14 @@ import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
 import { expiryClock } from './expiry-clock.ts';
 
-/** What has been tried about one subject in the running window, this try counted. */
+/** The attempts of one subject in the current window, including this one. */
 export interface Attempts {
   attempts: number;
   /** Seconds until the window ends, at least 1. */
   secondsLeft: number;
 }
 
-/** Counts one try against a subject and returns the count. In one statement: tries at once, on however many servers, are all counted. */
+/** Counts an attempt of a subject and returns the count. One statement, so that concurrent attempts on all servers are counted. */
 export async function countAttempt(pool: Pool, subject: Buffer, windowSeconds: number): Promise<Attempts> {
   const now = expiryClock(3);
   const ended = `kept.window_began_at <= ${now} - make_interval(secs => $2)`;
@@ -25,7 +25,7 @@ export async function countAttempt(pool: Pool, subject: Buffer, windowSeconds: n
   return rows[0]!;
 }
 
-/** Takes one try back from each subject: it was a good one. */
+/** Takes back one attempt of each subject, because it succeeded. */
 export const takeBackAttempt = (pool: Pool, subjects: readonly Buffer[]): Promise<unknown> =>
   pool.query({
     name: 'take_back_attempt',
@@ -34,7 +34,7 @@ export const takeBackAttempt = (pool: Pool, subjects: readonly Buffer[]): Promis
     values: [subjects],
   });
 
-/** Forgets tries whose window has long ended. */
+/** Deletes attempts whose window ended long ago. */
 export const deletePastAttempts = (pool: Pool): Promise<unknown> =>
   pool.query(`DELETE FROM countersign.sign_in_attempts WHERE window_began_at < ${expiryClock(1)} - interval '1 day'`, [
     ...clockOf(pool).expiryBounds(),

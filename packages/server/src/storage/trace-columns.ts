@@ -68,9 +68,9 @@ export interface StoredSubmission extends SubmissionPlace {
   spans: string;
 }
 
-/** Submissions that are read at once, and about how many bytes of them. */
-const PAGE_SUBMISSIONS = 200;
-const PAGE_BYTES = 8 * 1024 * 1024;
+/** Submissions read at once, and about how many bytes of them. Few, because a running server parses a page without a pause. */
+const PAGE_SUBMISSIONS = 50;
+const PAGE_BYTES = 1024 * 1024;
 
 const READ = sql<StoredSubmission>(
   'read_trace_submissions',
