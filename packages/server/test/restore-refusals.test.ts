@@ -197,6 +197,7 @@ test('the secrets need their passphrase, and are never overwritten', async () =>
   expect(await restore(folder, none, ...withSecrets)).toMatchObject({ status: 3 });
   expect(await restore(folder, { ...none, COUNTERSIGN_BACKUP_PASSPHRASE: 'short' }, ...withSecrets)).toMatchObject({ status: 3 });
   expect(await restore(folder, { ...none, ...right }, '--with-secrets')).toMatchObject({ status: 2 });
+  expect(await restore(folder, none)).toMatchObject({ status: 7, err: expect.stringContaining('by --with-secrets') });
   expect(await countTables()).toBe(0);
   expect(await restore(folder, { ...none, ...right }, ...withSecrets)).toMatchObject({ status: 0 });
   expect(readFileSync(join(secrets, 'master-secret'), 'utf8').trim()).toBe(environmentOf(server).COUNTERSIGN_MASTER_SECRET);

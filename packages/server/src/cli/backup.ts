@@ -81,7 +81,7 @@ async function report(
   manifest: BackupManifest,
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
-  session.say(`wrote ${rows} rows of ${manifest.workspaces.length} workspaces; verifying the logs`);
+  session.say(`wrote ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
   const progress = progressOn(session, asked === true);
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.heard).finally(progress.done);
   session.ending = faults.length === 0 ? 'ok' : 'broken';
@@ -93,8 +93,11 @@ async function report(
   if (faults.length > 0) session.say('the backup was written, but it holds a log that is not valid; keep older backups');
 }
 
+/** A number of workspaces in words. */
+export const workspacesOf = (count: number): string => (count === 1 ? '1 workspace' : `${count} workspaces`);
+
 const NOTE = `
-The backup holds what was committed when it began. It is readable for its owner alone, and not encrypted but for the secrets. Without
---with-secrets, back up the secrets separately: nothing can be restored without them. \`restore\` takes it into an embedded or an outside
+The backup holds what was committed when it began. Only the owner of the file can read it. Only the secrets
+in it are encrypted. Without --with-secrets, back up the secrets separately: nothing can be restored without them. \`restore\` takes it into an embedded or an outside
 database.
 `;

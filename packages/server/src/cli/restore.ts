@@ -9,11 +9,12 @@ import { requireZstandard } from '../backup/zstandard.ts';
 import type { Config } from '../config/config.ts';
 import { knownMigrations } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
+import { loadSecrets } from '../secrets/load-secrets.ts';
 import { restoreSecretFiles } from '../secrets/secret-files.ts';
 import { acceptRestore } from '../workspace/accept-restore.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION } from './arguments.ts';
-import { requiredPassphrase } from './backup.ts';
+import { requiredPassphrase, workspacesOf } from './backup.ts';
 import { examples } from './help.ts';
 import { progressOn } from './progress.ts';
 import type { Session } from './session.ts';
@@ -59,7 +60,8 @@ export function addRestore(program: Command, session: Session): void {
 async function restore(session: Session, options: RestoreOptions, reader: BackupReader): Promise<void> {
   migrationsOf(reader.manifest, knownMigrations());
   await checkParts(reader);
-  const config = options.withSecrets === true ? await restoreSecrets(session, options, reader) : session.config;
+  const config =
+    options.withSecrets === true ? await restoreSecrets(session, options, reader) : await requireSecrets(session, reader);
   const progress = progressOn(session, options.progress === true);
   const site = await restoreDatabase(config, reader, { say: session.say, progress: progress.heard }).finally(progress.done);
   try {
@@ -71,6 +73,17 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
     }
   } finally {
     await site.release();
+  }
+}
+
+/** Refuses a restore without usable secrets. If the backup holds them, the error says how to restore them. */
+async function requireSecrets({ config }: Session, reader: BackupReader): Promise<Config> {
+  try {
+    loadSecrets(config, false);
+    return config;
+  } catch (error) {
+    if (!(error instanceof ExitError) || reader.manifest.secretsSha256 === undefined) throw error;
+    throw new ExitError(error.reason, `${error.message}; or restore those of the backup by --with-secrets`);
   }
 }
 
@@ -94,7 +107,7 @@ async function report(
   { manifest }: BackupReader,
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
-  session.say(`restored ${rows} rows of ${manifest.workspaces.length} workspaces; verifying the logs`);
+  session.say(`restored ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
   const progress = progressOn(session, asked === true);
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.heard).finally(progress.done);
   const older: string[] = [];
