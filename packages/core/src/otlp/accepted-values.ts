@@ -4,38 +4,38 @@ import type { Field } from './conventions/convention.ts';
 import { textOf } from './conventions/messages.ts';
 import type { Value } from './records.ts';
 
-/** Most tokens of one step: sums over any number of steps stay exact. */
+/** The largest number of tokens of one step. Sums over any number of steps stay exact. */
 const TOKENS_MAX = 1e12;
 /** Highest cost of one step in US dollars. */
 const COST_USD_MAX = 1e9;
 
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** A value as the contract takes a label; undefined for what it refuses: empty, too long, with control characters, not Unicode. */
+/** A value as a label of the contract; undefined if the contract rejects it: empty, too long, with control characters, not Unicode. */
 export function labelOf(value: Value | undefined): string | undefined {
   if (typeof value !== 'string' || value === '' || CONTROL_CHARACTER.test(value) || !value.isWellFormed()) return undefined;
   return value.length > LABEL_LENGTH_MAX && [...value].length > LABEL_LENGTH_MAX ? undefined : value;
 }
 
-/** A value as a new agent may be named; undefined for what the contract refuses. */
+/** A value as the name of a new agent; undefined if the contract rejects it. */
 export function agentNameOf(value: Value | undefined): string | undefined {
   const name = labelOf(value);
   return name === undefined || agentNameProblems(name).length > 0 ? undefined : name;
 }
 
-/** A value as a number of tokens, also from a text of digits; undefined for what is none. */
+/** A value as a number of tokens, also from a text of digits; undefined for any other value. */
 export function tokensOf(value: Value | undefined): number | undefined {
   const tokens = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
   return typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX ? tokens : undefined;
 }
 
-/** A value as an amount of dollars; undefined for what is none. */
+/** A value as an amount in US dollars; undefined for any other value. */
 export function costOf(value: Value | undefined): number | undefined {
   const cost = typeof value === 'string' && /^\d{1,9}(\.\d{1,20})?$/.test(value) ? Number(value) : value;
   return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && cost <= COST_USD_MAX ? cost : undefined;
 }
 
-/** A text as the contract takes one, cut to its longest. */
+/** A text for the contract, truncated to the maximum length. */
 export function errorOf(value: Value | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const text = textOf(value).toWellFormed();
@@ -44,7 +44,7 @@ export function errorOf(value: Value | undefined): string | undefined {
 
 const anyValue = (value: Value | undefined): Value | undefined => (value === null || value === '' ? undefined : value);
 
-/** What of a value each field takes; undefined where the field refuses it. */
+/** Converts a value for each field; undefined if the field rejects it. */
 export const ACCEPTED: Readonly<Record<Field, (value: Value | undefined) => Value | undefined>> = {
   name: labelOf,
   model: labelOf,

@@ -3,14 +3,14 @@ import { readGenAiMessages } from './conventions/gen-ai.ts';
 import { fromJson, isObject, plainMessage } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
-/** An event of a span, or a log record that is one. */
+/** An event of a span, or a log record with the same content. */
 export interface ContentEvent {
   name: string;
   attributes: Attributes;
   body: Value;
 }
 
-/** The events that are one message each, and who speaks in them. */
+/** The events that contain one message each, with the role of the message. */
 const SPEAKERS: Readonly<Record<string, Message['role']>> = {
   'gen_ai.system.message': 'system',
   'gen_ai.user.message': 'user',
@@ -19,13 +19,13 @@ const SPEAKERS: Readonly<Record<string, Message['role']>> = {
   'gen_ai.choice': 'assistant',
 };
 
-/** The event that has the whole conversation of a call in its attributes. */
+/** The event whose attributes contain the whole conversation of a call. */
 const DETAILS = 'gen_ai.client.inference.operation.details';
 
-/** Whether an event is a part of a conversation. */
+/** Whether an event contains messages. */
 export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(SPEAKERS, name);
 
-/** The conversation that events make, in their order. */
+/** The messages of events, in their order. */
 export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
   const details = events.find(({ name }) => name === DETAILS);
   if (details !== undefined) {

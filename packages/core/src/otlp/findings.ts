@@ -1,7 +1,7 @@
 import { isObject, textOf } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
-/** A score that somebody gave to one answer of a run. It is no evaluation of the agent: a score of one answer is no pass rate. */
+/** A score of one answer in a run. It is not an evaluation of the agent, because the score of one answer is not a pass rate. */
 export interface Finding {
   /** What was judged, for example `relevance`. */
   name: string;
@@ -10,10 +10,10 @@ export interface Finding {
   explanation: string | null;
 }
 
-/** The event that has a finding. */
+/** The name of the event that contains a finding. */
 export const FINDING_EVENT = 'gen_ai.evaluation.result';
 
-/** The finding that an event has; undefined for other events. */
+/** The finding in an event; undefined for other events. */
 export function findingOf(event: { name: string; attributes: Attributes; body?: Value }): Finding | undefined {
   if (event.name !== FINDING_EVENT) return undefined;
   const said = (name: string): Value => event.attributes.get(name) ?? (isObject(event.body) ? (event.body[name] ?? null) : null);

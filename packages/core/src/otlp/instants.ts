@@ -1,7 +1,7 @@
 const NANOS_PER_SECOND = 1_000_000_000n;
 const SECONDS_LENGTH = 'YYYY-MM-DDThh:mm:ss'.length;
 
-/** Nanoseconds since 1970 as a date-time with nine digits of fraction. */
+/** Nanoseconds since 1970 as a date-time with nine fraction digits. */
 export function dateTimeOf(nanoseconds: bigint): string {
   const seconds = Number(nanoseconds / NANOS_PER_SECOND);
   const fraction = String(nanoseconds % NANOS_PER_SECOND).padStart(9, '0');

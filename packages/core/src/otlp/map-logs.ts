@@ -3,10 +3,10 @@ import { type ContentEvent, isContentEvent } from './event-messages.ts';
 import { findingOf } from './findings.ts';
 import type { LogRecord, Value } from './records.ts';
 
-/** What a log record is to its span. */
+/** The kind of a log record of a span. */
 export type LogKind = 'content' | 'exception' | 'finding';
 
-/** A log record that is kept, as JSON text of its kind. */
+/** A log record to be stored, as JSON text. */
 export interface MappedLog {
   traceId: string;
   spanId: string;
@@ -16,7 +16,7 @@ export interface MappedLog {
   document: string;
 }
 
-/** The records of an export that belong to a span and say something of it. All others are left out. */
+/** The log records of an export with content, an exception or a finding of a span. All others are omitted. */
 export const mapLogs = (records: readonly LogRecord[]): MappedLog[] => records.flatMap(mapLog);
 
 function mapLog(record: LogRecord): MappedLog[] {
@@ -40,13 +40,13 @@ function contentOf(event: ContentEvent): Pick<MappedLog, 'kind' | 'document'> | 
     : { kind: 'exception', document: JSON.stringify({ error: textOf(exception) }) };
 }
 
-/** The name of an event; before it had a field of its own it was an attribute. */
+/** The name of an event. Older senders give it as an attribute. */
 function nameOf({ eventName, attributes }: LogRecord): string {
   const older = attributes.get('event.name');
   return eventName !== '' ? eventName : typeof older === 'string' ? older : '';
 }
 
-/** Reads a kept record of content again. */
+/** Parses a stored record of content. */
 export function keptEvent(document: string): ContentEvent {
   const { name, attributes, body } = JSON.parse(document) as { name: string; attributes: Record<string, Value>; body: Value };
   return { name, attributes: new Map(Object.entries(attributes)), body };

@@ -7,14 +7,14 @@ import { messagesOfEvents } from './event-messages.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
 import type { Attributes, SpanRecord, Value } from './records.ts';
 
-/** Member of `metadata` that says where a conversation was read that log records outrank. */
+/** Member of `metadata` for a conversation from span events. Messages from log records replace it. */
 export const MESSAGES_FROM = 'countersign.messages_from';
 
-/** Name of a step whose sender gave none. */
+/** Name of a step without a name. */
 const UNNAMED = 'unnamed';
 const STATUS_ERROR = 2;
 
-/** The first value that a field accepts, and the attribute it stands in. */
+/** The first value that a field accepts, and the name of its attribute. */
 export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKind): { name: string; value: Value } | undefined {
   for (const rule of RULES.get(field) ?? []) {
     if (rule.kinds !== undefined && (kind === undefined || !rule.kinds.includes(kind))) continue;
@@ -26,7 +26,7 @@ export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKi
   return undefined;
 }
 
-/** What kind of step a span is, by the first convention that says so. */
+/** The kind of a span, by the first convention that determines it. */
 export function kindOfSpan(span: SpanRecord): KindMatch {
   for (const convention of KIND_ORDER) {
     const match = convention.kindOf(span);
@@ -37,8 +37,8 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
 }
 
 /**
- * A span as a step of a trace. What no rule maps, or its field refuses, stays in `metadata`.
- * @param repeatsParent whether its tokens are those of the call that it is a part of.
+ * A span as a step of a trace. Attributes that no rule maps, or whose value a field rejects, stay in `metadata`.
+ * @param repeatsParent whether its tokens repeat those of its parent.
  */
 export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {
   const taken = new Set<string>();
@@ -103,7 +103,7 @@ function otherContent(read: ReadField): Partial<Span> {
   };
 }
 
-/** The conversation in the attributes by the first convention that has one, else in the events of the span. */
+/** The conversation in the attributes, by the first convention that finds one; otherwise from the events of the span. */
 function conversationOf(record: SpanRecord): ReadMessages | undefined {
   for (const { messagesOf } of CONVENTIONS) {
     const found = messagesOf?.(record.attributes);
@@ -113,7 +113,7 @@ function conversationOf(record: SpanRecord): ReadMessages | undefined {
   return messages.length === 0 ? undefined : { messages, taken: [] };
 }
 
-/** Why a span failed; empty where it failed without a reason, undefined where it did not fail. */
+/** The error of a span; empty if it failed without a reason, undefined if it did not fail. */
 export function spanError(record: SpanRecord): string | undefined {
   const exception = record.events.find(({ name }) => name === 'exception')?.attributes;
   const type = record.attributes.get('error.type');
@@ -130,7 +130,7 @@ export function spanError(record: SpanRecord): string | undefined {
 const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
 function metadataOf(record: SpanRecord, taken: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {
-  // fromEntries defines members, also one that is named __proto__.
+  // fromEntries also defines a member named __proto__ correctly.
   const metadata: Record<string, unknown> = Object.fromEntries([...record.attributes].filter(([name]) => !taken.has(name)));
   const { kind, scope, events, links } = record;
   if (kind > 1) metadata['otel.span.kind'] = SPAN_KINDS[kind] ?? kind;

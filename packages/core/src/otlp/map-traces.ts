@@ -7,18 +7,18 @@ import { dateTimeOf, millisecondsBetween } from './instants.ts';
 import { kindOfSpan, mapSpan, spanError, valueOfField } from './map-span.ts';
 import type { Attributes, SpanRecord } from './records.ts';
 
-/** The spans of one export that belong to one trace, as a submission of that trace. */
+/** The spans of one trace in an export, as a submission of that trace. */
 export interface MappedTrace {
-  /** In the form of POST /api/public/traces. `agent_name` and `outcome` are there only where they are sure. */
+  /** In the form of POST /api/public/traces. `agent_name` and `outcome` are set only if they are certain. */
   trace: Trace & { trace_id: string; spans: Span[] };
   agentRank: AgentRank;
-  /** What the agent may be called while neither the root nor an `invoke_agent` span has arrived. */
+  /** A provisional agent name until the root or an `invoke_agent` span arrives. */
   provisionalAgentName: string | null;
   hasError: boolean;
   findings: { spanId: string; time: bigint | undefined; finding: Finding }[];
 }
 
-/** An export by traces: of two spans with one id the later counts. */
+/** Groups the spans of an export by trace. Of two spans with the same id the later one is used. */
 export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
   const byTrace = new Map<string, Map<string, SpanRecord>>();
   for (const record of records) {
@@ -54,7 +54,7 @@ function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace 
   };
 }
 
-/** The calls of models that report tokens: a client's own span within one of them reports the same tokens again. */
+/** The span ids of model calls with tokens. A child span of the model's client reports the same tokens again. */
 function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMatch[]): Set<string> {
   const calls = records.filter(
     ({ attributes }, index) =>
@@ -65,7 +65,7 @@ function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMa
 
 const USAGE_FIELDS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const;
 
-/** What the root alone says of a run: how it ended and how long it took. */
+/** Facts from the root span alone: outcome and duration of the run. */
 function rootFacts(root: SpanRecord): Partial<Trace> {
   const error = spanError(root);
   const latency = millisecondsBetween(root.start, root.end);
@@ -87,7 +87,7 @@ function agentOf(root: SpanRecord | undefined, invoked: SpanRecord | undefined):
   return service === undefined ? undefined : { name: service, rank: AGENT_RANK.serviceOfRoot };
 }
 
-/** The name of the agent as far as spans without their root can say. */
+/** The name of the agent from spans without their root. */
 function provisionalName(records: readonly SpanRecord[]): string | null {
   for (const { attributes } of records) {
     const found = valueOfField('agent_name', attributes);
@@ -96,13 +96,13 @@ function provisionalName(records: readonly SpanRecord[]): string | null {
   return records[0] === undefined ? null : (serviceName(records[0].resource) ?? null);
 }
 
-/** The name of the service, unless the SDK made it up. */
+/** The name of the service, unless it is the SDK's default. */
 function serviceName(resource: Attributes): string | undefined {
   const name = agentNameOf(resource.get('service.name'));
   return name?.startsWith('unknown_service') ? undefined : name;
 }
 
-/** The first value of a field in the spans, in order, then in their resource. */
+/** The first value of a field in the spans, otherwise in their resource. */
 function firstOf(field: 'session_id' | 'external_user_id', records: readonly SpanRecord[]): string | undefined {
   for (const { attributes } of records) {
     const found = valueOfField(field, attributes);

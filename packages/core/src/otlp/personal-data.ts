@@ -4,7 +4,7 @@ import type { Attributes, LogRecord, SpanRecord } from './records.ts';
 const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => from);
 
 /**
- * Takes user ids that are personal data out of records, and returns the values taken out.
+ * Removes user ids that are personal data from records, and returns the removed values.
  * @param isPersonal whether a text is an e-mail address or a telephone number.
  */
 export function takeOutPersonalIds(
@@ -33,7 +33,7 @@ const BLANK = 0x2a;
 /** Tag of `string_value` in an AnyValue. */
 const STRING_VALUE = 0x0a;
 
-/** Overwrites texts in a protobuf body with asterisks of the same length, wherever one is a whole string value. Changes the bytes in place. */
+/** Overwrites whole string values in a protobuf body with asterisks of the same length, in place. */
 export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
@@ -46,7 +46,7 @@ export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): v
   }
 }
 
-/** A parsed JSON body with texts replaced by asterisks wherever one is a whole string. */
+/** A parsed JSON body in which whole strings are replaced by asterisks. */
 export function blankInJson(body: unknown, texts: ReadonlySet<string>): unknown {
   if (typeof body === 'string') return texts.has(body) ? '*'.repeat(body.length) : body;
   if (Array.isArray(body)) return body.map((each) => blankInJson(each, texts));

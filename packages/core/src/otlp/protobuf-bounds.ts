@@ -1,6 +1,6 @@
 import { DEPTH_MAX, MalformedExportError, RECORDS_MAX, VALUES_MAX } from './records.ts';
 
-/** What is counted in a body before it is decoded. */
+/** The counts of a body before it is decoded. */
 export interface ExportCounts {
   /** Spans, events, links, log records or data points. */
   records: number;
@@ -8,7 +8,7 @@ export interface ExportCounts {
   values: number;
 }
 
-/** A message: which of its fields are messages, by number, and what it counts as. */
+/** A message type: its message fields by number, and what it is counted as. */
 interface Shape {
   readonly counts?: keyof ExportCounts;
   readonly fields: { readonly [field: number]: Shape };
@@ -38,8 +38,8 @@ const REQUESTS = { traces: request(span), logs: request(logRecord), metrics: req
 export type Signal = keyof typeof REQUESTS;
 
 /**
- * Checks the wire format of a body and counts what it holds, before anything is decoded: few bytes can make millions of objects. Throws
- * MalformedExportError for what is no protobuf, is nested too deeply, or holds too much.
+ * Checks the wire format of a body and counts its records before it is decoded, because few bytes can become millions of objects.
+ * @throws MalformedExportError if it is not protobuf, is nested too deeply, or contains too many records.
  */
 export function countProtobuf(signal: Signal, bytes: Uint8Array): ExportCounts {
   const counts: ExportCounts = { records: 0, values: 0 };
@@ -85,7 +85,7 @@ function count(what: keyof ExportCounts, counts: ExportCounts, at: number): void
 
 const NAMES = { records: 'spans, events, links, log records or data points', values: 'values of attributes' } as const;
 
-/** A varint of at most five bytes: tags and lengths are no longer. */
+/** Reads a varint of at most five bytes, the limit for tags and lengths. */
 function readVarint(bytes: Uint8Array, cursor: { at: number }, end: number): number {
   let value = 0;
   for (let digit = 1; digit < 2 ** 35; digit *= 128) {

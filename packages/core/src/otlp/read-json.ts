@@ -104,7 +104,7 @@ function attributesOf(pairs: unknown, at: string): Attributes {
   return attributes;
 }
 
-/** The value that an AnyValue has. The depth of the body was bounded when it was parsed. */
+/** The value of an AnyValue. The depth of the body was limited when it was parsed. */
 function anyValueOf(value: unknown, at: string): Value {
   if (value === undefined || value === null) return null;
   const any = objectOf(value, at);
@@ -152,7 +152,7 @@ function wholeNumber(value: unknown, at: string): number | string {
 const doubleOf = (value: unknown): number | string =>
   Number.isFinite(Number(value)) ? Number(value) : String(value).slice(0, 'Infinity'.length + 1);
 
-/** Undefined for 0, which means that no time was sent. */
+/** undefined for 0, which means that no time was sent. */
 function nanoseconds(value: unknown, at: string): bigint | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (!/^\d{1,20}$/.test(String(value))) throw malformed('must be nanoseconds since 1970, as a string or a number', at);

@@ -46,7 +46,7 @@ export function readProtobufLogs(bytes: Uint8Array): LogRecord[] {
   return records;
 }
 
-/** The wire format has been checked, so what is left to fail is text that is not UTF-8. */
+/** The wire format was checked before, so only text that is not UTF-8 can fail. */
 function decoded<T>(decode: () => T): T {
   try {
     return decode();
@@ -123,7 +123,7 @@ function nanoseconds(time: Int64 | undefined): bigint | undefined {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Bytes as lower-case hex; empty unless there are as many as an id has, not all of them zero. */
+/** An id in lower-case hex; empty if it has another length or is all zeros. */
 function hexId(bytes: Uint8Array | undefined, length: number): string {
   if (bytes === undefined || bytes.length !== length) return '';
   let text = '';
@@ -135,7 +135,7 @@ function hexId(bytes: Uint8Array | undefined, length: number): string {
   return isZero ? '' : text;
 }
 
-/** Characters that String.fromCharCode takes at once. */
+/** Number of characters in one call of String.fromCharCode. */
 const CHUNK = 8192;
 
 function base64(bytes: Uint8Array): string {

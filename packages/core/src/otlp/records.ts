@@ -1,7 +1,7 @@
-/** A value of an attribute as JSON has it. Whole numbers beyond 2^53-1 and bytes (Base64) are strings. */
+/** The value of an attribute in JSON types. Integers beyond 2^53-1 and bytes (Base64) are strings. */
 export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
 
-/** Attributes by name; of a name that was sent twice the last value. */
+/** Attributes by name. Of duplicate names the last value is used. */
 export type Attributes = Map<string, Value>;
 
 /** An event of a span. */
@@ -19,15 +19,15 @@ export interface LinkRecord {
   attributes: Attributes;
 }
 
-/** A span as OTLP has it, the same from protobuf and from JSON. */
+/** A span of OTLP, the same from protobuf and from JSON. */
 export interface SpanRecord {
-  /** 32 lower-case hex digits; empty when the sender gave no valid id. */
+  /** 32 lower-case hex digits; empty without a valid id. */
   traceId: string;
-  /** 16 lower-case hex digits; empty when the sender gave no valid id. */
+  /** 16 lower-case hex digits; empty without a valid id. */
   spanId: string;
   /** Undefined for a span without a parent. */
   parentSpanId: string | undefined;
-  /** Whether its parent is known to run elsewhere. */
+  /** Whether its parent is known to be remote. */
   hasRemoteParent: boolean;
   name: string;
   /** SPAN_KIND_*, 0 when not sent. */
@@ -46,9 +46,9 @@ export interface SpanRecord {
   scope: string;
 }
 
-/** A log record as OTLP has it, the same from protobuf and from JSON. */
+/** A log record of OTLP, the same from protobuf and from JSON. */
 export interface LogRecord {
-  /** As in SpanRecord; empty when it belongs to no span. */
+  /** As in SpanRecord; empty without a span. */
   traceId: string;
   spanId: string;
   /** Nanoseconds since 1970: when it happened, else when it was observed. */
@@ -59,7 +59,7 @@ export interface LogRecord {
   resource: Attributes;
 }
 
-/** The body is no export that can be read. `place` says where: a byte of protobuf, or a JSON Pointer. */
+/** The body cannot be read as an export. `place` is a byte offset of protobuf, or a JSON Pointer. */
 export class MalformedExportError extends Error {
   override name = 'MalformedExportError';
   readonly place: string;
@@ -70,16 +70,16 @@ export class MalformedExportError extends Error {
   }
 }
 
-/** Most records of a body: spans with their events and links, or log records. */
+/** Maximum records of a body: spans with their events and links, or log records. */
 export const RECORDS_MAX = 100_000;
-/** Most values of attributes in a body. */
+/** Maximum attribute values in a body. */
 export const VALUES_MAX = 500_000;
-/** Deepest nesting of messages. */
+/** Maximum nesting of messages. */
 export const DEPTH_MAX = 64;
 
-/** Bits of a span's flags: whether it is known where its parent is, and whether it runs elsewhere. */
+/** Bits of a span's flags: whether it is known that its parent is remote, and whether it is. */
 const REMOTE_PARENT_KNOWN_AND_TRUE = 0x300;
 
-/** Whether the flags of a span say that its parent runs elsewhere. */
+/** Whether the flags of a span say that its parent is remote. */
 export const hasRemoteParent = (flags: number): boolean =>
   (flags & REMOTE_PARENT_KNOWN_AND_TRUE) === REMOTE_PARENT_KNOWN_AND_TRUE;

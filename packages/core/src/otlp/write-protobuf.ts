@@ -5,7 +5,7 @@ const VARINT = 0;
 const LENGTH_DELIMITED = 2;
 const tag = (field: number, wireType: number): number => field * 8 + wireType;
 
-/** An answer to an export in OTLP/JSON. */
+/** A response to an export in OTLP/JSON. */
 interface Answer {
   partialSuccess?: Readonly<Record<string, string>>;
 }
@@ -16,7 +16,7 @@ const REJECTED: Readonly<Record<Signal, string>> = {
   metrics: 'rejectedDataPoints',
 };
 
-/** An answer as protobuf: the three ExportServiceResponses have the same fields. */
+/** A response as protobuf. The three ExportServiceResponses have the same fields. */
 export function encodeAnswer(signal: Signal, { partialSuccess }: Answer): Uint8Array {
   const writer = protobuf.Writer.create();
   if (partialSuccess === undefined) return writer.finish();

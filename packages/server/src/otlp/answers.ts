@@ -1,6 +1,6 @@
 import { OTLP_OPERATIONS } from '@countersign/core/contract/otlp-operations';
 
-/** What of an export was not stored, or not as it came. */
+/** The records of an export that were not stored, or were changed. */
 export interface Shortfall {
   /** Records that are not stored. */
   rejected: number;
@@ -8,7 +8,7 @@ export interface Shortfall {
   reasons: readonly string[];
 }
 
-/** The answer to an export as OTLP/JSON. `partialSuccess` is there only where something was rejected or changed. */
+/** The response to an export as OTLP/JSON. `partialSuccess` is set only if something was rejected or changed. */
 export function exportAnswer(signal: keyof typeof OTLP_OPERATIONS, { rejected, reasons }: Shortfall): string {
   if (rejected === 0 && reasons.length === 0) return '{}';
   const count = rejected === 0 ? {} : { [OTLP_OPERATIONS[signal].rejected]: String(rejected) };

@@ -10,21 +10,21 @@ import type { Shortfall } from './answers.ts';
 /** The encodings of OTLP/HTTP. */
 export type MediaType = (typeof OTLP_MEDIA_TYPES)[number];
 
-/** An export that has passed authentication, with its body's own bytes. */
+/** An authenticated export with the bytes of its body. */
 export interface ExportRequest {
   principal: Principal;
   signal: Signal;
   mediaType: MediaType;
-  /** The decompressed body as it came. */
+  /** The decompressed body, byte for byte. */
   document: Buffer;
 }
 
-/** The records of a body, and what became of it. */
+/** The records of a body, without personal data. */
 export interface ReadExport<Record = SpanRecord> {
   records: Record[];
-  /** Whether user ids that are personal data were taken out of the records and overwritten in the body. */
+  /** Whether user ids that are personal data were removed from the records and overwritten in the body. */
   isRedacted: boolean;
-  /** The body to keep where it had to be written anew; otherwise it is the request's document. */
+  /** The body to store if it was changed; otherwise the document of the request is stored. */
   body?: string;
 }
 
@@ -39,16 +39,16 @@ export interface PreparedExport extends Replayable {
   signal: Signal;
   mediaType: MediaType;
   isRedacted: boolean;
-  /** Set where the body was written anew. */
+  /** The changed body, if any. */
   body?: string;
   recordedBy: string;
   traces: TraceOfExport[];
   logs: LogOfExport[];
-  /** What of it is not stored, as far as the body says. */
+  /** The records that are not stored because of their content. */
   shortfall: Shortfall;
 }
 
-/** An export as its writer needs it: with the bytes to keep. */
+/** An export in the queue of its writer, with the bytes to store. */
 export interface QueuedExport extends Omit<PreparedExport, 'body' | 'traces'> {
   body: Buffer;
   traces: PreparedTrace[];

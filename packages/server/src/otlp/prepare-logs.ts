@@ -5,13 +5,13 @@ import type { LogRecord } from '@countersign/core/otlp/records';
 import type { ExportRequest, LogOfExport, PreparedExport, ReadExport } from './export.ts';
 import { exportFacts, REDACTED } from './export-facts.ts';
 
-/** About what a log record takes in memory beside its document. */
+/** The approximate memory of a log record in addition to its document, in bytes. */
 const RECORD_BYTES = 300;
 
 const NOT_KEPT =
   'Only GenAI content, exceptions and evaluation results that belong to a span are stored; other log records are not.';
 
-/** What the writer needs of an export of log records. Those that say nothing of a span are counted as rejected. */
+/** Prepares an export of log records. Records that do not belong to a span are counted as rejected. */
 export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRecord>): PreparedExport {
   const mapped = mapLogs(read.records);
   const rejected = read.records.length - mapped.length;
@@ -27,7 +27,7 @@ export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRec
   };
 }
 
-/** Findings in the events of spans, kept in the same way as those in log records. */
+/** The findings in events of spans, as log records. */
 export const logsOfFindings = (
   traceId: string,
   findings: readonly { spanId: string; time: bigint | undefined; finding: Finding }[],

@@ -9,7 +9,10 @@ import type { ExportRequest, PreparedExport, ReadExport, TraceOfExport } from '.
 import { exportFacts, REDACTED } from './export-facts.ts';
 import { logsOfFindings } from './prepare-logs.ts';
 
-/** What the writer needs of an export of spans. Throws where none of its spans has an id. */
+/**
+ * Prepares an export of spans.
+ * @throws ApiError if no span has valid ids.
+ */
 export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
   const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');
   const rejected = read.records.length - valid.length;

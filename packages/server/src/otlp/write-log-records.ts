@@ -36,14 +36,14 @@ export async function withinWaitingRoom(
 
 const TOO_MANY_WAIT = `More than ${WAITING_MAX} log records wait for spans of their traces; send the spans to /v1/traces.`;
 
-/** The traces that log records report an exception of. */
+/** The traces for which log records report an exception. */
 interface FailingTraces {
   readonly traceIds: readonly string[];
   /** Whether each of them was stored and is now locked. */
   readonly areLocked: boolean;
 }
 
-/** Locks the traces of which these records report an exception. Call it before anything else locks traces. */
+/** Locks the traces for which these records report an exception. Call it before anything else locks traces. */
 export async function lockFailingTraces(
   tx: Transaction,
   records: readonly Pick<KeptLogRecord, 'kind' | 'traceId'>[],
@@ -54,9 +54,9 @@ export async function lockFailingTraces(
 }
 
 /**
- * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, whichever comes
- * first. An unknown trace may be on its way in another transaction: that one moves the head of the log `traces` and then looks for log
- * records, so this one waits for the head before it looks for traces.
+ * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, in any order of
+ * arrival. Another transaction may be inserting an unknown trace. It moves the head of the log `traces` before it reads log records, so this
+ * transaction locks the head before it marks traces.
  * @param written trace ids of the traces that this transaction writes, after the head was moved.
  */
 export async function writeLogRecords(

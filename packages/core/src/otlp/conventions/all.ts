@@ -6,10 +6,10 @@ import { openInference } from './openinference.ts';
 import { openLlmetry } from './openllmetry.ts';
 import { vercelAi } from './vercel-ai.ts';
 
-/** All conventions. Of a field that several of them give, the first one counts. */
+/** All conventions. If several have a value for a field, the first one is used. */
 export const CONVENTIONS: readonly Convention[] = [genAi, olderGenAi, openInference, langfuse, openLlmetry, vercelAi];
 
-/** In the order in which they say what kind of step a span is: a kind that is named outranks what the attributes suggest. */
+/** The order in which the conventions determine the kind of a span: explicit kinds before kinds derived from attributes. */
 export const KIND_ORDER: readonly Convention[] = [openInference, genAi, openLlmetry, vercelAi, olderGenAi];
 
 /** The rules of all conventions by field, in order. */

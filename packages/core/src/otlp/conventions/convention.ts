@@ -5,7 +5,7 @@ import type { Attributes, SpanRecord } from '../records.ts';
 /** The kinds of steps that a trace has. */
 export type SpanKind = Span['kind'];
 
-/** What of a span is mapped by rules. */
+/** The fields of a span that rules map. */
 export type Field =
   | 'name'
   | 'model'
@@ -22,40 +22,40 @@ export type Field =
   | 'session_id'
   | 'external_user_id';
 
-/** One row of the mapping: where the value of a field stands, by a convention. */
+/** One row of the mapping: the attributes of a field in a convention. */
 export interface Rule {
   field: Field;
-  /** Names of attributes, the first non-empty one counts. */
+  /** Names of attributes. The first one with an accepted value is used. */
   from: readonly string[];
-  /** Kinds of spans that it holds for; all when left out. */
+  /** Kinds of spans that it applies to; all if omitted. */
   kinds?: readonly SpanKind[];
-  /** Whether the value is always JSON text, of a text too. */
+  /** Whether the value is always JSON text, even for a string. */
   isJson?: true;
-  /** Where the convention says so. */
+  /** The source of the rule. */
   source: string;
 }
 
-/** What kind of step a span is, by one convention. */
+/** The kind of a span, by one convention. */
 export interface KindMatch {
   kind: SpanKind;
-  /** The attribute that says so, and its value, which is kept where the kind does not repeat it. */
+  /** The attribute that determines it. It stays in `metadata` if the kind does not repeat its value. */
   attribute: string;
-  /** Whether it is an embedding: its tokens and cost count although it is no `llm` step. */
+  /** Whether it is an embedding. Its tokens and cost are counted although it is not an `llm` step. */
   isEmbedding?: boolean;
 }
 
-/** The names that one family of instrumentations uses. */
+/** The attribute names of one family of instrumentations. */
 export interface Convention {
   rules: readonly Rule[];
-  /** The kind of a span; undefined when the convention says nothing. */
+  /** The kind of a span; undefined if the convention does not determine it. */
   kindOf(span: SpanRecord): KindMatch | undefined;
   /** The conversation in the attributes of a span, and the attributes that it was read from. */
   messagesOf?(attributes: Attributes): ReadMessages | undefined;
 }
 
-/** A conversation and where it was read. */
+/** A conversation and its source. */
 export interface ReadMessages {
   messages: Message[];
-  /** Names of attributes that are in it. */
+  /** Names of the attributes that it was read from. */
   taken: readonly string[];
 }

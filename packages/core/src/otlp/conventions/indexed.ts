@@ -1,9 +1,9 @@
 import type { Attributes, Value } from '../records.ts';
 
-/** A tree made of dotted names: numbers stay names, `items` puts them in order. */
+/** A tree of dotted names. Numbers stay names; `items` sorts them. */
 export type Tree = Map<string, Tree | Value>;
 
-/** Deepest dotted name that is read. */
+/** Maximum depth of a dotted name. */
 const STEPS_MAX = 12;
 
 /** The attributes whose names begin with a prefix and a dot, as a tree by the rest of their names, and the names that are in it. */
@@ -35,14 +35,14 @@ export function items(tree: Tree | Value | undefined): Tree[] {
     .map(([, each]) => each);
 }
 
-/** The member of a tree at a dotted path, when it is a branch. */
+/** The subtree at a dotted path, if there is one. */
 export function branch(tree: Tree, ...path: string[]): Tree | undefined {
   let at: Tree | Value | undefined = tree;
   for (const step of path) at = at instanceof Map ? at.get(step) : undefined;
   return at instanceof Map ? at : undefined;
 }
 
-/** The value of a tree at a dotted path, when it is no branch. */
+/** The value at a dotted path, if it is not a subtree. */
 export function leaf(tree: Tree | undefined, ...path: string[]): Value | undefined {
   let at: Tree | Value | undefined = tree;
   for (const step of path) at = at instanceof Map ? at.get(step) : undefined;

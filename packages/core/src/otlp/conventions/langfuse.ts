@@ -2,7 +2,7 @@ import type { Convention } from './convention.ts';
 
 const SPEC = 'https://langfuse.com/integrations/native/opentelemetry#property-mapping';
 
-/** What Langfuse's own instrumentation adds to the other conventions. */
+/** The additional attributes of Langfuse's instrumentation. */
 export const langfuse: Convention = {
   kindOf: () => undefined,
   rules: [

@@ -17,14 +17,14 @@ const ROLES: Readonly<Record<string, Message['role']>> = {
   function: 'tool',
 };
 
-/** The role that a sender names; `fallback` when it is none that is known. */
+/** The role of a message; `fallback` for an unknown one. */
 export const roleOf = (role: Value | undefined, fallback: Message['role']): Message['role'] =>
   (typeof role === 'string' && Object.hasOwn(ROLES, role.toLowerCase()) ? ROLES[role.toLowerCase()] : undefined) ?? fallback;
 
-/** Deepest JSON in an attribute that is read as JSON; what is deeper stays text. */
+/** Maximum depth of JSON in an attribute. Deeper JSON stays text. */
 const JSON_DEPTH_MAX = 100;
 
-/** The value that a text holds as JSON; the text itself when it is no JSON object or array. */
+/** Parses a text that is a JSON object or array. Any other text is returned unchanged. */
 export function fromJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -35,7 +35,7 @@ export function fromJson(value: Value): Value {
   }
 }
 
-/** The value of a text that is always JSON; the text itself when it is none. */
+/** Parses a text that should be JSON. Any other text is returned unchanged. */
 export function parsedJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*"/.test(value)) return fromJson(value);
   try {

@@ -6,7 +6,7 @@ import { fromJson, plainMessage, roleOf, toolCall } from './messages.ts';
 
 const RENAMED = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
 
-/** The names that `gen_ai.*` attributes had before, and what senders still write. */
+/** Former names of `gen_ai.*` attributes that senders still use. */
 export const olderGenAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const tool = ['gen_ai.tool.name', 'gen_ai.tool.call.id'].find((name) => attributes.has(name));

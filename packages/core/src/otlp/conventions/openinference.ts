@@ -82,7 +82,7 @@ function messageOf(tree: Tree, fallback: Message['role']): Message {
   );
 }
 
-/** A part of a message. One that has no content of its own is a call of a tool, which stands in `tool_calls`. */
+/** A part of a message. A part without content is a tool call, which `tool_calls` contains. */
 function partOf(part: Tree | undefined): Value[] {
   const text = leaf(part, 'text');
   if (text !== undefined) return [{ type: 'text', text }];
