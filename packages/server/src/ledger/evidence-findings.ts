@@ -1,13 +1,13 @@
 import type { TableFinding } from './evidence-tables.ts';
 
-/** Findings of a workspace that are kept; the first ones say enough. */
+/** The largest number of findings of a workspace. */
 export const FINDINGS_PER_WORKSPACE_MAX = 20;
 
 /** Rows that differ from the log `evidence` of their workspace, as of the last comparison of each workspace. */
 export class EvidenceFindings {
   readonly #byTenant = new Map<string, readonly TableFinding[]>();
 
-  /** Keeps the findings of a comparison in place of those of the one before, and returns the new ones. */
+  /** Replaces the findings of a workspace, and returns the new ones. */
   replace(tenantId: string, findings: readonly TableFinding[]): TableFinding[] {
     const known = new Set(this.of(tenantId).map(identity));
     if (findings.length === 0) this.#byTenant.delete(tenantId);
@@ -20,7 +20,7 @@ export class EvidenceFindings {
     return this.#byTenant.get(tenantId) ?? [];
   }
 
-  /** How many rows differ in all workspaces. */
+  /** The number of differing rows in all workspaces. */
   get count(): number {
     return [...this.#byTenant.values()].reduce((sum, findings) => sum + findings.length, 0);
   }

@@ -3,7 +3,7 @@ import { EvidenceState } from '@countersign/core/domain/evidence-state';
 import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { LogFold } from './log-fold.ts';
 
-/** What the events of the log `evidence` add up to: what promotion checks are decided on. */
+/** The states of the logs `evidence`, on which promotion checks are decided. */
 export const evidenceStates = new LogFold<EvidenceEvent, EvidenceState>({
   log: 'evidence',
   domain: EVIDENCE_DOMAIN,

@@ -22,15 +22,15 @@ export interface TableFinding {
   fault: string;
 }
 
-/** Agents that are compared in one transaction. */
+/** The number of agents that are compared in one transaction. */
 const AGENTS_PER_PAGE = 250;
 
 /** Where the ids of a table begin. */
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Compares what a workspace's tables say now with its log `evidence`: all agents, the evaluations that promotion checks can rest on, their approvals,
- * and the open re-certifications. Each page holds the log's head locked, so that nothing changes meanwhile: there are no false findings.
+ * Compares the tables of a workspace with its log `evidence`: all agents, the evaluations that promotion checks can use, their approvals, and
+ * the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and there are no false findings.
  */
 export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerator<TableFinding> {
   const page = <T>(look: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>
@@ -112,7 +112,7 @@ const COMPARED = [
   'documentSha256',
 ] as const;
 
-/** What is wrong with the row of an evaluation; undefined when it is as the log says. */
+/** The fault of the row of an evaluation; undefined if it matches the log. */
 export function evaluationFault(
   evaluation: Omit<KnownEvaluation, 'seq' | 'approval'>,
   row: EvaluationFacts | undefined,

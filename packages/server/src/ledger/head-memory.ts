@@ -5,37 +5,37 @@ import type { Transaction } from '../database/transaction.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { openFrontier, storedRoot } from './log-tree.ts';
 
-/** Heads remembered at once; beyond, the one that was touched longest ago is forgotten. */
+/** The largest number of remembered heads. Above it, the least recently used one is dropped. */
 const HEADS_MAX = 30_000;
 
-/** The size of a log, and its root there. */
+/** The size of a log and its root at that size. */
 export interface KeptHead {
   size: number;
   /** 32 bytes. */
   root: Uint8Array;
 }
 
-/** What is remembered of logs outside the database and this process. */
+/** Memory of logs outside the database and this process. */
 export interface KeptHeads {
-  /** The newest checkpoint that was kept of a log. */
+  /** The newest stored checkpoint of a log. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
-  /** Keeps a checkpoint in place of the one before; resolves when it would survive a crash. */
+  /** Replaces the stored checkpoint. Resolves when the new one would survive a crash. */
   keep(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
 }
 
-/** A head that this process has seen, or that was kept. Its root is made when it is asked for. */
+/** A head that this process has seen, or that was stored. Its root is computed on demand. */
 export interface Seen {
   size: number;
   root: () => Uint8Array;
 }
 
-/** What this process knows of the logs of one database. */
+/** The known logs of one database. */
 interface Memory {
-  /** The last committed heads that it has seen. */
+  /** The last committed heads that this process has seen. */
   heads: Map<string, Seen>;
   /** Logs whose head was not valid when it was last read. */
   refused: Set<string>;
-  /** What outlives the process. */
+  /** The memory that outlives the process. */
   kept: KeptHeads | undefined;
 }
 
@@ -50,20 +50,20 @@ function memoryOf(seals: Seals): Memory {
   return memory;
 }
 
-/** Has what is known of the logs of a pool's database outlive this process. */
+/** Sets the memory for the logs of a pool's database that outlives this process. */
 export function rememberBeyond(pool: Pool, kept: KeptHeads | undefined): void {
   const seals = sealsOf(pool);
   if (seals === undefined) throw new Error('a pool without seals remembers nothing');
   memoryOf(seals).kept = kept;
 }
 
-/** Whether what is known of the logs of a pool's database outlives this process. */
+/** Whether the logs of a pool's database have a memory that outlives this process. */
 export function remembersBeyond(pool: Pool): boolean {
   const seals = sealsOf(pool);
   return seals !== undefined && memoryOf(seals).kept !== undefined;
 }
 
-/** What outlives this process of the logs of a transaction's database. */
+/** The memory that outlives this process, for the logs of a transaction's database. */
 export const keptHeads = (tx: Transaction): KeptHeads | undefined => memoryOf(tx.seals).kept;
 
 /** Records whether a log's head was valid when it was read. */
@@ -82,9 +82,8 @@ export function countRefusedLogs(pool: Pool): number {
 const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`;
 
 /**
- * The last committed head that this process has seen of a log, or at first what was kept of it. To be taken before a statement that reads
- * the head is sent. A promise only at the first touch of a log: later on, what is sent in the same round trip as the statement must not be
- * delayed.
+ * The last committed head of a log that this process has seen, at first the stored one. Call it before a statement that reads the head.
+ * Returns a promise only at the first use of a log, so that later statements of the same round trip are not delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): Seen | undefined | Promise<Seen | undefined> {
   const { heads, kept } = memoryOf(tx.seals);
@@ -93,13 +92,13 @@ export function lastSeen(tx: Transaction, log: LogName): Seen | undefined | Prom
   return kept.latest(tx.tenantId, log).then((head) => head && { size: head.size, root: () => head.root });
 }
 
-/** Remembers a committed head, unless a later one is known. */
+/** Remembers a committed head, unless a later one is remembered. */
 export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree): void {
   const known = memoryOf(tx.seals).heads.get(keyOf(tx, log));
   if ((known?.size ?? -1) <= tree.size) adopt(tx, log, tree);
 }
 
-/** Accepts a head, whatever was seen before: after a restore that the operator has accepted. */
+/** Accepts a head regardless of earlier ones, after the operator has accepted a restore. */
 export function adopt(tx: Transaction, log: LogName, { size, frontier }: StoredTree): void {
   const { heads } = memoryOf(tx.seals);
   const key = keyOf(tx, log);
@@ -109,8 +108,8 @@ export function adopt(tx: Transaction, log: LogName, { size, frontier }: StoredT
 }
 
 /**
- * Why a head does not continue the log that this process has seen; undefined when it does. A seal says that the server has written a head,
- * not that it is the newest one: an older state of the database, restored with its seals, shows here.
+ * Why a head does not continue the log that this process has seen; undefined if it does. A seal shows that the server has written a head, but
+ * not that it is the newest one. This comparison detects an older state of the database, restored with its seals.
  */
 export async function continuityFault(
   tx: Transaction,

@@ -14,27 +14,28 @@ import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** A proof that the tree of `first` rows is a prefix of that of `second`, with the checkpoint of the second where one was signed. */
+/** A proof that the tree of `first` rows is a prefix of that of `second`, with the checkpoint of the second if one was signed. */
 export interface ConsistencyProof {
   log: LogName;
   first: number;
   second: number;
   /** Base64. */
   hashes: string[];
-  /** Signed note, or null when no checkpoint of that size was signed. */
+  /** Signed note; null if no checkpoint of that size was signed. */
   checkpoint: string | null;
 }
 
 /** The parts of a reader. */
 export interface ReaderParts extends Attesting {
   pool: Pool;
-  /** The log's newest checkpoint if it covers this many rows, and else one over every row there is. */
+  /** The newest checkpoint of the log if it covers this many rows, otherwise a new one over all rows. */
   checkpointOver: (tenantId: string, log: LogName, rows: number) => Promise<StoredCheckpoint>;
   publicKeys: () => Promise<{ keys: object[] }>;
 }
 
 /**
- * Reads a tenant's record with its proofs: for the read access, the command line and the portal. Changes nothing but making checkpoints.
+ * Reads a tenant's logs and their proofs, for the read API, the command line and the portal. It changes nothing except that it may sign
+ * checkpoints.
  */
 export class LedgerReader {
   readonly #parts: ReaderParts;
@@ -44,7 +45,7 @@ export class LedgerReader {
   }
 
   /**
-   * NDJSON of the rows in a range, both ends included; what is not there is left out. Room for the first pages is reserved before they are
+   * NDJSON of the rows in a range, both ends included; missing rows are omitted. Memory for the first pages is reserved before they are
    * read.
    */
   async entries(
@@ -54,22 +55,21 @@ export class LedgerReader {
     room: { reserve(bytes: number): void },
   ): Promise<AsyncIterable<string>> {
     const pages = exportLog(this.#parts.pool, tenantId, log, range, (bytes) => room.reserve(bytes));
-    // The first page is read before anything is answered: a database that is away is still a 503.
+    // The first page is read before the response begins, so that an unreachable database still gives 503.
     const first = await pages.next();
     return (async function* () {
       for (let page = first; !page.done; page = await pages.next()) yield page.value.lines;
     })();
   }
 
-  /** The log's checkpoint over every row there is now. */
+  /** The checkpoint of the log over all current rows. */
   checkpoint(tenantId: string, log: LogName): Promise<StoredCheckpoint> {
     return this.#parts.checkpointOver(tenantId, log, Infinity);
   }
 
   /**
-   * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined when there is no such row. The newest checkpoint
-   * is taken if it covers the row, and else one is made: checkpoints are kept for ever, and whoever asks for proofs all day must not make
-   * one each.
+   * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined if there is no such row. It uses the newest
+   * checkpoint if that covers the row, otherwise a new one: checkpoints are stored for ever, so frequent requests must not sign one each.
    */
   async inclusionProof(tenantId: string, log: LogName, seq: number): Promise<string | undefined> {
     const { size, root, note } = await this.#parts.checkpointOver(tenantId, log, seq);
@@ -83,7 +83,7 @@ export class LedgerReader {
     return formatLogProof({ index: seq - 1, hashes, checkpoint: note });
   }
 
-  /** The proof between two sizes; the newest checkpoint's when `second` is not given. Undefined when they are not sizes of this log. */
+  /** The proof between two sizes; `second` defaults to the newest checkpoint. undefined if they are not sizes of this log. */
   async consistencyProof(
     tenantId: string,
     log: LogName,
@@ -103,12 +103,12 @@ export class LedgerReader {
     });
   }
 
-  /** A decision as it was signed and sent: its JSON text. */
+  /** The JSON text of a decision, as signed and sent. */
   decision(tenantId: string, id: string): Promise<string | undefined> {
     return this.#read(tenantId, (tx) => findDecision(tx, id));
   }
 
-  /** The canonical text of a decision's evidence document; undefined if no evidence is kept with it. */
+  /** The canonical text of a decision's evidence document; undefined if no evidence is stored with it. */
   evidence(tenantId: string, id: string): Promise<string | undefined> {
     return this.#read(tenantId, (tx) => findDecisionEvidence(tx, id));
   }
@@ -126,7 +126,7 @@ export class LedgerReader {
     return attested.envelope;
   }
 
-  /** The instance's public keys, as a JWK set; ended ones with their end. */
+  /** The public keys of the instance as a JWK set, including retired ones. */
   publicKeys(): Promise<{ keys: object[] }> {
     return this.#parts.publicKeys();
   }

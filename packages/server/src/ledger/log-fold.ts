@@ -13,28 +13,28 @@ import { readSealedHead } from './sealed-heads.ts';
 /** How often a head is read again while other transactions append. */
 const READS_MAX = 50;
 
-/** What the events of a log add up to. `apply` throws EventConflictError for an event that does not follow. */
+/** The state that results from the events of a log. `apply` throws EventConflictError for an event that contradicts the state. */
 interface FoldedState<Event> {
   readonly size: number;
   apply(event: Event): void;
 }
 
-/** How the events of one log are read and added up. */
+/** How the events of one log are read and applied. */
 export interface FoldedLog<Event, State extends FoldedState<Event>> {
   log: LogName;
   /** The prefix of the canonical text of an event in its hash. */
   domain: string;
-  /** The events with the next numbers behind `after`, up to `last`, in order; at least one where there is one. */
+  /** The events after number `after`, up to `last`, in order; at least one if there is one. */
   read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
   parse(value: unknown, place: { seq: number; tenantId: string }): { event: Event } | { fault: string };
   create(): State;
-  /** What a state takes of the memory that all states share. */
+  /** The share of a state in the memory for all states. */
   weight(state: State): number;
-  /** Beyond this weight the workspaces that were used longest ago are dropped, and read again when they are needed. */
+  /** Above this weight the least recently used states are dropped, and read again when needed. */
   weightMax: number;
 }
 
-/** A workspace's state with the tree over the events that it was made from. */
+/** The state of a workspace with the tree over its events. */
 interface Fold<State> {
   state: State;
   tree: Frontier;
@@ -43,8 +43,8 @@ interface Fold<State> {
 }
 
 /**
- * Keeps what the events of a log add up to, for each workspace. At every use the tree over the events is compared with the sealed head, so
- * that a state is never one that the server has not written.
+ * Keeps the state of a log for each workspace. At every use the tree over its events is compared with the sealed head, so a state never
+ * contains an event that the server has not written.
  */
 export class LogFold<Event, State extends FoldedState<Event>> {
   readonly #log: FoldedLog<Event, State>;
@@ -55,10 +55,11 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   /**
-   * Looks at the state of a workspace, without a lock. Throws LogRewrittenError where the log is not as the server has left it.
-   * @param look is given the state, to which events are applied later on, and the database's clock (UTC with microseconds), which is behind
-   *   every moment in the log unless a clock was wrong.
-   * @param read the log's head, where it has been read already.
+   * Reads the state of a workspace, without a lock.
+   * @param look receives the state, which later events change, and the database's clock (UTC with microseconds), which is later than every
+   *   time in the log unless a clock was wrong.
+   * @param read the head of the log, if it was read already.
+   * @throws LogRewrittenError if the log was changed by somebody else than the server.
    */
   async read<T>(tx: Transaction, look: (state: State, readAt: string) => T, read?: ReadHead): Promise<T> {
     let head = read ?? (await readSealedHead(tx, this.#log.log));
@@ -74,12 +75,12 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     throw new Error(`the log ${this.#log.log} of tenant ${tx.tenantId} has grown during ${READS_MAX} reads`);
   }
 
-  /** The state under a locked head, to which no other transaction can append. Throws LogRewrittenError likewise. */
+  /** The state under a locked head, which no other transaction can change. Throws LogRewrittenError likewise. */
   async behind(tx: Transaction, head: LockedHead): Promise<State> {
     return this.#held(tx, await this.#bringUpTo(tx, head), head);
   }
 
-  /** The state in memory, if it covers at least so many events, all compared with a sealed head. */
+  /** The state in memory, if it covers at least this many verified events. */
   covering(seals: Seals, tenantId: string, size: number): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);
     if (fold === undefined || fold.state.size < size || fold.heldSize !== fold.state.size) return undefined;
@@ -106,7 +107,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return this.#folds.get(tx.seals)?.get(tx.tenantId);
   }
 
-  /** Reads the events that the state does not have yet. Others may do the same at the same time: each event is applied once. */
+  /** Reads the events that the state lacks. Concurrent calls are safe: each event is applied once. */
   async #bringUpTo(tx: Transaction, head: Pick<StoredHead, 'seq'>): Promise<Fold<State>> {
     const fold = this.#use(tx);
     while (fold.state.size < head.seq) {
@@ -119,7 +120,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return fold;
   }
 
-  /** The fold of the workspace, marked as the one that was used last. */
+  /** The fold of the workspace, marked as the most recently used. */
   #use(tx: Transaction): Fold<State> {
     const folds = this.#folds.get(tx.seals) ?? new Map<string, Fold<State>>();
     this.#folds.set(tx.seals, folds);
@@ -149,7 +150,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     fold.tree.append(hash('sha256', this.#log.domain + document, 'buffer'));
   }
 
-  /** Returns the state if the events it was made from are those that the sealed head covers. */
+  /** Returns the state if its events are those that the sealed head covers. */
   #held(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
     const { state, tree } = fold;
     if (state.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) {
@@ -159,7 +160,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     throw this.#rewritten(tx, `the ${state.size} events are not those that the head of ${head.seq} rows covers`);
   }
 
-  /** The state is dropped: what was read into it cannot be taken back. */
+  /** Drops the state, because applied events cannot be undone. */
   #rewritten(tx: Transaction, fault: string): LogRewrittenError {
     this.forget(tx);
     noteBelief(tx, this.#log.log, false);

@@ -13,7 +13,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { readLeafData, readTreeNodes, STORED_LEVEL_STEP, storedBelow } from '../storage/tree.ts';
 
-/** The stored log is not the one that was appended and signed: it was changed. Nothing more is signed or proved for it. */
+/** The stored log was changed after it was signed. Nothing more is signed or proved for it. */
 export class LogRewrittenError extends ApiError {
   override name = 'LogRewrittenError';
 
@@ -27,10 +27,10 @@ export class LogRewrittenError extends ApiError {
 const SAID =
   'what is stored of this log is not what was signed before: rows were changed or taken out. Hold an export against the checkpoints that you kept; the operator finds the place by `countersign-server ledger verify`';
 
-/** What appending rows makes of a tree: the new head, and the complete subtrees to be stored. */
+/** A tree after rows were appended: the new head, and the complete subtrees to be stored. */
 export interface GrownTree extends StoredTree {
   nodes: TreeNode[];
-  /** Root of the tree as it is now. */
+  /** The current root of the tree. */
   root: () => Uint8Array;
 }
 
@@ -55,22 +55,22 @@ export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTr
   return { size: frontier.size, frontier: Buffer.concat(frontier.roots), nodes, root: () => frontier.root() };
 }
 
-/** The hashes that prove that row `index` (from 0) is in the tree of the first `size` rows. */
+/** The inclusion proof of row `index` (from 0) in the tree of the first `size` rows. */
 export const proveInclusion = (tx: Transaction, log: LogName, index: number, size: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, inclusionRanges(index, size));
 
-/** The hashes that prove that the tree of the first `first` rows is a prefix of that of the first `second`. */
+/** The consistency proof between the trees of the first `first` and the first `second` rows. */
 export const proveConsistency = (tx: Transaction, log: LogName, first: number, second: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, consistencyRanges(first, second));
 
-/** The root that the stored rows and nodes give for the first `size` rows. */
+/** The root over the first `size` rows, from the stored rows and nodes. */
 export async function storedRoot(tx: Transaction, log: LogName, size: number): Promise<Uint8Array> {
   if (size === 0) return sha256(new Uint8Array());
   const [root] = await hashesOf(tx, log, [{ start: 0, end: size }]);
   return root!;
 }
 
-/** Reads what the ranges need, at most 255 hashes a level and edge, all in one round trip, and computes their hashes. */
+/** Reads the hashes for the ranges, at most 255 for each level and edge, in one round trip, and computes the hashes of the ranges. */
 async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
   const places = ranges.flatMap(completeSubtrees);
   const runs = await Promise.all(runsBelow(places).map((run) => readRun(tx, log, run)));
@@ -83,15 +83,15 @@ async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRang
   return ranges.map((range) => rangeHash(range, ({ level, index }) => known.get(`${level}/${index}`)!, sha256));
 }
 
-/** Neighbouring hashes of one stored level. */
+/** A run of adjacent hashes of one stored level. */
 type Run = ReturnType<typeof storedBelow>;
 
 const holds = (run: Run, { level, first, end }: Run): boolean => run.level === level && run.first <= first && end <= run.end;
 
-/** Unneeded hashes that are read anyway, so that their neighbours need one statement: about twenty statements become five. */
+/** The largest gap within a run. Reading a few unneeded hashes reduces about twenty statements to five. */
 const GAP_MAX = 2 ** STORED_LEVEL_STEP;
 
-/** What must be read for some places, in as few runs as their neighbourhood allows. */
+/** The runs to read for some places, as few as possible. */
 function runsBelow(places: readonly NodePlace[]): Run[] {
   const runs: Run[] = [];
   for (const next of places.map(storedBelow).sort((one, other) => one.level - other.level || one.first - other.first)) {

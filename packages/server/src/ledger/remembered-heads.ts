@@ -1,35 +1,36 @@
 import type { LockedHead } from '../storage/log-heads.ts';
 
-/** A head is read again this often, so that the two clocks are compared again. */
+/** A head is read again after this time, which also compares the two clocks again. */
 const REMEMBERED_MS = 60_000;
 
-/** So far the wall clock may stray from the steady one before the clocks are compared again: beyond what keeps it right. */
+/** The largest drift between wall clock and monotonic clock before a head is read again. More than NTP corrects gradually. */
 const STRAY_MS = 1_000;
 
-/** After a wrong guess another process appends to this log too: for so long every batch reads the head. */
+/** After a wrong guess, another process appends to this log too. Every batch then reads the head for this time. */
 const SHARED_MS = 1_000;
 
-/** Tenants remembered at once; beyond, all are forgotten. */
+/** The largest number of tenants. Above it, all are dropped. */
 const TENANTS_MAX = 10_000;
 
 interface Memory {
   head: LockedHead | undefined;
-  /** The database's clock minus our steady one, in milliseconds. */
+  /** The database's clock minus our monotonic clock, in milliseconds. */
   clockAhead: number;
   /**
-   * The wall clock minus our steady one when the head was read: another difference means that it was set since, or that the machine slept.
+   * The wall clock minus our monotonic clock when the head was read. Another difference means that the clock was set, or that the machine
+   * was suspended.
    */
   wallAhead: number;
   readAt: number;
-  /** Until when heads are read, because another process moves them as well. */
+  /** Until when heads are read, because another process moves them too. */
   sharedUntil: number;
 }
 
 /**
- * Where this process left the heads of one log of its tenants: a guess that spares a batch the round trip of reading one. Nothing
- * that must be right lives here: the statement that moves a guessed head fails when the database has another one (`moveGuessedHead`),
- * the batch is rolled back, and tried again with the head read and locked. A head may be remembered before its batch is committed: the
- * statement that moves the next one waits for that.
+ * The last heads of one log that this process has written, by tenant. A remembered head is a guess that saves a batch the round trip of
+ * reading it. It need not be right: if the database has another head, the statement that moves it fails (`moveGuessedHead`), the batch is
+ * rolled back, and it is retried with the head read and locked. A head may be remembered before its batch is committed, because the
+ * statement that moves it next waits for that commit.
  */
 export class RememberedHeads {
   readonly #memories = new Map<string, Memory>();
@@ -42,7 +43,7 @@ export class RememberedHeads {
     this.#wallClock = wallClock;
   }
 
-  /** The head to build on, if there is one, with the moment by the database's clock. `remember` takes what it becomes. */
+  /** The remembered head, if any, with the current time of the database. The next head is given to `remember`. */
   take(tenantId: string): LockedHead | undefined {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return undefined;
@@ -55,29 +56,29 @@ export class RememberedHeads {
     return { ...head, now: moment, guessed: { seq: head.seq, rowHash: head.rowHash } };
   }
 
-  /** Whether there is a head that `take` may give. */
+  /** Whether `take` may return a head. */
   has(tenantId: string): boolean {
     return this.#memories.get(tenantId)?.head !== undefined;
   }
 
   /**
-   * Forgets a head: a batch that was to move it has failed.
-   * @param isWrongGuess whether the database had another head: then another process moves it too.
+   * Drops a head after a batch has failed.
+   * @param isWrongGuess whether the database had another head, because another process moves it too.
    */
   drop(tenantId: string, isWrongGuess: boolean): void {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return;
-    // With the head forgotten already, the guess was what a batch of this process should have written, and that one was rolled back.
+    // If the head is already dropped, the guess came from a batch of this process that was rolled back.
     if (isWrongGuess && memory.head !== undefined) memory.sharedUntil = this.#clock() + SHARED_MS;
     memory.head = undefined;
   }
 
-  /** Keeps a head that this process has moved. */
+  /** Remembers a head that this process has moved. */
   remember(tenantId: string, { guessed, ...head }: LockedHead): void {
     const now = this.#clock();
     const known = this.#memories.get(tenantId);
     if (guessed !== undefined) {
-      // Forgotten meanwhile with all others: what the head says of the clock is as old as its reading.
+      // Dropped meanwhile with all others: its clock reading is as old as the head.
       if (known === undefined) return;
       known.head = head;
       return;

@@ -16,15 +16,15 @@ import {
 import { continuityFault, lastSeen, noteBelief, rememberSeen, type Seen } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 
-/** Makes the sealed heads of a new tenant's logs. */
+/** Creates the sealed heads of a new tenant's logs. */
 export const insertSealedHeads = (tx: Transaction): Promise<unknown> =>
   Promise.all(LOG_NAMES.map((log) => insertHead(tx, log, tx.seals.ofHead({ ...sealedOf(tx, log, EMPTY), lastMoment: null }))));
 
 const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array() } };
 
 /**
- * Locks the heads of a tenant's logs, in one order everywhere. Throws LogRewrittenError where a head is gone, its seal does not hold, or it
- * does not continue the log that this process has seen.
+ * Locks the heads of a tenant's logs, in the same order everywhere.
+ * @throws LogRewrittenError if a head is missing, its seal is not valid, or it does not continue the log that this process has seen.
  */
 export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
   const found = seenOf(tx, logs);
@@ -32,7 +32,7 @@ export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: 
   return believedLocked(tx, logs, seen, await lockHeads(tx, logs));
 }
 
-/** The same, and the head of another log as it is behind these locks, in the same round trip. */
+/** The same, and reads the head of another log after the locks, in the same round trip. */
 export async function lockAndReadSealedHeads<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
@@ -46,7 +46,7 @@ export async function lockAndReadSealedHeads<L extends LogName>(
 
 type SeenHeads = Map<LogName, Seen | undefined>;
 
-/** What was last seen of logs, before a statement that reads their heads is sent. A promise only at the first touch of one of them. */
+/** The last seen heads of logs. Call it before a statement that reads their heads. Returns a promise only at the first use of a log. */
 function seenOf(tx: Transaction, logs: readonly LogName[]): SeenHeads | Promise<SeenHeads> {
   const found = logs.map((log) => [log, lastSeen(tx, log)] as const);
   const isKnown = (each: (typeof found)[number]): each is readonly [LogName, Seen | undefined] => !(each[1] instanceof Promise);
@@ -70,14 +70,14 @@ async function believedLocked<L extends LogName>(
   return locked;
 }
 
-/** A log's head as it is, not locked. Throws LogRewrittenError likewise. */
+/** The head of a log, without a lock. Throws LogRewrittenError likewise. */
 export async function readSealedHead(tx: Transaction, log: LogName): Promise<ReadHead> {
   const found = lastSeen(tx, log);
   const seen = found instanceof Promise ? await found : found;
   return believed(tx, log, seen, await readHead(tx, log));
 }
 
-/** Moves a locked or guessed head behind the rows just appended, and seals it. */
+/** Moves a locked or guessed head to the appended rows, and seals it. */
 export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & Pick<LockedHead, 'guessed'>): void {
   const seal = tx.seals.ofHead({ ...sealedOf(tx, log, head), lastMoment: head.now.replace('Z', '000Z') });
   tx.afterCommit(() => rememberSeen(tx, log, head.tree));
@@ -85,7 +85,7 @@ export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & 
   else moveGuessedHead(tx, log, head.guessed, head, seal);
 }
 
-/** Why a stored head is not one that this installation has written; undefined when its seal holds. */
+/** Why a stored head was not written by this installation; undefined if its seal is valid. */
 export function sealFault(tx: Transaction, log: LogName, head: StoredHead): string | undefined {
   const { seal } = head;
   if (seal === null) return 'it bears no seal: somebody else than the server has written it';
@@ -94,7 +94,7 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
   return head.tree.size === head.seq ? undefined : `its tree covers ${head.tree.size} of ${head.seq} rows`;
 }
 
-/** Returns a head whose seal holds and that continues the log as this process has seen it. */
+/** Returns the head if its seal is valid and it continues the log that this process has seen; otherwise throws. */
 async function believed<H extends StoredHead>(
   tx: Transaction,
   log: LogName,
@@ -106,7 +106,7 @@ async function believed<H extends StoredHead>(
   noteBelief(tx, log, fault === undefined);
   if (fault !== undefined || head === undefined)
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
-  // Not before: what this transaction itself has moved may still be rolled back.
+  // After the commit only: a head that this transaction has moved may still be rolled back.
   tx.afterCommit(() => rememberSeen(tx, log, head.tree));
   return head;
 }

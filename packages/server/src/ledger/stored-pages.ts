@@ -3,16 +3,16 @@ import { ignoreRejection, inTenantTransaction, type Transaction } from '../datab
 import { findNextSeq, type LogExtent, PAGE_ROWS } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
-/** Which rows to read, and how: a page are those with the next PAGE_ROWS numbers behind `after`, up to `last`, in order. */
+/** How to read rows: a page contains the next PAGE_ROWS numbers after `after`, up to `last`, in order. */
 export interface PagesAsked<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> {
   log: LogName;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
 }
 
 /**
- * All rows that a log had when its extent was read, page by page in the order of seq. Rows are only ever appended, so that a
- * transaction a page gives the same rows as one long snapshot, and a slow reader holds nothing open in the database. The next page is
- * asked for before this one is given out: the database reads while the rows are checked.
+ * All rows that a log had when its extent was read, page by page in the order of seq. Rows are only appended, so one transaction for each page
+ * gives the same rows as one long snapshot, and a slow reader keeps no transaction open. The next page is requested before this one is
+ * returned, so the database reads while the rows are checked.
  */
 export async function* storedPages<Row extends { seq: number }>(
   pool: Pool,

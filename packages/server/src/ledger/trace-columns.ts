@@ -9,10 +9,10 @@ import { listTraceColumns, readTraceSubmissions, type StoredSubmission, type Sto
 import type { SubmissionPlace } from '../storage/trace-rows.ts';
 import { parsedDocument } from './stored-document.ts';
 
-/** A row that is not what its documents say. */
+/** A row that differs from its documents. */
 export interface ColumnFinding {
   table: 'traces' | 'trace_submissions';
-  /** The trace's `id`; with the number of the submission where the row is one. */
+  /** The trace's `id`, with the number of the submission if the row is one. */
   id: string;
   fault: string;
 }
@@ -20,14 +20,14 @@ export interface ColumnFinding {
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const BEHIND_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** A difference and the trace that it is in. */
+/** A difference with the id of its trace. */
 interface Difference extends ColumnFinding {
   trace: string;
 }
 
 /**
- * Compares the rows of all traces with what their stored documents add up to, a page at a time. The documents must have been compared with the
- * log before. What differs is read once more, because a log record may have joined the trace meanwhile.
+ * Compares the rows of all traces with their stored documents, page by page. The documents must have been compared with the log before. A
+ * trace that differs is read again, because a log record may have joined it meanwhile.
  */
 export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncGenerator<ColumnFinding[]> {
   for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
@@ -42,7 +42,7 @@ export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncG
   }
 }
 
-/** The id right before another one, so that a page can consist of that one alone. */
+/** The id directly before another one, so that a page can consist of that one alone. */
 function idBefore(id: string): string {
   const digits = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
@@ -54,7 +54,7 @@ async function comparePage(
   after: string,
   upTo: string,
 ): Promise<{ differences: Difference[]; last: string | undefined }> {
-  // The rows first: submissions are only ever added, so those that a row counts are all there behind it.
+  // The rows first: submissions are only added, so all that a row counts exist when they are read.
   const rows = await inTenantTransaction(pool, tenantId, (tx) => listTraceColumns(tx, after, upTo));
   const last = rows.at(-1)?.id;
   if (last === undefined) return { differences: [], last };
@@ -100,7 +100,7 @@ function isAsKept({ spans }: Trace, submission: StoredSubmission): boolean {
   }
 }
 
-/** The first column that differs from what the documents add up to. */
+/** The first column that differs from the documents. */
 function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): string | undefined {
   let expected: TraceColumns | undefined;
   try {
@@ -110,7 +110,7 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
     throw error;
   }
   if (expected === undefined) return 'none of its submissions is stored: the row was added';
-  // A log record can add an error; the documents cannot take it away.
+  // A log record can add an error to those of the documents.
   const hasError = expected.hasError || (row.hasError && row.hasException);
   const ofAgent = isPartial ? {} : { agentRank: AGENT_RANK.claimed, provisionalAgentName: null };
   const said = columnsOf({ ...expected, hasError, ...ofAgent });

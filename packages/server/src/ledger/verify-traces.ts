@@ -16,27 +16,27 @@ import { readStoredEvent } from './stored-event.ts';
 import { compareTraceColumns } from './trace-columns.ts';
 import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 
-/** Findings that a report names. */
+/** The largest number of findings in a report. */
 const FINDINGS_MAX = 20;
 
 /** A row that differs from the log of traces. */
 export interface TraceFinding {
   table: 'traces' | 'trace_submissions' | 'trace_events';
-  /** The trace's `id`, with the number of the submission; of an event its number. */
+  /** The trace's `id`, with the number of the submission; for an event its number. */
   id: string;
   /** What is wrong with it. */
   fault: string;
 }
 
-/** What was found of a log of traces and of the rows that must say the same. */
+/** The result of verifying a log of traces and comparing the rows with it. */
 export interface TraceReport extends ChainReport {
   /** Rows that differ from the log, at most FINDINGS_MAX. */
   findings: readonly TraceFinding[];
 }
 
 /**
- * Walks a tenant's log `traces` as the database holds it: hash of each event, times, gaps, head, tree and checkpoints. Then every stored
- * submission must be what an event says, every submission of an event must be stored, and the columns must be what the documents say.
+ * Verifies a tenant's log `traces` in the database: hash and time of each event, gaps, head, tree and checkpoints. Then compares the stored
+ * submissions with the events, in both directions, and the columns with the documents.
  */
 export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<TraceReport> {
   const moments = new RowTimes('traces', await correctionsOf(pool, tenantId));
@@ -55,7 +55,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDem
     });
   };
   const report = await walkLog(pool, tenantId, { log: 'traces', chained: true, read: readTraceEvents, check }, demand);
-  // Against a log that is not whole nothing can be compared.
+  // The rows cannot be compared with an invalid log.
   if (report.firstBad !== undefined || report.contradiction !== undefined) return { ...report, findings };
   if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, named)));
   if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, demand.rest);
@@ -67,7 +67,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDem
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
-/** Adds rows that are not what their documents say. Of a trace whose documents are not those of the log, that is known already. */
+/** Adds rows that differ from their documents, except those of traces whose documents are already reported. */
 async function addColumnFindings(
   pool: Pool,
   tenantId: string,
@@ -113,7 +113,7 @@ function rowFault(
     return { table, fault: `received_at is ${row.receivedAt}, the log says ${receivedAt}` };
   if (row.traceId !== said.trace_id)
     return { table: 'traces', fault: row.traceId === null ? 'the row is gone' : 'trace_id is not what the log says' };
-  // A later submission may give the trace its agent, or a surer one.
+  // A later submission may set the agent of the trace, or replace it by one with a higher rank.
   if (row.submissionCount === said.number && row.agentId !== said.agent_id)
     return { table: 'traces', fault: `agent_id is ${row.agentId}, the log says ${said.agent_id}` };
   return row.submissionCount! < said.number
@@ -122,8 +122,8 @@ function rowFault(
 }
 
 /**
- * Stored submissions that no event names. They are looked for only where there are more rows than the log has submissions.
- * @param walked how many events were walked, and `named` how many submissions they have.
+ * Stored submissions that no event contains. The search runs only if there are more rows than submissions in the log.
+ * @param walked the number of verified events; `named` is the number of their submissions.
  */
 async function addedRows(pool: Pool, tenantId: string, walked: number, named: number): Promise<TraceFinding[]> {
   const { rows, seq } = await inTenantTransaction(pool, tenantId, countSubmissions);
@@ -145,7 +145,7 @@ async function addedRows(pool: Pool, tenantId: string, walked: number, named: nu
   return found;
 }
 
-/** Whether no event names the submission, those included that were appended since the events up to `seq` were read. */
+/** Whether no event contains the submission, including the events appended after `seq`. */
 async function isAdded(pool: Pool, tenantId: string, seq: number, place: SubmissionPlace): Promise<boolean> {
   const { seq: now } = await inTenantTransaction(pool, tenantId, countSubmissions);
   for await (const { submissions } of eventsOf(pool, tenantId, seq, now))
@@ -153,7 +153,7 @@ async function isAdded(pool: Pool, tenantId: string, seq: number, place: Submiss
   return true;
 }
 
-/** The events behind `after` up to `last`. */
+/** The events after `after` up to `last`. */
 async function* eventsOf(pool: Pool, tenantId: string, after: number, last: number): AsyncGenerator<TraceEvent> {
   for (let read = after; read < last; ) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceEvents(tx, read, last));

@@ -14,36 +14,35 @@ import { sealFault } from './sealed-heads.ts';
 import { StoredHeads } from './stored-heads.ts';
 import { storedPages } from './stored-pages.ts';
 
-/** What a walk holds a log against besides what the database says of it. */
+/** What a walk compares a log with, besides the database. */
 export interface WalkDemand {
-  /** Who may have signed the stored checkpoints; when left out, their signatures are not checked. */
+  /** The keys of the stored checkpoints; without them, the signatures are not checked. */
   keys?: readonly NoteKey[] | undefined;
   kept?: readonly KeptHead[];
-  /** Hears how many rows are read, now and then. */
+  /** Called from time to time with the number of rows read. */
   progress?: ((rows: number) => void) | undefined;
-  /** Waited for after each page, so that a verification takes little of the database. */
+  /** Awaited after each page, which limits the load on the database. */
   rest?: (() => Promise<void>) | undefined;
 }
 
-/** What is wrong with a row; or its hash, which is its leaf data. */
+/** The fault of a row, or its hash, which is its leaf data. */
 export type Checked = { fault: string } | { hash: string };
 
 /** How the rows of one log are read and checked. */
 export interface LogRows<Row> {
   log: LogName;
-  /** Whether the head names the last row's hash. */
+  /** Whether the head contains the hash of the last row. */
   chained: boolean;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
-  /** Checks the row that should be number `seq`. A promise only where more must be read of it: to wait costs more than to check. */
+  /** Checks the row that should have number `seq`. Returns a promise only if it must read more, because awaiting costs more than the check. */
   check(row: Row, seq: number): Checked | Promise<Checked>;
 }
 
 const ROWS_BETWEEN_READS = 64;
 
 /**
- * Walks a log as the database holds it: each row, the head, the tree over the rows against the stored one, every stored checkpoint and
- * whatever was kept elsewhere. It checks what was there when it began and keeps no transaction open, so that it may run beside a busy
- * server.
+ * Verifies a log in the database: each row, the head, the stored tree, every stored checkpoint, and the heads kept elsewhere. It checks the
+ * rows that existed at the start, and keeps no transaction open, so that it can run beside a busy server.
  */
 export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
@@ -83,7 +82,7 @@ export async function walkLog<Row extends { seq: number }>(
   return { ...found(), contradiction: tree.end(log, tenantId) ?? sealContradiction(extent) };
 }
 
-/** The tree that the head stores must be that of the rows. */
+/** Compares the tree stored with the head with the tree over the rows. */
 function addFrontier(tree: TreeVerifier, { head }: LogExtent): void {
   if (head === undefined) return;
   const { size } = head.tree;
@@ -96,7 +95,7 @@ function addFrontier(tree: TreeVerifier, { head }: LogExtent): void {
   }
 }
 
-/** How far a log goes, with what is wrong with its head's seal. */
+/** The extent of a log, with the fault of its head's seal, if any. */
 type SealedExtent = LogExtent & { sealFault: string | undefined };
 
 async function readSealedExtent(tx: Transaction, log: LogName): Promise<SealedExtent> {
@@ -113,7 +112,7 @@ async function addStored(tree: TreeVerifier, stored: StoredHeads, size: number):
   if (contradiction !== undefined) tree.contradict(contradiction);
 }
 
-/** The stored nodes are what proofs are made of: each must be that of the rows. */
+/** Compares the stored nodes with the rows, because proofs are made of the nodes. */
 async function compareNodes(
   pool: Pool,
   tenantId: string,
@@ -133,7 +132,7 @@ async function compareNodes(
   }
 }
 
-/** Whether the head is where the rows end. */
+/** Whether the head matches the last row. */
 function headFault(
   walked: { seq: number; hash: string | null },
   head: LogExtent['head'],
