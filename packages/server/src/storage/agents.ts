@@ -10,7 +10,7 @@ export interface Agent {
   highRisk: boolean;
 }
 
-// A look-up for each id and name, kept apart by OFFSET 0, and no `= ANY`: see lockTraces.
+// One index lookup for each id and name (LATERAL with OFFSET 0) instead of `= ANY`: see lockTraces.
 const FIND = sql<Agent>(
   'find_agents',
   `SELECT found.* FROM unnest($2::uuid[]) AS asked (id) CROSS JOIN LATERAL (
@@ -20,7 +20,7 @@ const FIND = sql<Agent>(
      SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = asked.name OFFSET 0) AS found`,
 );
 
-/** The agents that have one of these ids or names. */
+/** The agents with one of these ids or names. */
 export function findAgents(tx: Transaction, ids: readonly string[], names: readonly string[]): Promise<Agent[]> {
   if (ids.length === 0 && names.length === 0) return Promise.resolve([]);
   return tx.run(FIND, [tx.tenantId, uuidArray(ids), textArray(names)]);
@@ -33,7 +33,7 @@ const INSERT = sql(
      FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[]) AS new (id, name, as_written, caseless) ORDER BY name`,
 );
 
-/** Registers agents. A unique violation means that another batch was first, and knows them now. */
+/** Registers agents. After a unique violation another batch was first; the retry finds its agents. */
 export function insertAgents(
   tx: Transaction,
   agents: readonly { id: string; name: string; skeletons: SkeletonDigests | null }[],
@@ -48,7 +48,7 @@ export function insertAgents(
   ]);
 }
 
-/** An agent as its workspace sees it. */
+/** An agent as shown to its workspace. */
 export interface ListedAgent extends Agent {
   createdAt: string;
   openRecertifications: number;
@@ -77,6 +77,6 @@ const SET_ARCHIVED = sql<{ id: string }>(
     WHERE tenant_id = $1 AND id = $2 AND (archived_at IS NULL) <> ($3::timestamptz IS NULL) RETURNING id`,
 );
 
-/** Archives an agent at this moment, or restores it (null); false when it was archived, or not, already. */
+/** Archives an agent at this time, or restores it (null); false if nothing changes. */
 export const setAgentArchived = async (tx: Transaction, id: string, at: string | null): Promise<boolean> =>
   (await tx.run(SET_ARCHIVED, [tx.tenantId, id, at])).length === 1;

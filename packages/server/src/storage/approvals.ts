@@ -2,7 +2,7 @@ import { textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { instantText, isInFuture } from './instant-text.ts';
 
-/** A request for an approval, made by a promotion check that stopped there. */
+/** A request for an approval, by a promotion check that needs one. */
 export interface ApprovalRequest {
   evaluationId: string;
   agentId: string;
@@ -32,7 +32,7 @@ export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 /** The state of an approval. */
 export interface StandingApproval {
   status: ApprovalStatus;
-  /** Whether it has a time in the future, because a clock was wrong: then it grants nothing. */
+  /** Whether it has a time in the future, because a clock was wrong. Then it grants nothing. */
   inFuture: boolean;
 }
 
@@ -45,7 +45,7 @@ const LOCK = sql<StandingApproval>(
 export const lockApproval = async (tx: Transaction, evaluationId: string): Promise<StandingApproval | undefined> =>
   (await tx.run(LOCK, [tx.tenantId, evaluationId]))[0];
 
-/** What a person decided about an evaluation. */
+/** A person's decision on an evaluation. */
 export interface ApprovalDecision {
   evaluationId: string;
   agentId: string;
@@ -67,15 +67,15 @@ const DECIDE = sql(
 );
 
 /**
- * Keeps a decision; one that nobody asked for counts as asked for by whoever decided. The caller holds the audit log's head, which
- * promotion checks lock first: the size of the decisions log that is kept here is the one at which the approval begins to count.
+ * Stores a decision. If nobody requested it, the person who decides is stored as the requester. The caller holds the head of the audit log,
+ * which promotion checks lock first, so the stored size of the decisions log is the one from which the approval counts.
  */
 export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise<unknown> =>
   tx.run(DECIDE, [tx.tenantId, made.evaluationId, made.agentId, made.status, made.decidedAt, made.decidedBy, made.rationale]);
 
 /**
- * SQL of the first decision that the approval `p` has allowed, or NULL. One that was allowed before the approval was given rests on none:
- * the agent was not high-risk then.
+ * SQL of the first decision that the approval `p` has allowed, or NULL. Earlier allowed decisions did not need the approval, because the agent
+ * was not high-risk then.
  */
 export const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
   WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.seq > p.decisions_size
@@ -86,7 +86,7 @@ const FIND_USE = sql<{ id: string | null }>(
   `SELECT ${USED_BY} AS id FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
 );
 
-/** The first decision that an approval has allowed; undefined when it was not used. */
+/** The first decision that an approval has allowed; undefined if there is none. */
 export const findUseOfApproval = async (tx: Transaction, evaluationId: string): Promise<string | undefined> =>
   (await tx.run(FIND_USE, [tx.tenantId, evaluationId]))[0]?.id ?? undefined;
 
@@ -96,7 +96,7 @@ const WITHDRAW = sql(
     WHERE tenant_id = $1 AND evaluation_id = $2 AND status = 'approved'`,
 );
 
-/** Lets an approved evaluation wait again. The caller holds it locked. */
+/** Makes an approved evaluation pending again. The caller holds the lock. */
 export const withdrawApproved = (tx: Transaction, evaluationId: string): Promise<unknown> =>
   tx.run(WITHDRAW, [tx.tenantId, evaluationId]);
 
@@ -105,7 +105,7 @@ const COUNT_APPROVED_AFTER = sql<{ count: number }>(
   `SELECT count(*) AS count FROM countersign.approvals WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
 );
 
-/** How many evaluations have an approval with a time after a moment. */
+/** The number of approvals with a time after a moment. */
 export const countApprovedAfter = async (tx: Transaction, moment: string): Promise<number> =>
   (await tx.run(COUNT_APPROVED_AFTER, [tx.tenantId, moment]))[0]!.count;
 
@@ -115,11 +115,11 @@ const REOPEN_AFTER = sql(
     WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
 );
 
-/** Lets evaluations wait again whose approval has a time after a moment. The caller holds the audit log's head. */
+/** Makes evaluations pending again whose approval has a time after a moment. The caller holds the head of the audit log. */
 export const reopenApprovedAfter = (tx: Transaction, moment: string): Promise<unknown> =>
   tx.run(REOPEN_AFTER, [tx.tenantId, moment]);
 
-/** An approval as its workspace sees it, with the evaluation that it is about. */
+/** An approval as shown to its workspace, with its evaluation. */
 export interface ListedApproval {
   evaluationId: string;
   evaluationName: string;
@@ -146,5 +146,5 @@ const LIST = sql<ListedApproval>(
     WHERE p.tenant_id = $1 ORDER BY p.status <> 'pending', p.requested_seq, p.evaluation_id`,
 );
 
-/** The tenant's approvals: those that wait first, oldest first. */
+/** The tenant's approvals: pending ones first, oldest first. */
 export const listApprovals = (tx: Transaction): Promise<ListedApproval[]> => tx.run(LIST, [tx.tenantId]);

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from '../database/transaction.ts';
 import { PAGE_ROWS } from './ledger.ts';
 
-/** Documents of a page, as long as they are together at most; a longer one comes alone. */
+/** The largest total size of the documents of a page, in bytes. A longer document is a page of its own. */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 // The range of seq bounds the rows, and no LIMIT: on a table without statistics yet (just filled) the planner would fetch and sort
@@ -40,17 +40,17 @@ const READ_PAGE = sql<StoredEntry>(
           agent_id, encode(prev_hash, 'hex') AS prev_hash, encode(row_hash, 'hex') AS row_hash, document ${PAGE}`,
 );
 
-/** The rows with the next PAGE_ROWS numbers behind `after`, up to `last`, in order; no more once they hold 4 MiB. */
+/** The next PAGE_ROWS rows after `after`, up to `last`, in order, limited to 4 MiB. */
 export const readAuditPage = (tx: Transaction, after: number, last: number): Promise<StoredEntry[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
-/** A stored row in one text, as it is checked: read column by column it costs as much again. */
+/** A stored row as one text for verification. Reading it column by column takes twice as long. */
 export class EntryInOneText {
   readonly text: string;
-  /** Where the document begins. */
+  /** The position of the document. */
   static readonly DOCUMENT_AT = 64;
 
-  /** @param text row_hash, document, and what columnsText writes. */
+  /** @param text row_hash, document, and the result of columnsText. */
   constructor(text: string) {
     this.text = text;
   }
@@ -64,12 +64,11 @@ export class EntryInOneText {
   }
 }
 
-/** The columns that columnsText writes. */
+/** The columns in columnsText. */
 export type ColumnsBeside = Omit<StoredEntry, 'row_hash' | 'document'>;
 
 /**
- * Stand before each column, and for null. No column holds either that was written like this: the contract's labels have no control
- * characters.
+ * Separators: before each column, and for null. Valid columns contain neither, because labels of the contract have no control characters.
  */
 const [BETWEEN, NULL] = ['\u001f', '\u001e'];
 const EITHER = /[\u001e\u001f]/;
@@ -97,8 +96,8 @@ export const readAuditTexts = async (tx: Transaction, after: number, last: numbe
   (await tx.run(READ_TEXTS, [tx.tenantId, after, last])).map(({ row }) => new EntryInOneText(row));
 
 /**
- * The text after the document of a row with these columns; undefined if the columns could not be told apart.
- * The instant is to be one of milliseconds.
+ * The text after the document of a row with these columns; undefined if a column contains a separator.
+ * The instant must have milliseconds.
  */
 export function columnsText(columns: ColumnsBeside): string | undefined {
   const { prev_hash, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, seq } = columns;

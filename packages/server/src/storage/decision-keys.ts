@@ -2,7 +2,7 @@ import { BrokenSealError } from '../database/broken-seals.ts';
 import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** A decision key as its workspace sees it. The key itself is derived, never stored. */
+/** A decision key as shown to its workspace. The key itself is derived and never stored. */
 export interface ListedDecisionKey {
   keyId: string;
   createdAt: string;
@@ -26,7 +26,7 @@ const LIST = sql<RawRow>(
   `SELECT ${sealedColumns(DECISION_KEYS, 'k')} FROM countersign.decision_keys AS k WHERE k.tenant_id = $1`,
 );
 
-/** The rows whose seals hold, oldest first, their moments with microseconds; and whether there are others. */
+/** The rows with valid seals, oldest first, with microseconds; and whether there are rows with invalid seals. */
 async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecisionKey[]; isWhole: boolean }> {
   const rows = await tx.run(LIST, [tx.tenantId]);
   const keys = rows.flatMap((raw) => tx.seals.openRow(DECISION_KEYS, tx.tenantId, raw) ?? []);
@@ -35,9 +35,9 @@ async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecision
 }
 
 /**
- * The id of the key that signs now: the oldest live one. While a second one is live it waits: gates are given it first, and it signs
- * from the moment the older one is retired. Made with the workspace; throws when there is none.
- * @throws BrokenSealError when there is none that the server has written, and others.
+ * The id of the signing key: the oldest current one. A second current key does not sign until the older one is retired, so that gates can get
+ * it first. A workspace always has a key; throws if there is none.
+ * @throws BrokenSealError if there are only rows that somebody else than the server has written.
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
   const { keys, isWhole } = await readDecisionKeys(tx);
@@ -58,7 +58,7 @@ export function insertDecisionKey(tx: Transaction, keyId: string): Promise<unkno
   return tx.run(INSERT, [tx.tenantId, keyId, createdAt, seal]);
 }
 
-/** The tenant's decision keys, oldest first, ended ones too. The first live one signs. */
+/** The tenant's decision keys, oldest first, including retired ones. The first current one signs. */
 export async function listDecisionKeys(tx: Transaction): Promise<ListedDecisionKey[]> {
   const { keys } = await readDecisionKeys(tx);
   return keys.map(({ keyId, createdAt, retiredAt }) => ({

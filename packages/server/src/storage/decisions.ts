@@ -1,7 +1,7 @@
 import { boolArray, digestArray, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** A decision as it was signed, with what is searched by. */
+/** A signed decision with its searchable columns. */
 export interface DecisionRow {
   seq: number;
   id: string;
@@ -26,7 +26,7 @@ const INSERT = sql(
        AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence)`,
 );
 
-/** Keeps decisions, allowed ones too. */
+/** Stores decisions, including allowed ones. */
 export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): void {
   tx.send(INSERT, [
     tx.tenantId,
@@ -50,7 +50,7 @@ const FIND = sql<{ document: string }>(
   `SELECT document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** A decision as it was signed and sent: its JSON text. */
+/** The JSON text of a decision, as signed and sent. */
 export const findDecision = async (tx: Transaction, id: string): Promise<string | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0]?.document;
 
@@ -68,11 +68,11 @@ const FIND_EVIDENCE = sql<{ evidence: string | null }>(
   `SELECT evidence FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The canonical text of a decision's evidence document; undefined if there is no such decision or none was kept with it. */
+/** The canonical text of a decision's evidence document; undefined if there is no such decision, or it has none. */
 export const findDecisionEvidence = async (tx: Transaction, id: string): Promise<string | undefined> =>
   (await tx.run(FIND_EVIDENCE, [tx.tenantId, id]))[0]?.evidence ?? undefined;
 
-/** A decision with its place in its log. */
+/** A decision with its number in the log. */
 export interface StoredDecision {
   seq: number;
   responseSha256: string;
@@ -85,11 +85,11 @@ const READ_PAGE = sql<StoredDecision>(
     WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
 );
 
-/** The decisions with the next 1,000 numbers behind `after`, up to `last`, in order. */
+/** The decisions with the next 1,000 numbers after `after`, up to `last`, in order. */
 export const readDecisionsPage = (tx: Transaction, after: number, last: number): Promise<StoredDecision[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
-/** A stored decision with the columns that repeat what its document says. */
+/** A stored decision with the columns that repeat its document. */
 export interface DecisionColumns {
   seq: number;
   id: string;
@@ -103,7 +103,7 @@ export interface DecisionColumns {
   event: string;
   response_sha256: string;
   document: string;
-  /** Null for a decision of a version that kept none. */
+  /** null for a decision of a version without evidence. */
   evidence: string | null;
 }
 
@@ -115,6 +115,6 @@ const READ_COLUMNS = sql<DecisionColumns>(
      FROM countersign.decisions WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
 );
 
-/** The decisions with the next 1,000 numbers behind `after`, up to `last`, in order, with their columns. */
+/** The decisions with the next 1,000 numbers after `after`, up to `last`, in order, with their columns. */
 export const readDecisionColumns = (tx: Transaction, after: number, last: number): Promise<DecisionColumns[]> =>
   tx.run(READ_COLUMNS, [tx.tenantId, after, last]);

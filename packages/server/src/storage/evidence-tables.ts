@@ -3,7 +3,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { exactInstantText } from './instant-text.ts';
 import { PAGE_ROWS } from './ledger.ts';
 
-/** What the tables say of agents, to be compared with the log `evidence`. Instants are UTC with six fraction digits. */
+/** The row of an agent, to compare with the log `evidence`. Instants are UTC with six fraction digits. */
 export interface AgentFacts {
   id: string;
   name: string;
@@ -30,11 +30,11 @@ const LIST_IDS = sql<{ id: string }>(
   `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT ${PAGE_ROWS}`,
 );
 
-/** The ids of the next PAGE_ROWS agents behind one, in order. */
+/** The ids of the next PAGE_ROWS agents after one, in order. */
 export const listAgentIds = async (tx: Transaction, after: string): Promise<string[]> =>
   (await tx.run(LIST_IDS, [tx.tenantId, after])).map(({ id }) => id);
 
-/** An evaluation as its row has it. */
+/** The row of an evaluation. */
 export interface EvaluationFacts {
   seq: number;
   id: string;
@@ -48,7 +48,7 @@ export interface EvaluationFacts {
   recordedAt: string;
   recordedBy: string;
   evaluatedAt: string | null;
-  /** SHA-256 of the kept bytes, hex. */
+  /** SHA-256 of the stored bytes, hex. */
   documentSha256: string;
 }
 
@@ -71,11 +71,11 @@ const READ_EVALUATIONS_PAGE = sql<EvaluationFacts>(
     WHERE e.tenant_id = $1 AND e.seq > $2 AND e.agent_id IS NOT NULL ORDER BY e.seq LIMIT ${PAGE_ROWS}`,
 );
 
-/** The next PAGE_ROWS evaluations of agents behind a number, in the order in which they were recorded. */
+/** The next PAGE_ROWS evaluations of agents after a number, in the order of recording. */
 export const readEvaluationFactsPage = (tx: Transaction, after: number): Promise<EvaluationFacts[]> =>
   tx.run(READ_EVALUATIONS_PAGE, [tx.tenantId, after]);
 
-/** An approver's answer as its row has it. */
+/** The row of an approval. */
 export interface ApprovalFacts {
   evaluationId: string;
   agentId: string;
@@ -90,7 +90,7 @@ const READ_APPROVALS = sql<ApprovalFacts>(
      JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = asked.id WHERE p.status <> 'pending'`,
 );
 
-/** The answers about evaluations, by their ids. */
+/** The approvals of evaluations, by their ids. */
 export const readApprovalFacts = (tx: Transaction, evaluationIds: readonly string[]): Promise<ApprovalFacts[]> =>
   tx.run(READ_APPROVALS, [tx.tenantId, uuidArray(evaluationIds)]);
 

@@ -10,13 +10,13 @@ export interface KeyRecord {
   keyId: string;
   /** 32 bytes. */
   secretSha256: Buffer;
-  /** How many events the workspace's key audit trail has. */
+  /** The number of events in the workspace's key audit trail. */
   trailSize: number;
 }
 
 /**
- * The keys of these prefixes, of all tenants: many requests' lookups in one statement. Read anew for every request and never
- * cached, so that a revoked or rotated key is dead with the next request on every node.
+ * The keys with these prefixes, of all tenants: the lookups of many requests in one statement. They are never cached, so a revoked or rotated
+ * key is refused by every server at once.
  */
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const { rows } = await pool.query<KeyRecord>({
@@ -44,7 +44,7 @@ const READ_FACTS = sql<KeyFacts>(
 /** The rows of all keys of the tenant. */
 export const readKeyFacts = (tx: Transaction): Promise<KeyFacts[]> => tx.run(READ_FACTS, [tx.tenantId]);
 
-/** A key as its workspace sees it. Never its secret, nor the hash of it. */
+/** A key as shown to its workspace. It never contains the secret or its hash. */
 export interface ListedKey {
   id: string;
   kind: KeyKind;
@@ -108,7 +108,7 @@ const ROTATE = sql(
   `UPDATE countersign.ingestion_keys SET secret_sha256 = $3, rotated_at = clock_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
 );
 
-/** Replaces the secret: the old one is dead with the next request. */
+/** Replaces the secret. The old one is refused from the next request on. */
 export const replaceSecret = (tx: Transaction, prefix: string, secretSha256: Buffer): Promise<unknown> =>
   tx.run(ROTATE, [tx.tenantId, prefix, secretSha256]);
 
@@ -117,7 +117,7 @@ const REPLACE_SCOPES = sql(
   `UPDATE countersign.ingestion_keys SET scopes = $3 WHERE tenant_id = $1 AND prefix = $2`,
 );
 
-/** Replaces what a key may do, with the next request. */
+/** Replaces the scopes of a key, from the next request on. */
 export const replaceScopes = (tx: Transaction, prefix: string, scopes: readonly KeyScope[]): Promise<unknown> =>
   tx.run(REPLACE_SCOPES, [tx.tenantId, prefix, scopes]);
 
@@ -136,5 +136,5 @@ const TOUCH = sql(
     WHERE kept.last_used_at < excluded.last_used_at - interval '1 minute'`,
 );
 
-/** Notes that a key was used, at most once a minute. */
+/** Records the use of a key, at most once a minute. */
 export const touchKey = (tx: Transaction, keyId: string): Promise<unknown> => tx.run(TOUCH, [tx.tenantId, keyId]);

@@ -21,13 +21,13 @@ export const INSTANCE: SealedTable<Instance> = {
   named: ['id'],
 };
 
-/** The facts of an installation as they are stored, and whether the seal holds: it does not where the master secret is another one. */
+/** The stored facts of an installation, and whether the seal is valid. With another master secret it is not. */
 export interface StoredInstance extends Instance {
   isSealed: boolean;
 }
 
 /**
- * Keeps the facts of a new installation, or returns those kept before: the first server to start decides. Returns undefined if the row is
+ * Stores the facts of a new installation, or returns the stored ones: the first server to start decides. Returns undefined if the row is
  * gone: a database that has signing keys is not new.
  */
 export async function keepInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
@@ -52,7 +52,7 @@ export async function keepInstance(pool: Pool, instance: Instance): Promise<Stor
 
 const INSTANCE_COLUMNS = `i.id, i.master_secret_fingerprint AS "masterFingerprint", i.signing_key_fingerprint AS "signingFingerprint"`;
 
-/** The facts as they are stored; undefined before the first start has kept them. Nothing may be done on their word: see `keepInstance`. */
+/** The stored facts; undefined before the first start. They are not verified: see `keepInstance`. */
 export async function findInstance(pool: Pool): Promise<Instance | undefined> {
   const { rows } = await pool.query<Instance>(`SELECT ${INSTANCE_COLUMNS} FROM countersign.instance AS i`);
   return rows[0];

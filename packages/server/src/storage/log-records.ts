@@ -7,12 +7,12 @@ import { expiryClock } from './expiry-clock.ts';
 export interface KeptLogRecord {
   traceId: string;
   spanId: string;
-  /** Hex; a record that is sent again has the same. */
+  /** Hex. A repeated record has the same digest. */
   sha256: string;
   kind: LogKind;
   /** Microseconds since 1970; null when not sent. */
   happenedAt: bigint | null;
-  /** Its place in its export. */
+  /** Its position in its export. */
   place: number;
   recordedBy: string;
   /** `otlp_exports.id`. */
@@ -20,7 +20,7 @@ export interface KeptLogRecord {
   document: string;
 }
 
-/** Most records of a workspace that wait for their trace. */
+/** The largest number of records of a workspace that wait for their trace. */
 export const WAITING_MAX = 10_000;
 
 const KNOWN = sql<{ trace_id: string }>(
@@ -29,7 +29,7 @@ const KNOWN = sql<{ trace_id: string }>(
      SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = asked.trace_id OFFSET 0) AS known`,
 );
 
-/** Those of these trace ids that have a trace. */
+/** Those of these trace ids that are stored. */
 export const findKnownTraceIds = async (tx: Transaction, traceIds: readonly string[]): Promise<Set<string>> =>
   new Set((await tx.run(KNOWN, [tx.tenantId, textArray(traceIds)])).map(({ trace_id }) => trace_id));
 
@@ -39,7 +39,7 @@ const COUNT_WAITING = sql<{ waiting: number }>(
      SELECT FROM countersign.log_records WHERE tenant_id = $1 AND NOT joined LIMIT ${WAITING_MAX}) AS counted`,
 );
 
-/** How many records wait for their trace; no more than WAITING_MAX are counted. */
+/** The number of records that wait for their trace, counted up to WAITING_MAX. */
 export const countWaiting = async (tx: Transaction): Promise<number> => (await tx.run(COUNT_WAITING, [tx.tenantId]))[0]!.waiting;
 
 const INSERT = sql(
@@ -54,7 +54,7 @@ const INSERT = sql(
    ON CONFLICT DO NOTHING`,
 );
 
-/** Keeps log records; those that are there already stay as they are. */
+/** Stores log records. Existing ones do not change. */
 export function insertLogRecords(tx: Transaction, records: readonly KeptLogRecord[]): void {
   if (records.length === 0) return;
   tx.send(INSERT, [
@@ -112,6 +112,6 @@ const DELETE_WAITING = sql<{ trace_id: string }>(
    RETURNING l.trace_id`,
 );
 
-/** Forgets up to 5,000 records whose trace did not come within 24 hours; returns how many. */
+/** Deletes up to 5,000 records whose trace did not arrive within 24 hours; returns their number. */
 export const deleteWaitingLogRecords = async (tx: Transaction): Promise<number> =>
   (await tx.run(DELETE_WAITING, [tx.tenantId, ...tx.clock.expiryBounds()])).length;

@@ -27,11 +27,11 @@ export const MEMBERSHIPS: SealedTable<SealedMembership> = {
 
 const COLUMNS = sealedColumns(MEMBERSHIPS, 'm');
 
-/** The role that a raw row grants a person in the transaction's tenant; undefined where its seal does not hold. */
+/** The role that a raw row grants a person in the transaction's tenant; undefined if its seal is invalid. */
 export const roleIn = (tx: Transaction, raw: RawRow, personId: string): Role | undefined =>
   tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw, { personId })?.role;
 
-/** A member as the workspace sees them. */
+/** A member as shown to the workspace. */
 export interface ListedMember {
   personId: string;
   email: string;
@@ -47,7 +47,7 @@ const LIST = sql<RawRow>(
     WHERE m.tenant_id = $1 ORDER BY p.name, p.email`,
 );
 
-/** The tenant's members, by name. Without those of whom a row is not what the server has written: they have no access. */
+/** The tenant's members, by name. Members with an invalid seal are omitted, because they have no access. */
 export async function listMembers(tx: Transaction): Promise<ListedMember[]> {
   const rows = await tx.run(LIST, [tx.tenantId]);
   return rows.flatMap((raw) => {
@@ -99,7 +99,7 @@ const INSERT = sql<{ role: Role }>(
        ON CONFLICT DO NOTHING RETURNING role`,
 );
 
-/** Makes a person a member; false when they are one. */
+/** Adds a member; false if the person is one already. */
 export const insertMembership = async (tx: Transaction, personId: string, role: Role): Promise<boolean> => {
   const joinedAt = sealedInstant(tx.clock.now());
   const seal = tx.seals.ofRow(MEMBERSHIPS, tx.tenantId, { personId, role, joinedAt });
@@ -115,7 +115,7 @@ const CHANGE_ROLE = sql(
   `UPDATE countersign.memberships SET role = $3, seal = $4 WHERE tenant_id = $1 AND person_id = $2`,
 );
 
-/** Gives a member another role. @throws BrokenSealError where the row is not what the server has written. */
+/** Changes the role of a member. @throws BrokenSealError if the row was changed by somebody else than the server. */
 export async function changeRoleOf(tx: Transaction, personId: string, role: Role): Promise<void> {
   const [raw] = await tx.run(LOCK, [tx.tenantId, personId]);
   const membership = raw === undefined ? undefined : tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw, { personId });
@@ -129,7 +129,7 @@ const DELETE = sql('delete_membership', `DELETE FROM countersign.memberships WHE
 /** Ends a membership: the person's next request to the workspace is refused. */
 export const deleteMembership = (tx: Transaction, personId: string): Promise<unknown> => tx.run(DELETE, [tx.tenantId, personId]);
 
-/** Where a person belongs. */
+/** The workspaces of a person. */
 export interface Belonging {
   workspaceId: string;
   workspaceName: string;
@@ -159,11 +159,11 @@ export const membershipsOf = async (tx: PersonTransaction): Promise<Belonging[]>
 
 const SEE_PERSON = sql('see_person', `SELECT set_config('countersign.person_id', $1, true)`);
 
-/** Where a person belongs, asked inside a tenant's transaction: row-level security lets it see these rows besides for one statement. */
+/** The workspaces of a person, read in a tenant's transaction. Row-level security allows these rows for this statement only. */
 export const workspacesOf = async (tx: Transaction, personId: string): Promise<Belonging[]> =>
   (await belongingsOf(tx, personId)).flatMap((belonging) => belonging ?? []);
 
-/** The same. @throws BrokenSealError where a row is not what the server has written, and so may say too little. */
+/** The same. @throws BrokenSealError if a row was changed by somebody else than the server, because the list may be incomplete. */
 export async function allWorkspacesOf(tx: Transaction, personId: string): Promise<Belonging[]> {
   const found = await belongingsOf(tx, personId);
   return found.map((belonging) => {

@@ -1,7 +1,7 @@
 import { int4Array, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** Sums over the merged spans of a trace. Token sums stay text: they may be beyond 2^53-1. Null where no span reports any. */
+/** Sums over the merged spans of a trace. Token sums stay text: they may be beyond 2^53-1. null if no span reports any. */
 export interface SpanSums {
   trace: string;
   spanCount: number;
@@ -11,7 +11,7 @@ export interface SpanSums {
   costUsd: string | null;
 }
 
-/** A submission that merges into a trace that lockTraces has locked. */
+/** A submission to merge into a trace that lockTraces has locked. */
 export interface MergedSubmission {
   /** `traces.id`. */
   trace: string;
@@ -41,15 +41,15 @@ const CARRY = sql(
 );
 
 /**
- * Keeps the spans of these traces as rows, with their sums, unless that was done before: a trace needs them from its second submission on.
- * Must come before the next submission is inserted.
+ * Stores the spans of these traces as rows with their sums, unless that was done before. A trace needs them from its second submission on.
+ * Call it before the next submission is inserted.
  */
 export function carryMergedSpans(tx: Transaction, traces: readonly string[]): void {
   if (traces.length > 0) tx.send(CARRY, [tx.tenantId, uuidArray(traces)]);
 }
 
-// Look-ups by OFFSET 0, as in lock_traces, so that each span_id is looked up by the primary key.
-// What is replaced is read from the statement's snapshot, so it is the row before `written` changes it.
+// LATERAL with OFFSET 0, as in lock_traces, so that each span_id is looked up by the primary key.
+// The replaced row is read from the snapshot of the statement, so it is the row before `written` changes it.
 const MERGE = sql<SpanSums>(
   'merge_spans',
   `WITH asked AS (SELECT * FROM unnest($2::uuid[], $3::integer[]) AS asked (trace, number)),
@@ -92,7 +92,7 @@ const MERGE = sql<SpanSums>(
      CASE WHEN kept.cost_usd_reported > 0 THEN trim_scale(kept.cost_usd)::text END AS "costUsd"`,
 );
 
-/** Merges the spans of submissions that are stored into their traces, and gives the sums of each trace as merged. */
+/** Merges the spans of stored submissions into their traces, and returns the sums of each merged trace. */
 export const mergeSpans = (tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> =>
   tx.run(MERGE, [
     tx.tenantId,

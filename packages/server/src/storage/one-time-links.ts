@@ -9,10 +9,10 @@ import { expiryClock } from './expiry-clock.ts';
 import { PEOPLE } from './people.ts';
 import { TENANTS, tenantIn } from './tenants.ts';
 
-/** What a one-time link is for, and for whom. */
+/** The purpose of a one-time link, and its target. */
 export interface LinkFor {
   purpose: LinkPurpose;
-  /** Null for the set-up of the instance, and for what is about a person alone. */
+  /** null for the set-up of the instance, and for links about a person only. */
   workspaceId: string | null;
   personId: string | null;
   email: string | null;
@@ -25,7 +25,7 @@ export interface NewLinkRow extends LinkFor {
   tokenSha256: Buffer;
   /** `operator`, or `user:<id>`. */
   madeBy: string;
-  /** How long it can be used, in seconds. */
+  /** Lifetime in seconds. */
   seconds: number;
 }
 
@@ -66,7 +66,7 @@ const INSERT = sql(
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
 
-/** Keeps a new link. Returns until when it can be used. */
+/** Stores a new link. Returns the time of its expiry. */
 export async function insertLink(tx: Statements, { seconds, ...link }: NewLinkRow): Promise<string> {
   const now = tx.clock.now();
   const [createdAt, expiresAt] = [sealedInstant(now), sealedInstant(new Date(now.getTime() + seconds * 1000))];
@@ -76,7 +76,7 @@ export async function insertLink(tx: Statements, { seconds, ...link }: NewLinkRo
   return shownInstant(expiresAt);
 }
 
-/** A usable link, with what its holder may know. */
+/** A usable link, with the facts that its holder may see. */
 export interface LiveLink extends LinkFor {
   id: string;
   workspaceName: string | null;
@@ -111,7 +111,7 @@ const USE = sql<{ id: string }>(
   `DELETE FROM countersign.one_time_links WHERE token_sha256 = $1 AND expires_at > ${expiryClock(2)} RETURNING id`,
 );
 
-/** Uses a link up; false when it is gone. Of two at once one gets it: the other waits for the row, and finds it deleted. */
+/** Deletes a link when it is used; false if it is gone. Of two concurrent calls only one succeeds. */
 export const useLink = async (tx: Statements, tokenSha256: Buffer): Promise<boolean> =>
   (await tx.run(USE, [tokenSha256, ...tx.clock.expiryBounds()])).length === 1;
 
@@ -120,10 +120,10 @@ const VOID_SET_UP = sql(
   `DELETE FROM countersign.one_time_links WHERE purpose = 'set_up' AND tenant_id IS NULL`,
 );
 
-/** Ends every link for the set-up of the instance: it is done. */
+/** Deletes every link for the set-up of the instance, because it is done. */
 export const voidSetUpLinks = (tx: Statements): Promise<unknown> => tx.run(VOID_SET_UP, []);
 
-/** An invitation that waits. */
+/** A pending invitation. */
 export interface ListedInvitation {
   id: string;
   email: string;
@@ -139,7 +139,7 @@ const LIST_INVITATIONS = sql<RawRow>(
     WHERE l.tenant_id = $1 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(2)} ORDER BY l.created_at DESC, l.id`,
 );
 
-/** The tenant's invitations that wait, newest first. */
+/** The pending invitations of the tenant, newest first. */
 export async function listInvitations(tx: Transaction): Promise<ListedInvitation[]> {
   const rows = await tx.run(LIST_INVITATIONS, [tx.tenantId, ...tx.clock.expiryBounds()]);
   return rows.flatMap((raw) => {
@@ -168,7 +168,7 @@ const VOID_INVITATIONS = sql(
   `DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND purpose = 'invitation' AND email = $2`,
 );
 
-/** Ends the tenant's invitations of an address: a newer one takes their place, or they were accepted. */
+/** Deletes the tenant's invitations of an address, because a newer one replaces them, or one was accepted. */
 export const voidInvitations = (tx: Transaction, email: string): Promise<unknown> =>
   tx.run(VOID_INVITATIONS, [tx.tenantId, email]);
 
@@ -178,14 +178,14 @@ const VOID_MADE_BY = sql(
 );
 
 /**
- * Ends what somebody has given out in the tenant: they are admin no more, and shall not come back by it. Links that reset a password end
- * wherever they were made: a password opens this tenant too.
+ * Deletes the links that a person has created in the tenant, after they stopped being an admin, so that they cannot return by one. Their
+ * links that reset passwords are deleted in all tenants, because a password gives access to this tenant too.
  */
 export const voidLinksMadeBy = (tx: Transaction, madeBy: string): Promise<unknown> => tx.run(VOID_MADE_BY, [tx.tenantId, madeBy]);
 
 const VOID_OF_PERSON = sql('void_links_of_person', `DELETE FROM countersign.one_time_links WHERE person_id = $1`);
 
-/** Ends the links that reset a person's password or sign them in: the password has changed, or they belong to another workspace now. */
+/** Deletes the links that reset a person's password or sign them in, after the password or their workspaces have changed. */
 export const voidLinksOf = (tx: Statements, personId: string): Promise<unknown> => tx.run(VOID_OF_PERSON, [personId]);
 
 /** Number of the advisory lock that a set-up of the instance holds: 'CSSTUP'. */
@@ -193,9 +193,9 @@ const SET_UP_LOCK = 0x43_53_53_54_55_50;
 
 const LOCK_SET_UP = sql('lock_set_up', `SELECT pg_advisory_xact_lock($1)`);
 
-/** Lets one transaction at a time set up the instance: two links of it are two rows, which nothing else would put in an order. */
+/** Serialises the set-up of the instance. Two set-up links are two rows, so no row lock would do it. */
 export const lockSetUp = (tx: Statements): Promise<unknown> => tx.run(LOCK_SET_UP, [SET_UP_LOCK]);
 
-/** Forgets links that have expired. They were dead already. */
+/** Deletes expired links. */
 export const deleteExpiredLinks = (pool: Pool): Promise<unknown> =>
   pool.query(`DELETE FROM countersign.one_time_links WHERE expires_at <= ${expiryClock(1)}`, [...clockOf(pool).expiryBounds()]);

@@ -5,20 +5,20 @@ import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInsta
 import { requireSeals, type Seals } from '../database/seals.ts';
 import { inPersonTransaction, type Statements, sql } from '../database/transaction.ts';
 
-/** A person, as everything but signing in needs them. */
+/** A person, without the facts for signing in. */
 export interface Person {
   id: string;
-  /** As it is compared: without regard to case. */
+  /** Normalized for comparison: case is ignored. */
   email: string;
   name: string;
   hasPassword: boolean;
 }
 
-/** A person with what their password is checked against. */
+/** A person with their password hash. */
 export interface Account extends Person {
   /** argon2id in PHC string form; null for a person who has never set one. */
   password: string | null;
-  /** When it was set, to a microsecond: says whether it is still the one that was checked. */
+  /** When it was set, with microseconds. It tells whether a checked password is still the current one. */
   passwordChangedAt: string | null;
 }
 
@@ -113,20 +113,20 @@ export const setPassword = (tx: Statements, personId: string, password: string):
     passwordChangedAt: laterThan(passwordChangedAt, tx.clock.now()),
   }));
 
-/** A moment that says that the password is another one, also where the clock was set back or two changes share a millisecond. */
+/** A new time for a changed password. It differs from the old one even if the clock was set back. */
 function laterThan(before: string | null, now: Date): string {
   const at = sealedInstant(now);
   if (before === null || at > before) return at;
   return sealedInstant(new Date(Date.parse(shownInstant(before)) + 1));
 }
 
-/** Keeps the same password hashed at another cost, unless it was changed meanwhile. It counts as unchanged. */
+/** Stores a new hash of the same password with another cost, unless the password was changed meanwhile. */
 export const replaceHash = (pool: Pool, personId: string, from: string, to: string): Promise<void> =>
   inPersonTransaction(pool, personId, (tx) =>
     changePerson(tx, personId, ({ password }) => ({ password: password === from ? to : password })),
   );
 
-/** Gives a person another name. */
+/** Renames a person. */
 export const renamePerson = (tx: Statements, personId: string, name: string): Promise<void> =>
   changePerson(tx, personId, () => ({ name }));
 

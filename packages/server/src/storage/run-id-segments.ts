@@ -2,13 +2,13 @@ import type { RunSource } from '@countersign/core/portal/run-facts';
 import { uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** What is searched of a run: its id, and its trace_id; of a submission of telemetry those of its events, in their order. */
+/** The searchable ids of a run: its id and trace_id; for a telemetry submission the trace_ids of its events, in order. */
 export interface SearchedRun {
   id: string;
   traceIds: readonly string[];
 }
 
-/** What divides runs, and events of a run, in the text of a segment. No trace_id holds control characters. */
+/** Separators of runs, and of events of a run, in the text of a segment. A trace_id has no control characters. */
 const [RUN_END, EVENT_END] = ['\x1d', '\n'];
 
 const INSERT = sql(
@@ -18,8 +18,8 @@ const INSERT = sql(
 );
 
 /**
- * Adds new runs to what is searched by trace_id, as one segment. Must be called in the transaction that stores them, once for each source:
- * then every run is in exactly one segment.
+ * Adds new runs to the index by trace_id, as one segment. Call it once for each source in the transaction that stores them, so that every run
+ * is in exactly one segment.
  */
 export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly SearchedRun[]): void {
   if (runs.length === 0) return;
@@ -30,16 +30,16 @@ export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly 
   tx.send(INSERT, [tx.tenantId, source, first, last, count, uuidArray(ids), text]);
 }
 
-/** Where a merged segment ends, in runs. */
+/** The size of a merged segment, in runs. */
 const MERGED_RUNS = 512;
 /** A segment with fewer runs is merged. At most half of MERGED_RUNS, so that no merged one is small again; the index has the same number. */
 const SMALL_RUNS = 256;
-/** Fewer small segments are not worth merging. */
+/** The smallest number of small segments to merge. */
 const MERGED_MIN = 16;
-/** Small segments that are merged in one transaction. */
+/** The number of small segments that are merged in one transaction. */
 const MERGED_MAX = 1000;
 
-// Only what this statement deletes is merged: of two servers that merge at once, the second waits for the first and then finds nothing.
+// Only segments that this statement deletes are merged. If two servers merge concurrently, the second one waits and then finds nothing.
 const MERGE = sql<{ deleted: number }>(
   'merge_run_id_segments',
   `WITH small AS (
@@ -61,7 +61,7 @@ const MERGE = sql<{ deleted: number }>(
    SELECT count(*)::integer AS deleted FROM deleted`,
 );
 
-/** Merges small segments of one source into larger ones. Returns how many were merged: fewer than MERGED_MAX when no more are to be merged. */
+/** Merges small segments of one source into larger ones. Returns their number; less than MERGED_MAX if no more remain. */
 const mergeSegments = async (tx: Transaction, source: RunSource): Promise<number> =>
   (await tx.run(MERGE, [tx.tenantId, source]))[0]!.deleted;
 

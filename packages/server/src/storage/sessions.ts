@@ -11,7 +11,7 @@ import { MEMBERSHIPS, roleIn } from './memberships.ts';
 import { PEOPLE } from './people.ts';
 import { TENANTS } from './tenants.ts';
 
-/** A session that lives, with whose it is. */
+/** An active session with its person. */
 export interface LiveSession {
   sessionId: string;
   expiresAt: string;
@@ -19,7 +19,7 @@ export interface LiveSession {
   email: string;
   name: string;
   hasPassword: boolean;
-  /** Whether its last use was noted more than a minute ago. */
+  /** Whether its last use was recorded more than a minute ago. */
   isUnnoted: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface SealedSession {
   expiresAt: string;
 }
 
-/** The columns under the seal: when it was last used, and by which browser, grants nothing. */
+/** The columns under the seal. The time of last use and the browser are not sealed, because they grant nothing. */
 export const SESSIONS: SealedTable<SealedSession> = {
   name: 'sessions',
   version: 1,
@@ -52,7 +52,7 @@ const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p O
 /** Bounds are the parameters from `first` on (expiry-clock.ts). */
 const isLive = (first: number): string => `s.expires_at > ${expiryClock(first)}`;
 
-/** The session of a row of `LIVE`: undefined where a seal does not hold, or it has ended by our own clock. */
+/** The session in a row of `LIVE`; undefined if a seal is invalid, or it has ended by our clock. */
 function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | undefined, tokenSha256: Buffer) {
   const session = raw === undefined ? undefined : seals.openRow(SESSIONS, '', raw, { tokenSha256 });
   if (raw === undefined || session === undefined || session.expiresAt <= sealedInstant(clock.now())) return undefined;
@@ -64,7 +64,7 @@ function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | 
   return { sessionId, expiresAt: shownInstant(expiresAt), personId, email, name, hasPassword: password !== null, isUnnoted };
 }
 
-/** The session of a token's hash. Read for every request, so that an ended one stops with the next request on every server. */
+/** The session with a token's hash. It is read for every request, so an ended session is refused on every server at once. */
 export async function findSession(pool: Pool, tokenSha256: Buffer): Promise<LiveSession | undefined> {
   const clock = clockOf(pool);
   const { rows } = await pool.query<RawRow>({
@@ -85,7 +85,7 @@ const FIND_IN_TENANT = sql<RawRow>(
 
 /**
  * The same with the person's role in the tenant; null for a non-member.
- * @throws BrokenSealError to a member, where the tenant's own row is not what the server has written: its name may be that of another one.
+ * @throws BrokenSealError for a member if the row of the tenant was changed by somebody else than the server: its name may be wrong.
  */
 export async function findSessionInTenant(
   tx: Transaction,
@@ -100,7 +100,7 @@ export async function findSessionInTenant(
   return { ...session, role };
 }
 
-/** Notes that a session was used; once, where several requests came at the same moment. */
+/** Records the use of a session; once for concurrent requests. */
 export const touchSession = (pool: Pool, sessionId: string): Promise<unknown> =>
   pool.query({
     name: 'touch_session',
@@ -114,7 +114,7 @@ export interface NewSessionRow {
   id: string;
   tokenSha256: Buffer;
   personId: string;
-  /** How long it lives, in seconds. */
+  /** Lifetime in seconds. */
   seconds: number;
   userAgent: string | null;
 }
@@ -125,14 +125,14 @@ const INSERT = sql(
    VALUES ($1, $2, $3, $4, $4, $5, $6, $7)`,
 );
 
-/** Begins a session in the transaction that made sure of the person. Returns when it ends. */
+/** Creates a session in the transaction that authenticated the person. Returns the time of its end. */
 export async function insertSession(tx: Statements, session: NewSessionRow): Promise<string> {
   const { sealed, values } = sealedSession(tx, session);
   await tx.run(INSERT, values);
   return shownInstant(sealed.expiresAt);
 }
 
-/** A session's row with its moments, and the values of its columns. */
+/** The row of a session with its times, and the values of its columns. */
 function sealedSession(
   { seals, clock }: { seals: Seals; clock: Clock },
   { tokenSha256, id, personId, seconds, userAgent }: NewSessionRow,
@@ -144,8 +144,8 @@ function sealedSession(
 }
 
 /**
- * Begins a session for whoever has just shown the password that was set at this moment; false when it was changed since. The row of the
- * person is share-locked: a change of the password either waits and then ends this session too, or is seen.
+ * Creates a session after a sign-in with the password that was set at this time; false if it was changed since. The row of the person is
+ * share-locked, so a change of the password either waits and then ends this session too, or is detected here.
  */
 export async function insertSessionByPassword(
   pool: Pool,
@@ -163,7 +163,7 @@ export async function insertSessionByPassword(
   return rowCount === 1;
 }
 
-/** A session as its person sees it. Never its token, nor the hash of it. */
+/** A session as shown to its person. It never contains the token or its hash. */
 export interface ListedSession {
   id: string;
   createdAt: string;
@@ -178,7 +178,7 @@ const LIST = sql<RawRow & { lastUsedAt: string; userAgent: string | null }>(
      FROM countersign.sessions AS s WHERE s.person_id = $1 AND ${isLive(2)} ORDER BY s.created_at DESC, s.id`,
 );
 
-/** The person's sessions that live, newest first. */
+/** The active sessions of the person, newest first. */
 export async function listSessions(tx: PersonTransaction): Promise<ListedSession[]> {
   const rows = await tx.run(LIST, [tx.personId, ...tx.clock.expiryBounds()]);
   return rows.flatMap(({ lastUsedAt, userAgent, ...raw }) => {
@@ -194,7 +194,7 @@ const DELETE = sql<{ id: string }>(
   `DELETE FROM countersign.sessions WHERE person_id = $1 AND id = $2 RETURNING id`,
 );
 
-/** Ends one of the person's sessions; false when they have none of this id. */
+/** Ends a session of the person; false if there is none with this id. */
 export const deleteSession = async (tx: PersonTransaction, sessionId: string): Promise<boolean> =>
   (await tx.run(DELETE, [tx.personId, sessionId])).length === 1;
 
@@ -212,6 +212,6 @@ const DELETE_ALL = sql('delete_sessions_of_person', `DELETE FROM countersign.ses
 /** Ends all of a person's sessions. */
 export const deleteSessionsOf = (tx: Statements, personId: string): Promise<unknown> => tx.run(DELETE_ALL, [personId]);
 
-/** Forgets sessions that have ended by themselves. They were dead already. */
+/** Deletes expired sessions. */
 export const deleteExpiredSessions = (pool: Pool): Promise<unknown> =>
   pool.query(`DELETE FROM countersign.sessions WHERE expires_at <= ${expiryClock(1)}`, [...clockOf(pool).expiryBounds()]);

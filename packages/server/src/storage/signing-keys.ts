@@ -5,19 +5,19 @@ import { requireSeals } from '../database/seals.ts';
 import { INSTANCE } from './instance.ts';
 import { believedSigningKeys, type ChainedKey } from './signing-key-chain.ts';
 
-/** The public half of one of the instance's keys. Of the instance, not of a tenant: no row-level security. */
+/** A public key of the instance. It belongs to no tenant, so there is no row-level security. */
 export interface StoredSigningKey extends ChainedKey {
   createdAt: string;
-  /** Null while it is live. */
+  /** null while it is current. */
   retiredAt: string | null;
-  /** Since when a server signs by it; null while none has taken it. */
+  /** Since when a server signs with it; null if none does yet. */
   signsSince: string | null;
 }
 
-/** What is listed of a new key. */
+/** The columns of a new key. */
 export type NewSigningKey = Omit<StoredSigningKey, 'createdAt' | 'retiredAt' | 'signsSince'>;
 
-/** The columns under the seal are those that are published. */
+/** The columns under the seal: all published ones. */
 export const SIGNING_KEYS: SealedTable<StoredSigningKey> = {
   name: 'signing_keys',
   version: 2,
@@ -34,7 +34,7 @@ export const SIGNING_KEYS: SealedTable<StoredSigningKey> = {
   named: ['kid'],
 };
 
-/** All keys that ever signed, oldest first: ended ones stay listed, so that what they signed can still be checked. */
+/** All keys, oldest first. Retired ones stay listed, so that their signatures can still be verified. */
 export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const rows = await readSigningKeys(pool);
   return rows.map((row) => ({
@@ -46,8 +46,8 @@ export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
 }
 
 /**
- * The rows whose seals hold and that the first key of the installation leads to, their moments with microseconds. The row of the
- * installation names that key, and has a seal of its own.
+ * The rows with valid seals in the chain from the first key of the installation, with microseconds. The row of the installation names that
+ * key, and has a seal of its own.
  */
 async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const { rows } = await pool.query<RawRow>(
@@ -70,7 +70,7 @@ export async function isSigningKeyStored(pool: Pool, kid: string): Promise<boole
   return rows.length > 0;
 }
 
-/** Lists a key; nothing happens when it is listed already. */
+/** Lists a key; no effect if it is listed already. */
 export async function insertSigningKey(pool: Pool, key: NewSigningKey): Promise<void> {
   const createdAt = sealedInstant(clockOf(pool).now());
   const seal = requireSeals(pool).ofRow(SIGNING_KEYS, '', { ...key, createdAt, retiredAt: null, signsSince: null });
@@ -85,14 +85,14 @@ const INSERT = `INSERT INTO countersign.signing_keys
   (kid, public_key, created_at, predecessor, predecessor_signature, reset_from, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT DO NOTHING`;
 
-/** Notes that a server signs by these keys from now on. */
+/** Records that a server signs with these keys from now on. */
 export async function markSigning(pool: Pool, kids: readonly string[]): Promise<void> {
   const now = sealedInstant(clockOf(pool).now());
   for (const kid of kids)
     await changeSigningKey(pool, kid, (key) => (key.signsSince === null ? { ...key, signsSince: now } : undefined));
 }
 
-/** Retires a live key; false if there is none with that ID. */
+/** Retires a current key; false if there is none with that ID. */
 export async function markSigningKeyRetired(pool: Pool, kid: string): Promise<boolean> {
   const now = sealedInstant(clockOf(pool).now());
   return changeSigningKey(pool, kid, (key) => (key.retiredAt === null ? { ...key, retiredAt: now } : undefined));
@@ -100,10 +100,10 @@ export async function markSigningKeyRetired(pool: Pool, kid: string): Promise<bo
 
 const UPDATE = `UPDATE countersign.signing_keys SET retired_at = $2, signs_since = $3, seal = $4 WHERE kid = $1 AND seal = $5`;
 
-/** Tries to change a key that other servers change at the same time. */
+/** Attempts to change a key that other servers change concurrently. */
 const TRIES_MAX = 10;
 
-/** Changes a key as it was read: where another server was first, it is read again. False when there is nothing to change. */
+/** Changes a key if it is unchanged since it was read; otherwise reads it again. false if there is nothing to change. */
 async function changeSigningKey(
   pool: Pool,
   kid: string,

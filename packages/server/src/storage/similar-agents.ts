@@ -3,22 +3,22 @@ import { nameSkeletons } from '@countersign/core/domain/name-skeleton';
 import { digestArray, int4Array, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** Digests of the two skeletons of a name, in hex: names are longer than an index takes. */
+/** Digests of the two skeletons of a name, in hex, because names can be too long for an index. */
 export interface SkeletonDigests {
   asWritten: string;
   caseless: string;
 }
 
-/** What agents.name_skeleton and agents.name_skeleton_caseless hold for a name. */
+/** The values of agents.name_skeleton and agents.name_skeleton_caseless for a name. */
 export function skeletonDigests(name: string): SkeletonDigests {
   const { asWritten, caseless } = nameSkeletons(name);
   return { asWritten: hash('sha256', asWritten, 'hex'), caseless: hash('sha256', caseless, 'hex') };
 }
 
-/** Most similar agents that are named for one agent. */
+/** The largest number of similar agents that are named for one agent. */
 export const SIMILAR_MAX = 3;
 
-/** So many agents of one skeleton are compared by age. */
+/** The number of agents with one skeleton that are compared by age. */
 const COMPARED_MAX = 20;
 
 const alike = (column: string, digest: string, condition: string) =>
@@ -26,8 +26,8 @@ const alike = (column: string, digest: string, condition: string) =>
      WHERE other.tenant_id = $1 AND other.${column} = ${digest}${condition} LIMIT ${COMPARED_MAX})`;
 
 /**
- * SQL of the agents whose name looks like one of these digests, the oldest first, as rows of `id` and `name`. A look-up in each index,
- * bounded, however many agents have one skeleton. `condition` is SQL about them, as rows of `other`.
+ * SQL of the agents whose name looks like one of these digests, the oldest first, as rows of `id` and `name`. One bounded lookup in
+ * each index, however many agents have one skeleton. `condition` is SQL about them, as rows of `other`.
  */
 export const similarTo = (asWritten: string, caseless: string, condition = ''): string =>
   `SELECT id, name FROM (${alike('name_skeleton', asWritten, condition)} UNION ${alike('name_skeleton_caseless', caseless, condition)}) AS alike
@@ -40,7 +40,7 @@ const FIND = sql<{ place: number; name: string }>(
     CROSS JOIN LATERAL (${similarTo('asked.as_written', 'asked.caseless')}) AS found`,
 );
 
-/** The names of the agents that look alike, the oldest first, for each of these in its order. */
+/** For each of these digests, in order, the names of the agents that look alike, oldest first. */
 export async function findSimilarNames(tx: Transaction, digests: readonly SkeletonDigests[]): Promise<string[][]> {
   if (digests.length === 0) return [];
   const rows = await tx.run(FIND, [
@@ -66,12 +66,12 @@ const FILL = sql(
     WHERE a.tenant_id = $1 AND a.id = made.id`,
 );
 
-/** So many skeletons are made at a time: well under 100 ms of work for the longest names. */
+/** The number of skeletons computed at a time: less than 100 ms for the longest names. */
 export const FILLED_MAX = 1000;
 
 /**
- * Makes the skeletons of up to FILLED_MAX agents that have none: those registered before there was this column, by an older server beside
- * this one, or in a batch with very many new agents. Returns how many.
+ * Computes the skeletons of up to FILLED_MAX agents without one: those registered before this column existed, by an older server, or in a
+ * batch with very many new agents. Returns their number.
  */
 export async function fillSkeletons(tx: Transaction): Promise<number> {
   const agents = await tx.run(UNFILLED, [tx.tenantId, FILLED_MAX]);

@@ -25,13 +25,13 @@ export const TENANTS: SealedTable<Tenant> = {
 
 const COLUMNS = sealedColumns(TENANTS, 't');
 
-/** A tenant as it may be shown and acted on. */
+/** A tenant with a verified name. */
 export interface BelievedTenant extends Tenant {
-  /** False where somebody else than the server has changed the row: then the ID stands in the place of the name. */
+  /** false if somebody else than the server has changed the row. Then the name is the ID. */
   isSealed: boolean;
 }
 
-/** The tenant of a raw row. @param id what it was looked up by, or is acted on. */
+/** The tenant in a raw row. @param id the ID of the lookup. */
 export function tenantIn(seals: Seals, raw: RawRow, id = String(raw[rawName(TENANTS, 'id')])): BelievedTenant {
   const tenant = seals.openRow(TENANTS, '', raw, { id });
   if (tenant !== undefined) return { ...tenant, createdAt: shownInstant(tenant.createdAt), isSealed: true };
@@ -40,7 +40,7 @@ export function tenantIn(seals: Seals, raw: RawRow, id = String(raw[rawName(TENA
 
 const INSERT = sql('insert_tenant', `INSERT INTO countersign.tenants (id, name, created_at, seal) VALUES ($1, $2, $3, $4)`);
 
-/** Makes the tenant of this transaction. Several tenants may have the same name (docs/decisions/0030). */
+/** Creates the tenant of this transaction. Several tenants may have the same name (docs/decisions/0030). */
 export function insertTenant(tx: Transaction, name: string): Promise<unknown> {
   const tenant = { id: tx.tenantId, name, createdAt: sealedInstant(tx.clock.now()) };
   return tx.run(INSERT, [tenant.id, name, tenant.createdAt, tx.seals.ofRow(TENANTS, '', tenant)]);
@@ -55,7 +55,7 @@ const IS_NAME_IN_USE = sql<{ found: boolean }>(
   `SELECT EXISTS (SELECT FROM countersign.tenants WHERE name = $1) AS found`,
 );
 
-/** Whether a tenant has this name. For the operator alone. Until the transaction ends, others that ask the same wait. */
+/** Whether a tenant has this name. For the operator only. Serialised until the transaction ends. */
 export async function isTenantNameInUse(tx: Transaction, name: string): Promise<boolean> {
   await tx.run(LOCK_NAMES, [NAMES_LOCK]);
   return (await tx.run(IS_NAME_IN_USE, [name]))[0]!.found;
@@ -65,8 +65,8 @@ const LOCK = sql<RawRow>('lock_tenant', `SELECT ${COLUMNS} FROM countersign.tena
 const RENAME = sql('rename_tenant', `UPDATE countersign.tenants SET name = $2, seal = $3 WHERE id = $1`);
 
 /**
- * Renames the tenant of this transaction and returns its name before; undefined when it has that name.
- * @throws BrokenSealError where the row is not what the server has written.
+ * Renames the tenant of this transaction and returns its previous name; undefined if the name is the same.
+ * @throws BrokenSealError if the row was changed by somebody else than the server.
  */
 export async function renameTenant(tx: Transaction, name: string): Promise<string | undefined> {
   const [raw] = await tx.run(LOCK, [tx.tenantId]);
@@ -91,13 +91,13 @@ export async function listTenants(pool: Pool): Promise<BelievedTenant[]> {
   return rows.map((raw) => tenantIn(requireSeals(pool), raw));
 }
 
-/** The IDs of all tenants, for what is done to each of them whatever its name. Their rows are not held against their seals. */
+/** The IDs of all tenants. Their seals are not verified. */
 export async function listTenantIds(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY name, id');
   return rows.map(({ id }) => id);
 }
 
-/** The tenants of a name, oldest first, those among them that only seem to have it. */
+/** The tenants with a name, oldest first, including those whose seal is invalid. */
 export async function findTenantsByName(pool: Pool, name: string): Promise<BelievedTenant[]> {
   const { rows } = await pool.query<RawRow>(
     `SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.name = $1 ORDER BY t.created_at, t.id`,
@@ -106,7 +106,7 @@ export async function findTenantsByName(pool: Pool, name: string): Promise<Belie
   return rows.map((raw) => tenantIn(requireSeals(pool), raw));
 }
 
-/** The tenant of an ID; undefined also when the text is not an ID. */
+/** The tenant with an ID; undefined also if the text is not an ID. */
 export async function findTenantById(pool: Pool, id: string): Promise<BelievedTenant | undefined> {
   const { rows } = await pool.query<RawRow>(`SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.id::text = lower($1)`, [id]);
   return rows[0] === undefined ? undefined : tenantIn(requireSeals(pool), rows[0], id.toLowerCase());

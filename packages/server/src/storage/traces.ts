@@ -11,12 +11,12 @@ import {
 } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** What is known of a trace before a submission merges into it. */
+/** A stored trace before a submission is merged into it. */
 export interface KnownTrace {
   id: string;
   traceId: string;
   agentId: string | null;
-  /** How sure the agent is (AGENT_RANK). */
+  /** How reliably the agent is known (AGENT_RANK). */
   agentRank: number;
   submissionCount: number;
   supplied: Usage;
@@ -34,15 +34,15 @@ const LOCK = sql<{
   supplied_cost_usd: string | null;
 }>(
   'lock_traces',
-  // A look-up for each id, and no `= ANY`: on a table without statistics yet (just filled) the planner takes that for the same work as
-  // walking all traces of the tenant, in every batch (docs/performance.md).
+  // One index lookup for each id (LATERAL with OFFSET 0) instead of `= ANY`. Without table statistics, the planner may scan all traces of
+  // the tenant for `= ANY`, in every batch (docs/performance.md).
   `SELECT known.* FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
      SELECT id, trace_id, agent_id, agent_rank, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
             trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
        FROM countersign.traces AS kept WHERE kept.tenant_id = $1 AND kept.trace_id = asked.trace_id FOR UPDATE) AS known`,
 );
 
-/** Locks and returns those of these traces that exist, in one order everywhere. Must come before anything is written to them. */
+/** Locks and returns those of these traces that exist, in the same order everywhere. Call it before anything is written to them. */
 export async function lockTraces(tx: Transaction, traceIds: readonly string[]): Promise<KnownTrace[]> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...traceIds].sort())]);
   return rows.map((row) => ({
@@ -60,19 +60,19 @@ export async function lockTraces(tx: Transaction, traceIds: readonly string[]): 
   }));
 }
 
-/** The members of a trace that are searched by; null is "not sent". */
+/** The searchable members of a trace; null if not sent. */
 export interface TraceFacts {
   id: string;
   traceId: string;
   agentId: string | null;
-  /** How sure the agent is (AGENT_RANK). */
+  /** How reliably the agent is known (AGENT_RANK). */
   agentRank: number;
-  /** What the agent may be called before it is sure. */
+  /** A provisional agent name. */
   provisionalAgentName: string | null;
   outcome: string | null;
-  /** How sure the outcome is (OUTCOME_RANK). A lower one never replaces a higher one. */
+  /** How reliably the outcome is known (OUTCOME_RANK). A lower rank never replaces a higher one. */
   outcomeRank: number;
-  /** Whether its spans came by OpenTelemetry, where more of them may follow. */
+  /** Whether its spans came by OpenTelemetry, so that more may follow. */
   isPartial: boolean;
   sessionId: string | null;
   externalUserId: string | null;
@@ -130,14 +130,14 @@ const INSERT = sql(
      FROM ${FACTS} ORDER BY trace_id`,
 );
 
-/** Stores traces that were not there. A unique violation means that another batch was first: tried again, this one merges. */
+/** Inserts new traces. After a unique violation another batch was first; the retry merges into its trace. */
 export function insertTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
   if (traces.length > 0) tx.send(INSERT, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
 
 const UPDATE = sql(
   'update_traces',
-  // A look-up for each id, as in LOCK. Whoever has locked a row knows that it stays in its place.
+  // One index lookup for each id, as in LOCK. The rows are locked, so their ctid does not change.
   `UPDATE countersign.traces AS kept SET
      agent_id = coalesce(sent.agent_id, kept.agent_id),
      agent_rank = CASE WHEN sent.agent_id IS NULL THEN kept.agent_rank ELSE sent.agent_rank END,
@@ -157,12 +157,12 @@ const UPDATE = sql(
     WHERE kept.tenant_id = $1 AND kept.ctid = locked.place`,
 );
 
-/** Merges submissions into traces that lockTraces has locked: what was not sent keeps what was there. `supplied` and `totals` are the merged ones. */
+/** Merges submissions into traces that lockTraces has locked. Members that were not sent do not change. `supplied` and `totals` are merged. */
 export function updateTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
   if (traces.length > 0) tx.send(UPDATE, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
 
-/** One submission as it came. */
+/** One submission, byte for byte. */
 export interface TraceSubmission {
   /** `traces.id`. */
   trace: string;
@@ -170,9 +170,9 @@ export interface TraceSubmission {
   number: number;
   recordedBy: string;
   document: Buffer;
-  /** What `spansText` makes of its spans. */
+  /** The result of `spansText` for its spans. */
   spans: string;
-  /** `otlp_exports.id` of the export that it was mapped from; null when the document itself is what came. */
+  /** `otlp_exports.id` of the export that it was mapped from; null if the document is the request body. */
   export: string | null;
 }
 
@@ -184,7 +184,7 @@ const INSERT_SUBMISSIONS = sql(
        AS sent (trace, number, recorded_by, document, spans, export)`,
 );
 
-/** Keeps the bytes that came. */
+/** Stores submissions, byte for byte. */
 export function insertTraceSubmissions(tx: Transaction, receivedAt: string, submissions: readonly TraceSubmission[]): void {
   tx.send(INSERT_SUBMISSIONS, [
     tx.tenantId,

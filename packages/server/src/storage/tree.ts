@@ -4,7 +4,7 @@ import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { LogName } from './log-heads.ts';
 
-/** Of the nodes above the leaves, only those of every eighth level are stored: a proof computes what lies between. */
+/** Of the nodes above the leaves, only every eighth level is stored. A proof computes the levels between. */
 export const STORED_LEVEL_STEP = 8;
 
 const INSERT_NODES = sql(
@@ -13,7 +13,7 @@ const INSERT_NODES = sql(
    SELECT $1, $2, level, index, hash FROM unnest($3::integer[], $4::bigint[], $5::bytea[]) AS made (level, index, hash)`,
 );
 
-/** Keeps complete subtrees of stored levels. The caller holds the log's head locked. */
+/** Stores complete subtrees of stored levels. The caller holds the lock of the log's head. */
 export function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly TreeNode[]): void {
   if (nodes.length === 0) return;
   tx.send(INSERT_NODES, [
@@ -25,21 +25,21 @@ export function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly T
   ]);
 }
 
-// All hashes in one value: as a row each they cost the driver more than everything else about a proof.
+// All hashes in one value: one row for each would cost the driver more than the rest of a proof.
 const READ_NODES = sql<HashesRow>(
   'read_tree_nodes',
   `SELECT string_agg(hash, ''::bytea ORDER BY index) AS hashes FROM countersign.tree_nodes
     WHERE tenant_id = $1 AND log = $2 AND level = $3 AND index >= $4 AND index < $5`,
 );
 
-/** Hashes one behind the other; null when there are none. */
+/** Concatenated hashes; null if there are none. */
 interface HashesRow {
   hashes: Buffer | null;
 }
 
 const NONE = Buffer.alloc(0);
 
-/** The hashes of stored nodes of one level from `first` (included) to `end` (excluded), in order and one behind the other. */
+/** The hashes of stored nodes of one level from `first` (included) to `end` (excluded), in order, concatenated. */
 export async function readTreeNodes(tx: Transaction, log: LogName, level: number, first: number, end: number): Promise<Buffer> {
   return (await tx.run(READ_NODES, [tx.tenantId, log, level, first, end]))[0]?.hashes ?? NONE;
 }
@@ -50,7 +50,7 @@ const readLeavesOf = (log: LogName, column: string, table: string) =>
     `SELECT string_agg(${column}, ''::bytea ORDER BY seq) AS hashes FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2 AND seq <= $3`,
   );
 
-/** Where the leaf data of each log stands (docs/formats.md, "Checkpoints"). */
+/** The column with the leaf data of each log (docs/formats.md, "Checkpoints"). */
 const READ_LEAVES = {
   audit: readLeavesOf('audit', 'row_hash', 'audit_entries'),
   decisions: readLeavesOf('decisions', 'response_sha256', 'decisions'),
@@ -59,7 +59,7 @@ const READ_LEAVES = {
   traces: readLeavesOf('traces', 'event_hash', 'trace_events'),
 } as const;
 
-/** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order and one behind the other. */
+/** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order, concatenated. */
 export async function readLeafData(tx: Transaction, log: LogName, first: number, end: number): Promise<Buffer> {
   return (await tx.run(READ_LEAVES[log], [tx.tenantId, first, end]))[0]?.hashes ?? NONE;
 }
@@ -118,14 +118,14 @@ const INSERT_CHECKPOINT = sql<{ note: string }>(
        ON CONFLICT (tenant_id, log, size) DO NOTHING RETURNING note`,
 );
 
-/** Keeps a checkpoint; false when another server was first to sign this size. */
+/** Stores a checkpoint; false if another server was first to sign this size. */
 export const insertCheckpoint = async (
   tx: Transaction,
   log: LogName,
   { size, root, note }: { size: number; root: Uint8Array; note: string },
 ): Promise<boolean> => (await tx.run(INSERT_CHECKPOINT, [tx.tenantId, log, size, Buffer.from(root), note])).length === 1;
 
-/** The stored node below or at a place: what has to be read to compute it. */
+/** The stored nodes at or below a position, which are needed to compute it. */
 export function storedBelow({ level, index }: NodePlace): { level: number; first: number; end: number } {
   const base = level - (level % STORED_LEVEL_STEP);
   const width = 2 ** (level - base);
