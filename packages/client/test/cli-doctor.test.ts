@@ -95,10 +95,10 @@ describe('doctor', () => {
 
   test.each([
     ['no address', { COUNTERSIGN_URL: '' }, 'address', /set --url or COUNTERSIGN_URL/],
-    ['an address that is none', { COUNTERSIGN_URL: 'localhost' }, 'address', /is not a valid address/],
+    ['an invalid address', { COUNTERSIGN_URL: 'localhost' }, 'address', /is not a valid address/],
     ['no key', { COUNTERSIGN_API_KEY: '' }, 'key', /set COUNTERSIGN_API_KEY/],
     ['a key that is malformed', { COUNTERSIGN_API_KEY: 'aa_live_x' }, 'key', /must have the form/],
-    ['a verify key that is none', { COUNTERSIGN_VERIFY_KEY: 'hello' }, 'verify key', /invalid key/],
+    ['an invalid verify key', { COUNTERSIGN_VERIFY_KEY: 'hello' }, 'verify key', /invalid key/],
     ['a key that would travel unencrypted', { COUNTERSIGN_URL: 'http://countersign.invalid' }, 'TLS', /unencrypted/],
     ['a name that does not resolve', { COUNTERSIGN_URL: 'https://countersign.invalid' }, 'service', /cannot be reached/],
   ])('%s', async (_what, variables, what, says) => {

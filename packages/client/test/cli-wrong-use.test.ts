@@ -26,10 +26,10 @@ const agent = ['gate', '--agent', 'a'];
 describe('wrong use ends with 2, sends nothing and says what to do', () => {
   test.each<[string, string[], RegExp]>([
     ['no command', [], /a command is missing/],
-    ['a command that is none', ['promote'], /unknown command "promote"/],
+    ['an unknown command', ['promote'], /unknown command "promote"/],
     ['half a command', ['evaluate', '--agent', 'a'], /"evaluate" needs a second word: evaluate record/],
     ['half of two commands', ['verify', 'desicion'], /needs a second word: verify decision, verify ledger/],
-    ['an option that is none', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
+    ['an unknown option', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
     ['an argument too many', [...agent, 'b'], /takes no argument "b"/],
     ['an option twice', [...agent, '--agent', 'b'], /--agent is given twice/],
     ['no agent', ['gate'], /no agent given/],
@@ -42,7 +42,7 @@ describe('wrong use ends with 2, sends nothing and says what to do', () => {
     ['an age in parts of an hour', [...agent, '--max-age-hours', '1.5'], /whole number/],
     ['a waiting time without a unit', [...agent, '--wait', '30'], /--wait takes a time/],
     ['an id that is none', ['gate', '--agent-id', 'a'], /UUID/],
-    ['an address that is none', [...agent, '--url', 'countersign'], /address/],
+    ['an invalid address', [...agent, '--url', 'countersign'], /address/],
     ['http: to another machine', [...agent, '--url', 'http://countersign.example.com'], /unencrypted/],
     ['a key file that is not there', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
     ['a key file that is empty', [...agent, '--verify-key', inFile('empty', '\n')], /it is empty/],
@@ -61,7 +61,7 @@ describe('wrong use ends with 2, sends nothing and says what to do', () => {
     ['no file of traces', ['trace', 'send'], /give one FILE/],
     ['no key to verify by', ['verify', 'decision', inFile('d.json', '{}')], /no key: give/],
     ['a checkpoint without its key', ['verify', 'ledger', inFile('l', ''), '--checkpoint', inFile('c', 'x')], /--verify-key/],
-    ['a scope that is none', ['doctor', '--scopes', 'all'], /--scopes takes a list of/],
+    ['an unknown scope', ['doctor', '--scopes', 'all'], /--scopes takes a list of/],
   ])('%s', async (_what, args, why) => {
     const text = await run(args);
     expect({ status: text.status, out: text.out }).toEqual({ status: 2, out: '' });

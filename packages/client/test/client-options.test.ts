@@ -24,7 +24,7 @@ describe('options', () => {
     ['a key with a line end', { apiKey: `${apiKey}\n` }, /apiKey must be/],
     ['a timeout of nothing', { timeoutMs: 0 }, /timeoutMs must be a number above 0, got 0/],
     ['a batch that the service would refuse', { telemetry: { batchEventsMax: 201 } }, /from 1 to 200/],
-    ['an option that is none', { timeoutMS: 3 } as never, /unknown option timeoutMS; the options are .*timeoutMs/],
+    ['an unknown option', { timeoutMS: 3 } as never, /unknown option timeoutMS; the options are .*timeoutMs/],
     ['one of telemetry', { telemetry: { batchMax: 3 } as never }, /unknown option telemetry\.batchMax/],
     [
       'one of retries',

@@ -30,7 +30,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 async function run(session: Session, args: readonly string[]): Promise<Ending> {
   if (args.some(holdsKey))
     throw wrongUse(
-      'the command line contains a key, which other users of this machine and logs can read; rotate the key, and pass it as COUNTERSIGN_API_KEY or with --key-stdin',
+      'the command line contains a key, which other users and logs can read; rotate the key and pass it as COUNTERSIGN_API_KEY or with --key-stdin',
     );
   const found = commandOf(args);
   if (found === undefined) return withoutCommand(session, args);

@@ -279,7 +279,7 @@ export interface DetailedEvaluationAccepted {
   ok: boolean;
   /** Identifier of the evaluation. */
   id: string;
-  /** The pass rate that promotion checks use, in percent; null if there is none, and they then fail. */
+  /** The pass rate that promotion checks use, in percent; null if there is none; promotion checks then block. */
   pass_rate: number | null;
 }
 

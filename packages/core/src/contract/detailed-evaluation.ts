@@ -109,7 +109,7 @@ export const DetailedEvaluationAccepted = Type.Object(
     id: uuid({ description: 'Identifier of the evaluation.' }),
     pass_rate: nullable(
       percentage({
-        description: 'The pass rate that promotion checks use, in percent; null if there is none, and they then fail.',
+        description: 'The pass rate that promotion checks use, in percent; null if there is none; promotion checks then block.',
       }),
     ),
   },

@@ -2,10 +2,10 @@ import type { Span, Trace } from '../contract/trace.ts';
 import { parseDateTime } from './instant.ts';
 import { mergedUsage, type ReportedUsage, suppliedUsage, traceTotals, type Usage, usageOfSpans } from './usage.ts';
 
-/** How sure the outcome of a trace is: not at all before its root span arrives, least by the default of the contract. */
+/** How reliably the outcome of a trace is known: unknown before the root span arrives, then default, root span, or sent explicitly. */
 export const OUTCOME_RANK = { none: 0, default: 1, root: 2, sent: 3 } as const;
 
-/** What a trace adds up to, as its columns have it. Null is "not sent". */
+/** The columns of a trace that result from its submissions. null if not sent. */
 export interface TraceColumns {
   outcome: string | null;
   /** OUTCOME_RANK. */
@@ -23,11 +23,11 @@ export interface TraceColumns {
   submissionCount: number;
   /** When its first submission was received. */
   receivedAt: string;
-  /** When spans last came by OpenTelemetry; null for traces that never had any. */
+  /** When OpenTelemetry spans last arrived; null without any. */
   lastSpanAt: string | null;
 }
 
-/** One submission of a trace as it is kept. */
+/** A stored submission of a trace. */
 export interface KeptSubmission {
   document: Trace;
   /** Whether it was mapped from an OpenTelemetry export, where the outcome and spans may still be missing. */
@@ -35,7 +35,7 @@ export interface KeptSubmission {
   receivedAt: string;
 }
 
-/** Merges the submissions of one trace, in order, by the rules that its columns are kept by (docs/decisions/0032). */
+/** Merges the submissions of one trace, in order, by the rules for its columns (docs/decisions/0032). */
 export class MergedTrace {
   readonly #spans = new Map<string, ReportedUsage>();
   #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;

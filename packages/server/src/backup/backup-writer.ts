@@ -1,7 +1,11 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
+import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import { paddingOf, TAR_BLOCK, tarHeader } from './tar-format.ts';
+
+/** Only this account can read a backup. */
+const OWNER_ONLY = 0o600;
 
 /** Where the files of a backup go: a folder, or one tar archive. */
 export interface BackupWriter {
@@ -35,16 +39,12 @@ async function folderWriter(path: string, exists: boolean): Promise<BackupWriter
   const written: string[] = [];
   return {
     add: async (name, content) => {
-      const file = await open(join(path, name), 'wx', 0o600);
-      written.push(name);
-      try {
-        await file.writeFile(content);
-        await file.sync();
-      } catch (error) {
+      await writeSynced(join(path, name), content, OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
+        // A file that another process has created stays.
+        if (error.code !== 'EEXIST') written.push(name);
         throw cannotWrite(path, error);
-      } finally {
-        await file.close();
-      }
+      });
+      written.push(name);
     },
     finish: () => syncFolder(path),
     discard: async () => {
@@ -56,7 +56,7 @@ async function folderWriter(path: string, exists: boolean): Promise<BackupWriter
 
 async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> {
   const aside = `${path}.${process.pid}.partial`;
-  const file = await open(aside, 'wx', 0o600);
+  const file = await open(aside, 'wx', OWNER_ONLY);
   const write = (bytes: Uint8Array) =>
     file.writeFile(bytes).catch((error: unknown) => {
       throw cannotWrite(path, error);
@@ -79,13 +79,6 @@ async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> 
       await rm(aside, { force: true });
     },
   };
-}
-
-/** The names must be on the disk too; not every mounted system can do that. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  await folder.sync().catch(() => undefined);
-  await folder.close();
 }
 
 function cannotWrite(path: string, error: unknown): ExitError {

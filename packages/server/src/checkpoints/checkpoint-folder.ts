@@ -3,8 +3,8 @@ import { mkdtempSync, rmdirSync } from 'node:fs';
 import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { wrong } from '../config/config-values.ts';
+import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { LogName } from '../storage/log-heads.ts';
-import { syncFolder, writeSynced } from './synced-files.ts';
 
 /** A place for checkpoints outside the database. Copies that others keep reveal a truncated or rewritten log. */
 export interface CheckpointSink {

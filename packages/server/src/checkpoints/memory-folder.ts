@@ -4,9 +4,9 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { originOf, parseCheckpointText } from '@countersign/core/domain/checkpoint';
 import { wrong } from '../config/config-values.ts';
+import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { KeptHead, KeptHeads } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
-import { syncFolder, writeSynced } from './synced-files.ts';
 
 /** Creates a folder but not its parents: a mount that is gone must not become a local folder. */
 function makeFolder(folder: string): void {

@@ -2,7 +2,10 @@ import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
-import { syncFolder, writeSynced } from './synced-secret.ts';
+import { syncNow, writeSyncedNow } from '../files/synced-files.ts';
+
+/** Only this account can read a secret. */
+const SECRET_MODE = 0o600;
 
 /** The secrets as texts: base64 and PKCS#8 PEM, as in their files and variables. */
 export interface SecretTexts {
@@ -68,9 +71,9 @@ export function rotateSigningKeyFile(dataDir: string): void {
     throw new ExitError('refused', 'the key before the present one is still live; `signing-key retire` ends it');
   writeOnce(previous, key); // synced before its successor exists: the database accepts the new key only beside the previous one
   const aside = `${current}.${randomBytes(6).toString('hex')}`;
-  writeSynced(aside, createSigningKey());
+  writeSyncedNow(aside, createSigningKey(), SECRET_MODE);
   renameSync(aside, current);
-  syncFolder(folder);
+  syncNow(folder);
 }
 
 /**
@@ -115,7 +118,7 @@ export const deletePreviousSigningKeyFile = (dataDir: string): void =>
 function writeOnce(path: string, content: string): void {
   // A random name: an interrupted start may have left a file, and in containers even the process id is the same.
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
-  writeSynced(aside, content);
+  writeSyncedNow(aside, content, SECRET_MODE);
   try {
     linkSync(aside, path); // a rename would replace the file of another process that started at the same time
   } catch (error) {
@@ -123,5 +126,5 @@ function writeOnce(path: string, content: string): void {
   }
   rmSync(aside);
   // The database stores the fingerprint of this secret next. The name of the file must be on disk before that.
-  for (const folder of [dirname(path), dirname(dirname(path))]) syncFolder(folder);
+  for (const folder of [dirname(path), dirname(dirname(path))]) syncNow(folder);
 }

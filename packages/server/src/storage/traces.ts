@@ -1,3 +1,4 @@
+import type { TraceColumns } from '@countersign/core/domain/merged-trace';
 import type { Usage } from '@countersign/core/domain/usage';
 import {
   boolArray,
@@ -60,8 +61,8 @@ export async function lockTraces(tx: Transaction, traceIds: readonly string[]): 
   }));
 }
 
-/** The searchable members of a trace; null if not sent. */
-export interface TraceFacts {
+/** The searchable columns of a submission of a trace; null if not sent. */
+export interface TraceFacts extends Omit<TraceColumns, 'submissionCount' | 'receivedAt' | 'lastSpanAt'> {
   id: string;
   traceId: string;
   agentId: string | null;
@@ -69,20 +70,8 @@ export interface TraceFacts {
   agentRank: number;
   /** A provisional agent name. */
   provisionalAgentName: string | null;
-  outcome: string | null;
-  /** How reliably the outcome is known (OUTCOME_RANK). A lower rank never replaces a higher one. */
-  outcomeRank: number;
   /** Whether its spans came by OpenTelemetry, so that more may follow. */
   isPartial: boolean;
-  sessionId: string | null;
-  externalUserId: string | null;
-  latencyMs: number | null;
-  hasError: boolean;
-  startedAt: bigint | null;
-  endedAt: bigint | null;
-  supplied: Usage;
-  totals: Usage;
-  spanCount: number;
 }
 
 /** The columns that INSERT and UPDATE share, in the order of `$2` onwards. */
