@@ -1,4 +1,6 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { waitingForALock } from '../harness/lock-wait.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, id, jsonExport, newTrace, pairs } from './exporter.ts';
@@ -143,6 +145,32 @@ describe('POST /v1/logs', () => {
     const { days } = await reader.get('overview.usage', {});
     expect(days.at(-1)).toMatchObject({ runs: 4, errors: 3 });
   });
+
+  test.each(['log record', 'span'] as const)(
+    'an exception and its run that are written at the same time: the %s first',
+    async (first) => {
+      const traceId = newTrace();
+      const send = {
+        span: () => sendJson(silentRun(traceId)),
+        'log record': () =>
+          sendJson(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }), '/v1/logs'),
+      };
+      // Both transactions write all their rows, and neither can commit before the other one has.
+      const blocker = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });
+      await blocker.connect();
+      await blocker.query('BEGIN; LOCK TABLE countersign.idempotency_keys IN SHARE MODE');
+      const second = first === 'span' ? 'log record' : 'span';
+      const answers = [send[first]()];
+      await waitingForALock(server.database);
+      answers.push(send[second]());
+      await waitingForALock(server.database, 2);
+      await blocker.query('ROLLBACK');
+      await blocker.end();
+      expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+      const { items } = await viewer.get('runs.list', { query: { text: traceId } });
+      expect(items).toMatchObject([{ has_error: true }]);
+    },
+  );
 
   test('findings are shown with their run and are no evaluation of its agent', async () => {
     const traceId = newTrace();
