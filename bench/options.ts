@@ -16,6 +16,7 @@ export const PARTS = [
   'verify',
   'stored',
   'memory',
+  'disk',
 ] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -28,6 +29,8 @@ export interface Options {
   rows: number;
   verifyRows: number;
   memorySeconds: number;
+  /** A file of recorded runs for `disk`, in the form of examples/tau-bench; the sample there if undefined. */
+  runs: string | undefined;
   /** Whether the measured server writes CPU profiles beside the results. */
   profile: boolean;
   /** Another checkout whose server is the limit, instead of the limits of the table. */
@@ -42,6 +45,7 @@ export const HELP = `npm run bench -- [options]
   --rows N              rows stored beforehand for "stored" (1000000)
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
+  --runs FILE           recorded runs for "disk", in the form of examples/tau-bench (its sample)
   --against FOLDER      hold traces, telemetry, audit and promotion against another checkout's server,
                         whose packages are installed
   --profile             write CPU profiles of the server into bench/results
@@ -60,6 +64,7 @@ export function readOptions(args: string[]): Options | 'help' {
       rows: text('1000000'),
       'verify-rows': text('1000000'),
       'memory-seconds': text('60'),
+      runs: { type: 'string' },
       against: { type: 'string' },
       profile: { type: 'boolean', default: false },
     },
@@ -73,6 +78,7 @@ export function readOptions(args: string[]): Options | 'help' {
     verifyRows: positive('--verify-rows', values['verify-rows']),
     memorySeconds: positive('--memory-seconds', values['memory-seconds']),
     profile: values.profile,
+    runs: values.runs,
     against: values.against,
   };
 }

@@ -7,6 +7,7 @@ import { type Row, standing } from './rounds.ts';
 import { against } from './rows/against.ts';
 import { bare } from './rows/bare.ts';
 import { client } from './rows/client.ts';
+import { disk } from './rows/disk.ts';
 import { gate } from './rows/gate.ts';
 import { latency } from './rows/latency.ts';
 import { memory } from './rows/memory.ts';
@@ -41,6 +42,7 @@ const parts: Record<Part, Measurement> = {
   verify: ({ verifyRows }, world) => verify(world, verifyRows),
   stored: (pace, few) => inWorld(pace, (many) => stored(few, many, pace.rows, pace)),
   memory: ({ memorySeconds }, world) => memory(world, memorySeconds),
+  disk: (options, world) => disk(world, options.runs, options),
 };
 
 async function inWorld<T>(

@@ -21,7 +21,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/client/test/{cli-wrong-use,client-options,contract,failures,tracing-outage}.test.ts',
       'packages/client/test/importers*.test.ts',
       'packages/portal/test/{bundle,number-format,pass-rate-series,problem}.test.ts',
-      'packages/server/test/{batch-writer,free-space,head-seals,personal-data,row-seals,secret-files,service-actions}.test.ts',
+      'packages/server/test/{batch-writer,free-space,head-seals,personal-data,row-seals,secret-files,segment-layout,service-actions}.test.ts',
       'test/{import-table,test-tiers}.test.ts',
     ],
   },

@@ -30,6 +30,7 @@ const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[
   { room: 'packages/server/src/errors', never: [/./], onlyRooms: ['errors'] },
   { room: 'packages/server/src/crypto', never: [/^(?!node:crypto$)/], onlyRooms: ['crypto'] },
   { room: 'packages/server/src/files', never: [/^(?!node:)/], onlyRooms: ['files'] },
+  { room: 'packages/server/src/documents', never: [/^(?!node:)/], onlyRooms: ['documents'] },
   { room: 'packages/server/src/config', never: [/^pg$/, /^fastify/], onlyRooms: ['config', 'errors'] },
   {
     room: 'packages/server/src/secrets',

@@ -57,6 +57,10 @@ decisions.event text not null
 decisions.response_sha256 bytea not null
 decisions.document text not null
 decisions.evidence text
+document_segments.tenant_id uuid not null
+document_segments.id uuid not null
+document_segments.bytes integer not null
+document_segments.compressed bytea not null storage external
 evaluations.tenant_id uuid not null
 evaluations.id uuid not null
 evaluations.seq bigint not null default nextval('countersign.record_order'::regclass)
@@ -188,7 +192,10 @@ otlp_exports.received_at timestamp with time zone not null
 otlp_exports.recorded_by text not null
 otlp_exports.media_type text not null
 otlp_exports.redacted boolean not null
-otlp_exports.body bytea not null storage external
+otlp_exports.body bytea storage external
+otlp_exports.segment uuid
+otlp_exports.segment_offset integer
+otlp_exports.segment_length integer
 people.id uuid not null
 people.email text not null
 people.name text not null
@@ -257,7 +264,10 @@ telemetry_submissions.tenant_id uuid not null
 telemetry_submissions.id uuid not null
 telemetry_submissions.received_at timestamp with time zone not null
 telemetry_submissions.recorded_by text not null
-telemetry_submissions.document text not null storage external
+telemetry_submissions.document text storage external
+telemetry_submissions.segment uuid
+telemetry_submissions.segment_offset integer
+telemetry_submissions.segment_length integer
 tenants.id uuid not null
 tenants.name text not null
 tenants.created_at timestamp with time zone not null
@@ -271,9 +281,12 @@ trace_submissions.trace uuid not null
 trace_submissions.number integer not null
 trace_submissions.received_at timestamp with time zone not null
 trace_submissions.recorded_by text not null
-trace_submissions.document text not null storage external
-trace_submissions.spans text not null storage external
+trace_submissions.document text storage external
+trace_submissions.spans text not null
 trace_submissions.export uuid
+trace_submissions.segment uuid
+trace_submissions.segment_offset integer
+trace_submissions.segment_length integer
 traces.tenant_id uuid not null
 traces.id uuid not null
 traces.trace_id text not null
@@ -340,6 +353,8 @@ countersign.decisions decisions_pkey PRIMARY KEY (tenant_id, seq)
 countersign.decisions decisions_response_sha256_check CHECK ((octet_length(response_sha256) = 32))
 countersign.decisions decisions_seq_check CHECK ((seq > 0))
 countersign.decisions decisions_tenant_id_id_key UNIQUE (tenant_id, id)
+countersign.document_segments document_segments_bytes_check CHECK ((bytes > 0))
+countersign.document_segments document_segments_pkey PRIMARY KEY (tenant_id, id)
 countersign.evaluations evaluations_completeness_check CHECK ((completeness = ANY (ARRAY['complete'::text, 'partial'::text, 'unknown'::text])))
 countersign.evaluations evaluations_pass_rate_check CHECK (((pass_rate >= (0)::double precision) AND (pass_rate <= (100)::double precision)))
 countersign.evaluations evaluations_pkey PRIMARY KEY (tenant_id, id)
@@ -414,6 +429,7 @@ countersign.one_time_links one_time_links_role_check CHECK ((role = ANY (ARRAY['
 countersign.one_time_links one_time_links_seal_check CHECK ((octet_length(seal) = 33))
 countersign.one_time_links one_time_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.one_time_links one_time_links_token_sha256_check CHECK ((octet_length(token_sha256) = 32))
+countersign.otlp_exports body_in_one_place CHECK (((num_nonnulls(body, segment) = 1) AND (num_nulls(segment, segment_offset, segment_length) = ANY (ARRAY[0, 3]))))
 countersign.otlp_exports otlp_exports_media_type_check CHECK ((media_type = ANY (ARRAY['application/x-protobuf'::text, 'application/json'::text])))
 countersign.otlp_exports otlp_exports_pkey PRIMARY KEY (tenant_id, id)
 countersign.otlp_exports otlp_exports_signal_check CHECK ((signal = ANY (ARRAY['traces'::text, 'logs'::text])))
@@ -443,6 +459,7 @@ countersign.signing_keys signing_keys_predecessor_signature_check CHECK ((octet_
 countersign.signing_keys signing_keys_public_key_check CHECK ((octet_length(public_key) = 32))
 countersign.signing_keys signing_keys_seal_check CHECK ((octet_length(seal) = 33))
 countersign.telemetry_events telemetry_events_pkey PRIMARY KEY (tenant_id, submission, ordinal)
+countersign.telemetry_submissions document_in_one_place CHECK (((num_nonnulls(document, segment) = 1) AND (num_nulls(segment, segment_offset, segment_length) = ANY (ARRAY[0, 3]))))
 countersign.telemetry_submissions telemetry_submissions_pkey PRIMARY KEY (tenant_id, id)
 countersign.telemetry_submissions telemetry_submissions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
 countersign.tenants tenants_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 512)))
@@ -452,6 +469,7 @@ countersign.trace_events trace_events_event_hash_check CHECK ((octet_length(even
 countersign.trace_events trace_events_pkey PRIMARY KEY (tenant_id, seq)
 countersign.trace_events trace_events_seq_check CHECK ((seq > 0))
 countersign.trace_events trace_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.trace_submissions document_in_one_place CHECK (((num_nonnulls(document, segment) = 1) AND (num_nulls(segment, segment_offset, segment_length) = ANY (ARRAY[0, 3]))))
 countersign.trace_submissions trace_submissions_number_check CHECK ((number > 0))
 countersign.trace_submissions trace_submissions_pkey PRIMARY KEY (tenant_id, trace, number)
 countersign.traces traces_agent_rank_check CHECK (((agent_rank >= 0) AND (agent_rank <= 4)))
@@ -522,6 +540,7 @@ CREATE UNIQUE INDEX checkpoints_pkey ON countersign.checkpoints USING btree (ten
 CREATE UNIQUE INDEX decision_keys_pkey ON countersign.decision_keys USING btree (tenant_id, key_id)
 CREATE UNIQUE INDEX decisions_pkey ON countersign.decisions USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX decisions_tenant_id_id_key ON countersign.decisions USING btree (tenant_id, id)
+CREATE UNIQUE INDEX document_segments_pkey ON countersign.document_segments USING btree (tenant_id, id)
 CREATE UNIQUE INDEX evaluations_pkey ON countersign.evaluations USING btree (tenant_id, id)
 CREATE UNIQUE INDEX evidence_events_pkey ON countersign.evidence_events USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX idempotency_keys_pkey ON countersign.idempotency_keys USING btree (tenant_id, path, key)
@@ -561,6 +580,7 @@ CREATE UNIQUE INDEX tree_nodes_pkey ON countersign.tree_nodes USING btree (tenan
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.decisions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.document_segments FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evaluations FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evidence_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.incidents FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
@@ -579,6 +599,7 @@ audit_entries enabled t forced t using (tenant_id = (NULLIF(current_setting('cou
 checkpoints enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decision_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decisions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+document_segments enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evaluations enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evidence_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 idempotency_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -618,6 +639,7 @@ audit_entries INSERT, SELECT
 checkpoints INSERT, SELECT
 decision_keys INSERT, SELECT
 decisions INSERT, SELECT
+document_segments INSERT, SELECT
 evaluations INSERT, SELECT
 evidence_events INSERT, SELECT
 idempotency_keys DELETE, INSERT, SELECT

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { processEnvironment } from './fixtures/process-environment.ts';
+import { storedDocuments } from './harness/stored-documents.ts';
 import { type TestServer, testServer } from './harness/test-server.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
@@ -132,8 +133,8 @@ describe('runs in the format of τ-bench, imported', () => {
   });
 
   test('nothing is lost: the kept documents hold every message, every argument and every answer of the runs', async () => {
-    const stored = await rows<{ document: string }>('SELECT document FROM countersign.trace_submissions WHERE tenant_id = $1');
-    const documents = new Map(stored.map(({ document }) => JSON.parse(document)).map((trace) => [trace.trace_id, trace]));
+    const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
+    const documents = new Map(stored.map((document) => JSON.parse(document.toString())).map((trace) => [trace.trace_id, trace]));
     for (const run of runs) {
       const { spans, metadata } = documents.get(traceIdOf(run)) as { spans: SentSpan[]; metadata: Record<string, unknown> };
       const said = spans.flatMap(({ messages }) => messages ?? []);

@@ -7,6 +7,7 @@ import { isWrongGuess } from '../database/pool.ts';
 import { Slots } from '../database/slots.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import type { Metrics } from '../http/metrics.ts';
+import { BatchDocuments } from '../ingest/batch-documents.ts';
 import type { IngestReply } from '../ingest/ingest-request.ts';
 import type { RecordWriters } from '../ingest/record-writers.ts';
 import { isStored, type Outcome } from '../ingest/replays.ts';
@@ -16,7 +17,7 @@ import { writeDetailedEvaluations, writeEvaluations } from '../ingest/write-eval
 import { writeTelemetry } from '../ingest/write-telemetry.ts';
 import { writeTraces } from '../ingest/write-traces.ts';
 import { RememberedHeads } from '../ledger/remembered-heads.ts';
-import { writeExports } from '../otlp/write-exports.ts';
+import { documentsOfExport, writeExports } from '../otlp/write-exports.ts';
 import type { OpenDatabase } from './open-database.ts';
 
 /** The largest number of items in a batch, and of concurrent batches of a tenant, by kind of record (docs/performance.md). */
@@ -30,6 +31,14 @@ const LIMITS = {
   audit: { itemsMax: 128, inFlightMax: 1 },
   decisions: { itemsMax: 128, inFlightMax: 1 },
 } as const;
+
+/** What a batch writer does besides writing rows. */
+interface WriterOptions<I> {
+  /** The documents of an item, which are stored compressed. */
+  documentsOf?: (item: I) => readonly Buffer[];
+  committed?: (outcomes: readonly Outcome[], tenantId: string) => void;
+  heads?: RememberedHeads;
+}
 
 /** Makes one batch writer for each kind of record. All share one pool, one queue and one limit of connections. */
 export function openRecordWriters(parts: {
@@ -45,8 +54,8 @@ export function openRecordWriters(parts: {
   const decisionKeys = cachedDecisionKeys(database.secrets.masterSecret);
   const writer = <I extends Item>(
     name: keyof typeof LIMITS,
-    write: (tx: Transaction, items: readonly I[]) => Promise<Outcome[]>,
-    { committed, heads }: { committed?: (outcomes: readonly Outcome[], tenantId: string) => void; heads?: RememberedHeads } = {},
+    write: (tx: Transaction, items: readonly I[], documents: BatchDocuments) => Promise<Outcome[]>,
+    { documentsOf = () => [], committed, heads }: WriterOptions<I> = {},
   ): BatchWriter<I, IngestReply> =>
     new BatchWriter({
       name,
@@ -55,10 +64,13 @@ export function openRecordWriters(parts: {
       slots,
       write: async (tenantId, items) => {
         database.clock.requireSafe();
-        const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items)).catch((error: unknown) => {
-          heads?.drop(tenantId, isWrongGuess(error));
-          throw error;
-        });
+        const documents = await BatchDocuments.compress(items.flatMap(documentsOf));
+        const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items, documents)).catch(
+          (error: unknown) => {
+            heads?.drop(tenantId, isWrongGuess(error));
+            throw error;
+          },
+        );
         committed?.(outcomes, tenantId);
         return outcomes;
       },
@@ -66,9 +78,17 @@ export function openRecordWriters(parts: {
     });
   const countRuns = (_outcomes: readonly Outcome[], tenantId: string) => runIds.count(tenantId);
   return {
-    traces: writer('traces', (tx, items) => writeTraces(tx, items, traceHeads), { committed: countRuns, heads: traceHeads }),
-    exports: writer('exports', (tx, items) => writeExports(tx, items, traceHeads), { committed: countRuns, heads: traceHeads }),
-    telemetry: writer('telemetry', writeTelemetry, { committed: countRuns }),
+    traces: writer('traces', (tx, items, documents) => writeTraces(tx, items, documents, traceHeads), {
+      documentsOf: ({ document }) => [document],
+      committed: countRuns,
+      heads: traceHeads,
+    }),
+    exports: writer('exports', (tx, items, documents) => writeExports(tx, items, documents, traceHeads), {
+      documentsOf: documentsOfExport,
+      committed: countRuns,
+      heads: traceHeads,
+    }),
+    telemetry: writer('telemetry', writeTelemetry, { documentsOf: ({ document }) => [document], committed: countRuns }),
     evaluations: writer('evaluations', writeEvaluations),
     detailedEvaluations: writer('detailedEvaluations', writeDetailedEvaluations),
     audit: writer('audit', (tx, items) => writeAudit(tx, items, auditHeads), {

@@ -101,23 +101,24 @@ export function textArray(values: readonly (string | null)[]): Buffer {
 }
 
 /** `text[]` from UTF-8 bytes: original documents, never decoded, and sent without copying. */
-export const documentArray = (documents: readonly Buffer[]): Pieces => bytesArray(OID.text, documents);
+export const documentArray = (documents: readonly (Buffer | null)[]): Pieces => bytesArray(OID.text, documents);
 
 /** `bytea[]`, sent without copying. */
-export const byteaArray = (values: readonly Buffer[]): Pieces => bytesArray(OID.bytea, values);
+export const byteaArray = (values: readonly (Buffer | null)[]): Pieces => bytesArray(OID.bytea, values);
 
-function bytesArray(oid: number, documents: readonly Buffer[]): Pieces {
+function bytesArray(oid: number, documents: readonly (Buffer | null)[]): Pieces {
   const heads = open(oid, documents.length, 4 * documents.length);
   const pieces: Buffer[] = [];
   let bytes = heads.length;
   let sentTo = 0;
   let at = HEADER_BYTES;
   for (const document of documents) {
-    at = heads.writeInt32BE(document.length, at);
+    at = heads.writeInt32BE(document === null ? -1 : document.length, at);
+    if (document === null) continue;
     pieces.push(heads.subarray(sentTo, at), document);
     sentTo = at;
     bytes += document.length;
   }
-  if (documents.length === 0) pieces.push(heads);
+  if (sentTo < heads.length) pieces.push(heads.subarray(sentTo));
   return new Pieces(pieces, bytes);
 }

@@ -6,6 +6,7 @@ import { newId } from '../storage/new-id.ts';
 import { insertRunIds, type SearchedRun } from '../storage/run-id-segments.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
 import { AgentBook, type AgentClaim, claimedAgents } from './agent-book.ts';
+import type { BatchDocuments } from './batch-documents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
@@ -19,10 +20,13 @@ export interface PreparedTelemetry extends Replayable {
 }
 
 /** Writes telemetry requests of one tenant in one transaction. */
-export const writeTelemetry = (tx: Transaction, items: readonly PreparedTelemetry[]): Promise<Outcome[]> =>
-  commitWithReplays(tx, operations.ingestTelemetry.path, items, (fresh) => store(tx, fresh));
+export const writeTelemetry = (
+  tx: Transaction,
+  items: readonly PreparedTelemetry[],
+  documents: BatchDocuments,
+): Promise<Outcome[]> => commitWithReplays(tx, operations.ingestTelemetry.path, items, (fresh) => store(tx, fresh, documents));
 
-async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Promise<Outcome[]> {
+async function store(tx: Transaction, items: readonly PreparedTelemetry[], documents: BatchDocuments): Promise<Outcome[]> {
   const book = new AgentBook(await findAgents(tx, ...claimedAgents(items.flatMap(({ claims }) => claims))));
   const submissions: { id: string; recordedBy: string; document: Buffer }[] = [];
   const rows: { submission: string; agentId: string | null; event: TelemetryRow }[] = [];
@@ -43,7 +47,15 @@ async function store(tx: Transaction, items: readonly PreparedTelemetry[]): Prom
   if (rows.length === 0) return outcomes;
   const registering = registerAgents(tx, book.registered);
   const registration = registering instanceof Promise ? await registering : registering;
-  insertTelemetrySubmissions(tx, submissions);
+  const storing = documents.store(
+    tx,
+    submissions.map(({ document }) => document),
+  );
+  const places = storing instanceof Promise ? await storing : storing;
+  insertTelemetrySubmissions(
+    tx,
+    submissions.map((each) => ({ ...each, place: places(each.document) })),
+  );
   insertTelemetryEvents(tx, rows);
   insertRunIds(tx, 'telemetry', searched);
   return outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? []));

@@ -13,6 +13,7 @@ import { newId } from '../storage/new-id.ts';
 import { insertRunIds } from '../storage/run-id-segments.ts';
 import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces } from '../storage/traces.ts';
 import { AgentBook, claimedAgents } from './agent-book.ts';
+import type { BatchDocuments, DocumentPlaces } from './batch-documents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { factsOf, mergeTraces, type PlacedTrace, submissionNumber } from './merge-traces.ts';
 import type { PreparedTrace } from './prepared-trace.ts';
@@ -20,11 +21,26 @@ import { registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome } from './replays.ts';
 
 /** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
-export const writeTraces = (tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Outcome[]> =>
-  commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) => storeTraces(tx, fresh, heads));
+export const writeTraces = (
+  tx: Transaction,
+  items: readonly PreparedTrace[],
+  documents: BatchDocuments,
+  heads: RememberedHeads,
+): Promise<Outcome[]> =>
+  commitWithReplays(tx, operations.ingestTrace.path, items, (fresh) =>
+    storeTraces(tx, fresh, heads, (kept) => documents.store(tx, kept)),
+  );
 
-/** Stores or merges traces; the caller commits. Each trace_id may occur once. */
-export async function storeTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads): Promise<Outcome[]> {
+/**
+ * Stores or merges traces; the caller commits. Each trace_id may occur once.
+ * @param storeDocuments called with the documents of the traces that are not rejected.
+ */
+export async function storeTraces(
+  tx: Transaction,
+  items: readonly PreparedTrace[],
+  heads: RememberedHeads,
+  storeDocuments: (kept: readonly Buffer[]) => DocumentPlaces | Promise<DocumentPlaces>,
+): Promise<Outcome[]> {
   const [clock, locked, agents] = await Promise.all([
     heads.has(tx.tenantId) ? undefined : readClock(tx),
     lockTraces(
@@ -43,7 +59,8 @@ export async function storeTraces(tx: Transaction, items: readonly PreparedTrace
   const registration = registering instanceof Promise ? await registering : registering;
   const event = await reserveTraceEvent(tx, heads, clock, accepted.map(submissionOfEvent));
   const { receivedAt } = event;
-  insertRows(tx, receivedAt, accepted);
+  const storing = storeDocuments(accepted.map(({ item }) => item.document));
+  insertRows(tx, receivedAt, accepted, storing instanceof Promise ? await storing : storing);
   const known = accepted.filter(({ known }) => known !== undefined);
   const merged = await mergeTraces(tx, receivedAt, known);
   await event.append();
@@ -54,7 +71,7 @@ export async function storeTraces(tx: Transaction, items: readonly PreparedTrace
 }
 
 /** Sends the statements that need not be awaited: rows of new traces, and the submissions. */
-function insertRows(tx: Transaction, receivedAt: string, accepted: readonly PlacedTrace[]): void {
+function insertRows(tx: Transaction, receivedAt: string, accepted: readonly PlacedTrace[], places: DocumentPlaces): void {
   const fresh = accepted.filter(({ known }) => known === undefined);
   const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
   const rows = fresh.map((each) => factsOf(each, each.item.supplied, each.totals!, each.item.spanCount));
@@ -62,7 +79,11 @@ function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Plac
   insertTraces(tx, receivedAt, rows);
   insertRunIds(tx, 'trace', runs);
   if (known.length > 0) carryMergedSpans(tx, known);
-  insertTraceSubmissions(tx, receivedAt, accepted.map(submission));
+  insertTraceSubmissions(
+    tx,
+    receivedAt,
+    accepted.map((each) => submission(each, places)),
+  );
 }
 
 /** Resolves agent and trace of a request, or returns its rejection. A rejected request writes nothing. */
@@ -88,11 +109,12 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
   return { item, id: known?.id ?? newId(), agentId: agentIds[0] ?? null, registered, known, totals };
 }
 
-const submission = (each: PlacedTrace) => ({
+const submission = (each: PlacedTrace, places: DocumentPlaces) => ({
   trace: each.id,
   number: submissionNumber(each),
   recordedBy: each.item.recordedBy,
   document: each.item.document,
+  place: places(each.item.document),
   spans: each.item.spans,
   export: each.item.export?.id ?? null,
 });

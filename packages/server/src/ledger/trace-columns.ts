@@ -63,7 +63,7 @@ async function comparePage(
   for await (const submission of submissionsOf(pool, tenantId, after, last)) {
     const trace = merging.get(submission.id);
     if (trace === undefined || submission.number > trace.row.submissionCount) continue;
-    const document = parsedDocument(submission.document) as Trace | undefined;
+    const document = parsedDocument(submission.document ?? '') as Trace | undefined;
     const name = `${submission.id}, submission ${submission.number}`;
     if (document === undefined || !isAsKept(document, submission)) {
       const fault = 'the column spans is not what its document says';

@@ -104,6 +104,7 @@ function rowFault(
 ): Omit<TraceFinding, 'id'> | undefined {
   const table = 'trace_submissions';
   if (row === undefined) return { table, fault: 'the row is gone' };
+  if (row.documentSha256 === null) return { table, fault: 'its document cannot be read: its segment was changed, or is gone' };
   if (row.documentSha256 !== said.document_sha256) return { table, fault: 'its document is not the one that was stored' };
   if (row.exportSha256 !== said.export_sha256)
     return { table, fault: 'the export that it was mapped from is gone, or is not the one that was stored' };

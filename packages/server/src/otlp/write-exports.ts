@@ -1,6 +1,7 @@
 import { type Item, RejectedItems } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
+import type { BatchDocuments } from '../ingest/batch-documents.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import { commitWithReplays, type Outcome } from '../ingest/replays.ts';
 import { storeTraces } from '../ingest/write-traces.ts';
@@ -15,14 +16,27 @@ import { lockFailingTraces, withinWaitingRoom, writeLogRecords } from './write-l
 const STORED_UNDER = '/v1/';
 
 /** Writes exports of one tenant in one transaction: their bodies, and their traces with the statements of POST /api/public/traces. */
-export const writeExports = (tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Outcome[]> =>
-  commitWithReplays(tx, STORED_UNDER, items, (fresh) => storeExports(tx, fresh, heads));
+export const writeExports = (
+  tx: Transaction,
+  items: readonly QueuedExport[],
+  documents: BatchDocuments,
+  heads: RememberedHeads,
+): Promise<Outcome[]> => commitWithReplays(tx, STORED_UNDER, items, (fresh) => storeExports(tx, fresh, documents, heads));
 
-async function storeExports(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<Outcome[]> {
+/** The body of an export, and the documents of its traces. Each trace repeats what the body says, so they compress well together. */
+export const documentsOfExport = ({ body, traces }: QueuedExport): Buffer[] => [body, ...traces.map(({ document }) => document)];
+
+async function storeExports(
+  tx: Transaction,
+  items: readonly QueuedExport[],
+  documents: BatchDocuments,
+  heads: RememberedHeads,
+): Promise<Outcome[]> {
   const ids = items.map(() => newId());
+  const places = await documents.store(tx, items.flatMap(documentsOfExport));
   insertExports(
     tx,
-    items.map((item, index) => ({ ...item, id: ids[index]! })),
+    items.map((item, index) => ({ ...item, id: ids[index]!, place: places(item.body) })),
   );
   const bounded = await withinWaitingRoom(tx, items);
   const failing = await lockFailingTraces(
@@ -40,7 +54,7 @@ async function storeExports(tx: Transaction, items: readonly QueuedExport[], hea
   const written =
     traces.length === 0
       ? []
-      : await storeTraces(tx, traces, heads).catch((error: unknown) => {
+      : await storeTraces(tx, traces, heads, () => places).catch((error: unknown) => {
           throw error instanceof RejectedItems ? refusedExports(error.refused, itemOf) : error;
         });
   const refused = new Map<Item, ApiError>();

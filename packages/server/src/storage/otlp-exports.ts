@@ -1,5 +1,6 @@
 import { boolArray, byteaArray, textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
 /** An export of OpenTelemetry as it came. */
 export interface StoredExport {
@@ -9,17 +10,19 @@ export interface StoredExport {
   mediaType: string;
   isRedacted: boolean;
   body: Buffer;
+  /** Where the body is stored; null if in the row. */
+  place: DocumentPlace | null;
 }
 
 const INSERT = sql(
   'insert_otlp_exports',
-  `INSERT INTO countersign.otlp_exports (tenant_id, id, signal, received_at, recorded_by, media_type, redacted, body)
-   SELECT $1, id, signal, clock_timestamp(), recorded_by, media_type, redacted, body
-     FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bytea[])
-       AS sent (id, signal, recorded_by, media_type, redacted, body)`,
+  `INSERT INTO countersign.otlp_exports (tenant_id, id, signal, received_at, recorded_by, media_type, redacted, body, ${PLACE_COLUMNS})
+   SELECT $1, id, signal, clock_timestamp(), recorded_by, media_type, redacted, body, ${PLACE_COLUMNS}
+     FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bytea[], $8::uuid[], $9::integer[], $10::integer[])
+       AS sent (id, signal, recorded_by, media_type, redacted, body, ${PLACE_COLUMNS})`,
 );
 
-/** Keeps the bodies of exports. */
+/** Stores the bodies of exports. */
 export function insertExports(tx: Transaction, exports: readonly StoredExport[]): void {
   tx.send(INSERT, [
     tx.tenantId,
@@ -28,6 +31,7 @@ export function insertExports(tx: Transaction, exports: readonly StoredExport[])
     textArray(exports.map(({ recordedBy }) => recordedBy)),
     textArray(exports.map(({ mediaType }) => mediaType)),
     boolArray(exports.map(({ isRedacted }) => isRedacted)),
-    byteaArray(exports.map(({ body }) => body)),
+    byteaArray(exports.map(({ body, place }) => (place === null ? body : null))),
+    ...placeArrays(exports.map(({ place }) => place)),
   ]);
 }

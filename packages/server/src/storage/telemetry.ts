@@ -9,6 +9,7 @@ import {
   uuidArray,
 } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
 /** The columns of a telemetry event for searching and summing; the rest is in the submission's document. */
 export interface TelemetryRow {
@@ -31,20 +32,28 @@ export interface TelemetryRow {
 
 const INSERT_SUBMISSIONS = sql(
   'insert_telemetry_submissions',
-  `INSERT INTO countersign.telemetry_submissions (tenant_id, id, received_at, recorded_by, document)
-   SELECT $1, id, clock_timestamp(), recorded_by, document FROM unnest($2::uuid[], $3::text[], $4::text[]) AS sent (id, recorded_by, document)`,
+  `INSERT INTO countersign.telemetry_submissions (tenant_id, id, received_at, recorded_by, document, ${PLACE_COLUMNS})
+   SELECT $1, id, clock_timestamp(), recorded_by, document, ${PLACE_COLUMNS}
+     FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::integer[]) AS sent (id, recorded_by, document, ${PLACE_COLUMNS})`,
 );
 
-/** Keeps the bytes that came. */
-export function insertTelemetrySubmissions(
-  tx: Transaction,
-  submissions: readonly { id: string; recordedBy: string; document: Buffer }[],
-): void {
+/** A telemetry request, byte for byte. */
+export interface TelemetrySubmission {
+  id: string;
+  recordedBy: string;
+  document: Buffer;
+  /** Where the document is stored; null if in the row. */
+  place: DocumentPlace | null;
+}
+
+/** Stores telemetry requests, byte for byte. */
+export function insertTelemetrySubmissions(tx: Transaction, submissions: readonly TelemetrySubmission[]): void {
   tx.send(INSERT_SUBMISSIONS, [
     tx.tenantId,
     uuidArray(submissions.map(({ id }) => id)),
     textArray(submissions.map(({ recordedBy }) => recordedBy)),
-    documentArray(submissions.map(({ document }) => document)),
+    documentArray(submissions.map(({ document, place }) => (place === null ? document : null))),
+    ...placeArrays(submissions.map(({ place }) => place)),
   ]);
 }
 

@@ -1,5 +1,6 @@
 import type { TraceColumns } from '@countersign/core/domain/merged-trace';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { documentBytes, documentColumns, readDocumentsOf, type StoredDocument } from './document-segments.ts';
 import { exactInstantText } from './instant-text.ts';
 import type { SubmissionPlace } from './trace-rows.ts';
 
@@ -63,7 +64,8 @@ const usageOfRow = ([prompt, completion, total, costUsd]: UsageRow): TraceColumn
 export interface StoredSubmission extends SubmissionPlace {
   isPartial: boolean;
   receivedAt: string;
-  document: string;
+  /** Undefined where it cannot be read from its segment. */
+  document: string | undefined;
   /** What `spansText` has made of its spans. */
   spans: string;
 }
@@ -72,11 +74,12 @@ export interface StoredSubmission extends SubmissionPlace {
 const PAGE_SUBMISSIONS = 50;
 const PAGE_BYTES = 1024 * 1024;
 
-const READ = sql<StoredSubmission>(
+const READ = sql<Omit<StoredSubmission, 'document'> & StoredDocument>(
   'read_trace_submissions',
-  `SELECT id, number, "isPartial", "receivedAt", document, spans FROM (
-     SELECT trace AS id, number, export IS NOT NULL AS "isPartial", ${exactInstantText('received_at')} AS "receivedAt", document, spans,
-            sum(octet_length(document)) OVER (ORDER BY trace, number) - octet_length(document) AS bytes_before
+  `SELECT id, number, "isPartial", "receivedAt", spans, document, segment, "offset", length FROM (
+     SELECT trace AS id, number, export IS NOT NULL AS "isPartial", ${exactInstantText('received_at')} AS "receivedAt", spans,
+            ${documentColumns('page')},
+            sum(${documentBytes('page')}) OVER (ORDER BY trace, number) - ${documentBytes('page')} AS bytes_before
        FROM (SELECT * FROM countersign.trace_submissions
               WHERE tenant_id = $1 AND (trace, number) > ($2::uuid, $3::integer) AND trace <= $4::uuid
               ORDER BY trace, number LIMIT ${PAGE_SUBMISSIONS}) AS page) AS sized
@@ -84,5 +87,11 @@ const READ = sql<StoredSubmission>(
 );
 
 /** The next submissions behind a place, up to a trace, in order; none when there are no more. */
-export const readTraceSubmissions = (tx: Transaction, after: SubmissionPlace, last: string): Promise<StoredSubmission[]> =>
-  tx.run(READ, [tx.tenantId, after.id, after.number, last]);
+export async function readTraceSubmissions(tx: Transaction, after: SubmissionPlace, last: string): Promise<StoredSubmission[]> {
+  const rows = await tx.run(READ, [tx.tenantId, after.id, after.number, last]);
+  const documents = await readDocumentsOf(tx, rows);
+  return rows.map(({ id, number, isPartial, receivedAt, spans }, index) => ({
+    ...{ id, number, isPartial, receivedAt, spans },
+    document: documents[index]?.toString(),
+  }));
+}

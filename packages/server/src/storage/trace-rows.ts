@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import { int4Array, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { documentColumns, readDocumentsOf, type StoredDocument } from './document-segments.ts';
 import { exactInstantText } from './instant-text.ts';
 import { PAGE_ROWS } from './ledger.ts';
 
@@ -10,8 +12,9 @@ export interface SubmissionFacts {
   number: number;
   receivedAt: string;
   recordedBy: string;
-  documentSha256: string;
-  /** Null where no export is named, or it is gone. */
+  /** Null where the document cannot be read from its segment. */
+  documentSha256: string | null;
+  /** Null where no export is named, it is gone, or its body cannot be read. */
   exportSha256: string | null;
   /** Null where the trace is gone. */
   traceId: string | null;
@@ -19,23 +22,42 @@ export interface SubmissionFacts {
   submissionCount: number | null;
 }
 
-const READ = sql<SubmissionFacts>(
+type Row = Omit<SubmissionFacts, 'documentSha256' | 'exportSha256'> & StoredDocument & { export: string | null };
+
+const READ = sql<Row>(
   'read_submission_facts',
   `SELECT s.trace AS id, s.number, ${exactInstantText('s.received_at')} AS "receivedAt", s.recorded_by AS "recordedBy",
-          encode(sha256(convert_to(s.document, 'UTF8')), 'hex') AS "documentSha256", encode(sha256(e.body), 'hex') AS "exportSha256",
-          t.trace_id AS "traceId", t.agent_id AS "agentId", t.submission_count AS "submissionCount"
+          ${documentColumns('s')}, s.export, t.trace_id AS "traceId", t.agent_id AS "agentId", t.submission_count AS "submissionCount"
      FROM unnest($2::uuid[], $3::integer[]) AS asked (trace, number)
      JOIN countersign.trace_submissions AS s ON s.tenant_id = $1 AND s.trace = asked.trace AND s.number = asked.number
-     LEFT JOIN countersign.traces AS t ON t.tenant_id = $1 AND t.id = s.trace
-     LEFT JOIN countersign.otlp_exports AS e ON e.tenant_id = $1 AND e.id = s.export`,
+     LEFT JOIN countersign.traces AS t ON t.tenant_id = $1 AND t.id = s.trace`,
 );
 
-/** The stored submissions with these places. */
-export const readSubmissionFacts = (
+const READ_EXPORTS = sql<StoredDocument & { id: string }>(
+  'read_exports_of_submissions',
+  `SELECT e.id, ${documentColumns('e', 'body')} FROM unnest($2::uuid[]) AS asked (id)
+     JOIN countersign.otlp_exports AS e ON e.tenant_id = $1 AND e.id = asked.id`,
+);
+
+/** The stored submissions with these places. Reads their documents, and the exports that they were mapped from. */
+export async function readSubmissionFacts(
   tx: Transaction,
   places: readonly { id: string; number: number }[],
-): Promise<SubmissionFacts[]> =>
-  tx.run(READ, [tx.tenantId, uuidArray(places.map(({ id }) => id)), int4Array(places.map(({ number }) => number))]);
+): Promise<SubmissionFacts[]> {
+  const ids = uuidArray(places.map(({ id }) => id));
+  const rows = await tx.run(READ, [tx.tenantId, ids, int4Array(places.map(({ number }) => number))]);
+  const named = [...new Set(rows.flatMap((row) => row.export ?? []))];
+  const exports = named.length === 0 ? [] : await tx.run(READ_EXPORTS, [tx.tenantId, uuidArray(named)]);
+  const digests = (await readDocumentsOf(tx, [...rows, ...exports])).map((document) =>
+    document === undefined ? null : hash('sha256', document, 'hex'),
+  );
+  const ofExports = new Map(exports.map(({ id }, index) => [id, digests[rows.length + index]!]));
+  return rows.map(({ id, number, receivedAt, recordedBy, traceId, agentId, submissionCount, ...row }, index) => ({
+    ...{ id, number, receivedAt, recordedBy, traceId, agentId, submissionCount },
+    documentSha256: digests[index]!,
+    exportSha256: row.export === null ? null : (ofExports.get(row.export) ?? null),
+  }));
+}
 
 const COUNT = sql<{ rows: number; seq: number | null }>(
   'count_submissions',

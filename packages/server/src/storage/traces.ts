@@ -11,6 +11,7 @@ import {
   uuidArray,
 } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
 /** A stored trace before a submission is merged into it. */
 export interface KnownTrace {
@@ -159,6 +160,8 @@ export interface TraceSubmission {
   number: number;
   recordedBy: string;
   document: Buffer;
+  /** Where the document is stored; null if in the row. */
+  place: DocumentPlace | null;
   /** The result of `spansText` for its spans. */
   spans: string;
   /** `otlp_exports.id` of the export that it was mapped from; null if the document is the request body. */
@@ -167,10 +170,10 @@ export interface TraceSubmission {
 
 const INSERT_SUBMISSIONS = sql(
   'insert_trace_submissions',
-  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans, export)
-   SELECT $1, trace, number, $8::timestamptz, recorded_by, document, spans, export
-     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::uuid[])
-       AS sent (trace, number, recorded_by, document, spans, export)`,
+  `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans, export, ${PLACE_COLUMNS})
+   SELECT $1, trace, number, $11::timestamptz, recorded_by, document, spans, export, ${PLACE_COLUMNS}
+     FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::uuid[], $9::integer[], $10::integer[])
+       AS sent (trace, number, recorded_by, document, spans, export, ${PLACE_COLUMNS})`,
 );
 
 /** Stores submissions, byte for byte. */
@@ -180,9 +183,10 @@ export function insertTraceSubmissions(tx: Transaction, receivedAt: string, subm
     uuidArray(submissions.map(({ trace }) => trace)),
     int4Array(submissions.map(({ number }) => number)),
     textArray(submissions.map(({ recordedBy }) => recordedBy)),
-    documentArray(submissions.map(({ document }) => document)),
+    documentArray(submissions.map(({ document, place }) => (place === null ? document : null))),
     textArray(submissions.map(({ spans }) => spans)),
     uuidArray(submissions.map((each) => each.export)),
+    ...placeArrays(submissions.map(({ place }) => place)),
     receivedAt,
   ]);
 }

@@ -5,6 +5,8 @@ export const APPEND_ONLY = [
   'key_events',
   'trace_submissions',
   'telemetry_submissions',
+  'document_segments',
+  'otlp_exports',
   'evaluations',
   'telemetry_events',
   'incidents',

@@ -2,6 +2,7 @@ import type { RunSummary } from '@countersign/core/portal/run-facts';
 import type { EventDetail, Submission, TraceDetail } from '@countersign/core/portal/run-routes';
 import { int4Array } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
+import { documentBytes, documentColumns, readable, readDocumentsOf, type StoredDocument } from '../document-segments.ts';
 import { instantText } from '../instant-text.ts';
 import { lookUp } from './fragments.ts';
 import { EVENT_COLUMNS, TRACE_COLUMNS } from './runs.ts';
@@ -25,8 +26,8 @@ export type StoredSubmission = Submission & { document_bytes: number };
 
 const LIST_SUBMISSIONS = sql<StoredSubmission>(
   'portal_list_trace_submissions',
-  `SELECT s.number, ${instantText('s.received_at')} AS received_at, s.recorded_by, octet_length(s.document) AS document_bytes,
-          coalesce(octet_length(e.body), octet_length(s.document)) AS bytes,
+  `SELECT s.number, ${instantText('s.received_at')} AS received_at, s.recorded_by, ${documentBytes('s')} AS document_bytes,
+          coalesce(${documentBytes('e', 'body')}, ${documentBytes('s')}) AS bytes,
           coalesce(e.media_type, 'application/json') AS media_type, coalesce(e.redacted, false) AS redacted
      FROM countersign.trace_submissions AS s ${lookUp('otlp_exports', 'e', 'id', 's.export')}
     WHERE s.tenant_id = $1 AND s.trace = $2 ORDER BY s.number DESC LIMIT $3`,
@@ -45,7 +46,7 @@ export interface SubmissionFile {
 
 const FIND_SUBMISSION_FILE = sql<SubmissionFile>(
   'portal_find_trace_submission_file',
-  `SELECT coalesce(octet_length(e.body), octet_length(s.document)) AS bytes, coalesce(e.media_type, 'application/json') AS media_type, s.export
+  `SELECT coalesce(${documentBytes('e', 'body')}, ${documentBytes('s')}) AS bytes, coalesce(e.media_type, 'application/json') AS media_type, s.export
      FROM countersign.trace_submissions AS s ${lookUp('otlp_exports', 'e', 'id', 's.export')}
     WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number = $3`,
 );
@@ -54,14 +55,17 @@ const FIND_SUBMISSION_FILE = sql<SubmissionFile>(
 export const findSubmissionFile = async (tx: Transaction, trace: string, number: number): Promise<SubmissionFile | undefined> =>
   (await tx.run(FIND_SUBMISSION_FILE, [tx.tenantId, trace, number]))[0];
 
-const FIND_EXPORT_BODY = sql<{ body: Buffer }>(
+const FIND_EXPORT_BODY = sql<StoredDocument>(
   'portal_find_export_body',
-  `SELECT body FROM countersign.otlp_exports WHERE tenant_id = $1 AND id = $2`,
+  `SELECT ${documentColumns('e', 'body')} FROM countersign.otlp_exports AS e WHERE tenant_id = $1 AND id = $2`,
 );
 
 /** The original body of an export; undefined if there is none. */
-export const findExportBody = async (tx: Transaction, id: string): Promise<Buffer | undefined> =>
-  (await tx.run(FIND_EXPORT_BODY, [tx.tenantId, id]))[0]?.body;
+export async function findExportBody(tx: Transaction, id: string): Promise<Buffer | undefined> {
+  const rows = await tx.run(FIND_EXPORT_BODY, [tx.tenantId, id]);
+  const [body] = await readDocumentsOf(tx, rows);
+  return rows.length === 0 ? undefined : readable(body);
+}
 
 /** One submission's number and its original text. */
 export interface SubmissionDocument {
@@ -69,14 +73,18 @@ export interface SubmissionDocument {
   document: string;
 }
 
-const READ_DOCUMENTS = sql<SubmissionDocument>(
+const READ_DOCUMENTS = sql<StoredDocument & { number: number }>(
   'portal_read_trace_documents',
-  `SELECT number, document FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2 AND number = ANY ($3::integer[]) ORDER BY number`,
+  `SELECT number, ${documentColumns('s')} FROM countersign.trace_submissions AS s
+    WHERE tenant_id = $1 AND trace = $2 AND number = ANY ($3::integer[]) ORDER BY number`,
 );
 
 /** The texts of these submissions of a trace. The caller bounds their bytes. */
-export const readDocuments = (tx: Transaction, trace: string, numbers: readonly number[]): Promise<SubmissionDocument[]> =>
-  tx.run(READ_DOCUMENTS, [tx.tenantId, trace, int4Array(numbers)]);
+export async function readDocuments(tx: Transaction, trace: string, numbers: readonly number[]): Promise<SubmissionDocument[]> {
+  const rows = await tx.run(READ_DOCUMENTS, [tx.tenantId, trace, int4Array(numbers)]);
+  const documents = await readDocumentsOf(tx, rows);
+  return rows.map(({ number }, index) => ({ number, document: readable(documents[index]).toString() }));
+}
 
 const EVENTS_OF_RUN = sql<RunSummary>(
   'portal_list_events_of_run',
@@ -94,7 +102,7 @@ export type StoredEvent = Omit<EventDetail, 'payload' | 'detail'> & { document_b
 
 const FIND_EVENT = sql<StoredEvent>(
   'portal_find_event',
-  `SELECT r.submission AS id, r.ordinal, ${EVENT_COLUMNS}, r.status, r.model, r.provider, r.tool_count, s.recorded_by, octet_length(s.document) AS document_bytes,
+  `SELECT r.submission AS id, r.ordinal, ${EVENT_COLUMNS}, r.status, r.model, r.provider, r.tool_count, s.recorded_by, ${documentBytes('s')} AS document_bytes,
           (SELECT t.id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = r.trace_id) AS trace
      FROM countersign.telemetry_events AS r
      JOIN countersign.telemetry_submissions AS s ON s.tenant_id = $1 AND s.id = r.submission
@@ -108,18 +116,21 @@ export const findEvent = async (tx: Transaction, submission: string, ordinal: nu
 
 const FIND_EVENT_SUBMISSION_BYTES = sql<{ bytes: number }>(
   'portal_find_event_submission_bytes',
-  `SELECT octet_length(document) AS bytes FROM countersign.telemetry_submissions WHERE tenant_id = $1 AND id = $2`,
+  `SELECT ${documentBytes('s')} AS bytes FROM countersign.telemetry_submissions AS s WHERE tenant_id = $1 AND id = $2`,
 );
 
 /** The size of a telemetry submission; undefined if there is none. */
 export const findEventSubmissionBytes = async (tx: Transaction, id: string): Promise<number | undefined> =>
   (await tx.run(FIND_EVENT_SUBMISSION_BYTES, [tx.tenantId, id]))[0]?.bytes;
 
-const FIND_EVENT_SUBMISSION = sql<{ document: string }>(
+const FIND_EVENT_SUBMISSION = sql<StoredDocument>(
   'portal_find_event_submission',
-  `SELECT document FROM countersign.telemetry_submissions WHERE tenant_id = $1 AND id = $2`,
+  `SELECT ${documentColumns('s')} FROM countersign.telemetry_submissions AS s WHERE tenant_id = $1 AND id = $2`,
 );
 
 /** The original text of a telemetry submission; undefined if there is none. */
-export const findEventSubmission = async (tx: Transaction, id: string): Promise<string | undefined> =>
-  (await tx.run(FIND_EVENT_SUBMISSION, [tx.tenantId, id]))[0]?.document;
+export async function findEventSubmission(tx: Transaction, id: string): Promise<string | undefined> {
+  const rows = await tx.run(FIND_EVENT_SUBMISSION, [tx.tenantId, id]);
+  const [document] = await readDocumentsOf(tx, rows);
+  return rows.length === 0 ? undefined : readable(document).toString();
+}

@@ -1,5 +1,6 @@
 import type { SpanRow } from '@countersign/core/portal/run-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
+import { documentBytes } from '../document-segments.ts';
 import { instantText } from '../instant-text.ts';
 import { dollarsText } from './fragments.ts';
 
@@ -27,8 +28,8 @@ export interface SubmissionSize {
 // `octet_length` only reads the stored size of a long text, not the text.
 const LIST_SIZES = sql<SubmissionSize>(
   'portal_list_submission_sizes',
-  `SELECT number, octet_length(document) AS document_bytes, octet_length(spans) AS span_bytes
-     FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2 AND number >= $3 ORDER BY number LIMIT $4`,
+  `SELECT number, ${documentBytes('s')} AS document_bytes, octet_length(spans) AS span_bytes
+     FROM countersign.trace_submissions AS s WHERE tenant_id = $1 AND trace = $2 AND number >= $3 ORDER BY number LIMIT $4`,
 );
 
 /** The submissions of a trace from a number on, in order. */
@@ -56,7 +57,7 @@ const LIST = sql<StoredSpan>(
           (p.said ->> 8)::bigint AS total_tokens, ${dollarsText('(p.said ->> 9)::numeric')} AS cost_usd, (p.said ->> 10)::bigint AS latency_ms,
           ${instantOf('p.said ->> 11')} AS started_at, ${instantOf('p.said ->> 12')} AS ended_at,
           p.submission, p.ordinal, p.document_bytes
-     FROM (SELECT s.number AS submission, span.said, ${ordinalOf('span.said', 'span.place')} AS ordinal, octet_length(s.document) AS document_bytes
+     FROM (SELECT s.number AS submission, span.said, ${ordinalOf('span.said', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
              FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (said, place)
             WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number BETWEEN $3 AND $5 OFFSET 0) AS p
     WHERE (p.submission, p.ordinal) > ($3::integer, $4::integer) AND ${isCurrentSpan('$2', 'p.said ->> 0', 'p.submission')}
@@ -79,7 +80,7 @@ export const listSpans = (
 // A trace without rows in `merged_spans` has one submission.
 const FIND = sql<SpanInDocument>(
   'portal_find_span',
-  `SELECT s.number AS submission, ${ordinalOf('span.said', 'span.place')} AS ordinal, octet_length(s.document) AS document_bytes
+  `SELECT s.number AS submission, ${ordinalOf('span.said', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
      FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (said, place)
     WHERE s.tenant_id = $1 AND s.trace = $2 AND span.said ->> 0 = $3
       AND s.number = coalesce(

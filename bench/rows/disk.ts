@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { operations } from '@countersign/core/contract/operations';
+import { toTrace } from '../../examples/tau-bench/convert.ts';
+import { readPublishedRuns } from '../../examples/tau-bench/published-runs.ts';
+import { fire, ID, shot } from '../load.ts';
+import { type Pace, type Row, rowOf } from '../rounds.ts';
+import type { World } from '../world.ts';
+import { CONNECTIONS } from './requests.ts';
+
+const SAMPLE = fileURLToPath(new URL('../../examples/tau-bench/sample-runs.json', import.meta.url));
+
+/** Bytes on disk of recorded agent runs, with all rows and indexes, against the bytes of their requests: in batches, and one at a time. */
+export async function disk(world: World, runs: string | undefined, { seconds }: Pace): Promise<Row[]> {
+  const shots = readPublishedRuns(readFileSync(runs ?? SAMPLE, 'utf8')).map((run) =>
+    shot(operations.ingestTrace.path, world.key, JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` })),
+  );
+  const rows: Row[] = [];
+  for (const connections of [CONNECTIONS, 1]) {
+    const before = await occupied(world);
+    const { latencies, perSecond } = await fire({ port: world.port, connections, seconds, shots });
+    const after = await occupied(world);
+    const received = meanBytes(shots.map(({ request }) => bodyBytes(request)));
+    const stored = [...after].map(([name, bytes]) => [name, (bytes - (before.get(name) ?? 0)) / latencies.length] as const);
+    const perTrace = stored.reduce((sum, [, bytes]) => sum + bytes, 0);
+    const parts = stored.filter(([, bytes]) => bytes >= 1).map(([name, bytes]) => `${name} ${Math.round(bytes)}`);
+    const title = { work: `disk, recorded runs, ${connections} connections`, limit: 'bytes received', unit: 'bytes/trace', goal };
+    rows.push(
+      rowOf(title, [{ rate: perTrace, limitRate: received }], `${Math.round(perSecond)} traces/s; bytes: ${parts.join(', ')}`),
+    );
+  }
+  return rows;
+}
+
+const goal = { atLeast: 0.3, moonshot: 0.12, lessIsBetter: true };
+
+const bodyBytes = (request: Buffer): number => request.length - request.indexOf('\r\n\r\n') - 4;
+const meanBytes = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+
+/** Bytes of each table with its indexes, after everything under way is written. */
+async function occupied({ superuser }: World): Promise<Map<string, number>> {
+  await superuser.query('CHECKPOINT');
+  const { rows } = await superuser.query<{ name: string; bytes: string }>(
+    `SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class
+      WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' ORDER BY relname`,
+  );
+  return new Map(rows.map(({ name, bytes }) => [name, Number(bytes)]));
+}

@@ -1,0 +1,53 @@
+import type { Transaction } from '../database/transaction.ts';
+import { compress } from '../documents/compression.ts';
+import { layOutSegments } from '../documents/segment-layout.ts';
+import { type DocumentPlace, insertSegments, type Segment } from '../storage/document-segments.ts';
+import { newId } from '../storage/new-id.ts';
+
+/** Fewer bytes of documents in all stay in their rows: a row and an index entry of a segment would take what compression saves. */
+const ROW_BYTES_MAX = 2048;
+
+/** The documents of a batch, compressed before its transaction begins, so that no lock is held meanwhile. */
+export class BatchDocuments {
+  readonly #documents: ReadonlySet<Buffer>;
+  readonly #segments: readonly Segment[];
+  readonly #places: ReadonlyMap<Buffer, DocumentPlace>;
+
+  private constructor(documents: ReadonlySet<Buffer>, segments: readonly Segment[], places: ReadonlyMap<Buffer, DocumentPlace>) {
+    this.#documents = documents;
+    this.#segments = segments;
+    this.#places = places;
+  }
+
+  /** Compresses documents together, unless they are small. */
+  static async compress(documents: readonly Buffer[]): Promise<BatchDocuments> {
+    const distinct = new Set(documents);
+    const bytes = documents.reduce((sum, { length }) => sum + length, 0);
+    if (bytes < ROW_BYTES_MAX) return new BatchDocuments(distinct, [], new Map());
+    const { segments: parts, places } = layOutSegments([...distinct]);
+    const segments = await Promise.all(parts.map(segmentOf));
+    const placeOf = (document: Buffer, index: number): [Buffer, DocumentPlace] => {
+      const { segment, offset } = places[index]!;
+      return [document, { segment: segments[segment]!.id, offset, length: document.length }];
+    };
+    return new BatchDocuments(distinct, segments, new Map([...distinct].map(placeOf)));
+  }
+
+  /**
+   * Stores the segments of the documents that the batch keeps. If it rejects some of its documents, the others are compressed again, so
+   * nothing rejected is stored. Returns the places of the documents.
+   */
+  store(tx: Transaction, kept: readonly Buffer[]): DocumentPlaces | Promise<DocumentPlaces> {
+    if (new Set(kept).size < this.#documents.size) return BatchDocuments.compress(kept).then((fewer) => fewer.store(tx, kept));
+    if (this.#segments.length > 0) insertSegments(tx, this.#segments);
+    return (document) => this.#places.get(document) ?? null;
+  }
+}
+
+/** Where a document of a batch is stored; null if in its own row. */
+export type DocumentPlaces = (document: Buffer) => DocumentPlace | null;
+
+async function segmentOf(documents: readonly Buffer[]): Promise<Segment> {
+  const raw = documents.length === 1 ? documents[0]! : Buffer.concat(documents);
+  return { id: newId(), bytes: raw.length, compressed: await compress(raw) };
+}

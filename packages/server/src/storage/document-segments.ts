@@ -1,0 +1,111 @@
+import { byteaArray, int4Array, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+import { decompress } from '../documents/compression.ts';
+import { SEGMENT_BYTES_MAX } from '../documents/segment-layout.ts';
+import { ApiError } from '../errors/api-error.ts';
+
+/** Documents that are compressed together. */
+export interface Segment {
+  id: string;
+  /** Length of the decompressed bytes. */
+  bytes: number;
+  compressed: Buffer;
+}
+
+/** The range of a segment's decompressed bytes that is a document. */
+export interface DocumentPlace {
+  segment: string;
+  offset: number;
+  length: number;
+}
+
+const INSERT = sql(
+  'insert_document_segments',
+  `INSERT INTO countersign.document_segments (tenant_id, id, bytes, compressed)
+   SELECT $1, id, bytes, compressed FROM unnest($2::uuid[], $3::integer[], $4::bytea[]) AS sent (id, bytes, compressed)`,
+);
+
+/** Stores segments. */
+export function insertSegments(tx: Transaction, segments: readonly Segment[]): void {
+  tx.send(INSERT, [
+    tx.tenantId,
+    uuidArray(segments.map(({ id }) => id)),
+    int4Array(segments.map(({ bytes }) => bytes)),
+    byteaArray(segments.map(({ compressed }) => compressed)),
+  ]);
+}
+
+/** The columns of a table whose rows have a document of their own or one in a segment. */
+export const PLACE_COLUMNS = 'segment, segment_offset, segment_length';
+
+/** Parameters for the columns of `PLACE_COLUMNS`: `uuid[]`, `integer[]`, `integer[]`. */
+export const placeArrays = (places: readonly (DocumentPlace | null)[]): Buffer[] => [
+  uuidArray(places.map((place) => place?.segment ?? null)),
+  int4Array(places.map((place) => place?.offset ?? null)),
+  int4Array(places.map((place) => place?.length ?? null)),
+];
+
+/** SQL for the columns of a StoredDocument. */
+export const documentColumns = (row: string, column: 'document' | 'body' = 'document'): string =>
+  `${row}.${column}, ${row}.segment, ${row}.segment_offset AS "offset", ${row}.segment_length AS length`;
+
+/** SQL for the length of a document in bytes. The document is not read. */
+export const documentBytes = (row: string, column: 'document' | 'body' = 'document'): string =>
+  `coalesce(${row}.segment_length, octet_length(${row}.${column}))`;
+
+/** What a row says about its document: itself, or where it is. */
+export type StoredDocument = { segment: string | null; offset: number | null; length: number | null } & (
+  | { document: string | null }
+  | { body: Buffer | null }
+);
+
+const READ = sql<Segment>(
+  'read_document_segments',
+  `SELECT s.id, s.bytes, s.compressed FROM unnest($2::uuid[]) AS asked (id)
+     JOIN countersign.document_segments AS s ON s.tenant_id = $1 AND s.id = asked.id`,
+);
+
+/** The document, or an error if it cannot be read. */
+export function readable(document: Buffer | undefined): Buffer {
+  if (document === undefined) throw new ApiError('log_rewritten', [{ path: '', code: 'log_rewritten', message: UNREADABLE }]);
+  return document;
+}
+
+const UNREADABLE =
+  'a stored document cannot be read: somebody else than the server has changed the database. ' +
+  'The operator finds its row with `countersign-server ledger verify --log traces`';
+
+/** Segments that are read by one statement: each may have some 512 KiB. */
+const SEGMENTS_AT_ONCE = 8;
+
+/**
+ * The documents of rows, in order; undefined where the segment is gone or damaged, which only somebody with write access to the database
+ * can cause. The caller bounds their bytes.
+ */
+export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocument[]): Promise<(Buffer | undefined)[]> {
+  const documents = rows.map((row) => inRow(row));
+  // A segment that claims to be longer was not written by the server: it is not decompressed.
+  const longest = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
+  const ids = [...new Set(rows.flatMap(({ segment }) => (segment === null ? [] : [segment])))];
+  for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {
+    const segments = await tx.run(READ, [tx.tenantId, uuidArray(ids.slice(at, at + SEGMENTS_AT_ONCE))]);
+    for (const { id, bytes, compressed } of segments) {
+      const raw = bytes > longest ? undefined : await decompress(compressed, bytes).catch(() => undefined);
+      rows.forEach((row, index) => {
+        if (row.segment === id) documents[index] = raw === undefined ? undefined : rangeOf(raw, row);
+      });
+    }
+  }
+  return documents;
+}
+
+function inRow(row: StoredDocument): Buffer | undefined {
+  if ('body' in row) return row.body ?? undefined;
+  return row.document === null ? undefined : Buffer.from(row.document);
+}
+
+/** A copy, so that the rest of the segment is not kept in memory. */
+function rangeOf(raw: Buffer, { offset, length }: StoredDocument): Buffer | undefined {
+  const end = offset! + length!;
+  return offset! < 0 || length! < 0 || end > raw.length ? undefined : Buffer.from(raw.subarray(offset!, end));
+}
