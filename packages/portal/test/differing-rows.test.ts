@@ -24,3 +24,27 @@ test('the overview names a row that was changed in the database, what the log sa
   expect(await notice.count()).toBe(0);
   expect(pageErrors).toEqual([]);
 });
+
+test('a run names its columns that differ from the documents, and the overview too', async () => {
+  const workspace = await newWorkspace();
+  const { id } = await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', total_tokens: 12 });
+  const { server } = workspace;
+  const setTokens = async (tokens: number) => {
+    await server.database.sql('UPDATE countersign.traces SET total_tokens = $2 WHERE tenant_id = $1', [workspace.id, tokens]);
+    await server.compareTraces();
+  };
+  await setTokens(1);
+  const { page, pageErrors } = await workspace.visit('viewer');
+  const notice = page.getByRole('alert').filter({ hasText: 'The database was changed outside Countersign' });
+  const said = `Run ${id}: the column total_tokens is 1, its documents say 12`;
+  await notice.waitFor();
+  expect(await notice.innerText()).toContain(said);
+  await page.goto(`/w/${workspace.id}/runs/traces/${id}`);
+  await page.getByRole('heading', { name: 'run-1' }).waitFor();
+  expect(await notice.innerText()).toContain(said);
+  await setTokens(12);
+  await page.reload();
+  await page.getByRole('heading', { name: 'run-1' }).waitFor();
+  expect(await notice.count()).toBe(0);
+  expect(pageErrors).toEqual([]);
+});

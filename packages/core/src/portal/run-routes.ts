@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { amount, anything, count, dateTime, flag, freeObject, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
+import { DifferingRow } from './differing-row.ts';
 import { cursorText, filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 import { RUN_SOURCES, RunSummary, runFacts, usage } from './run-facts.ts';
@@ -42,6 +43,9 @@ export const TraceDetail = Type.Object({
   submission_count: count({ description: 'The total number of submissions.' }),
   findings: Type.Array(RunFinding, { description: 'The first 200 findings.' }),
   telemetry: Type.Array(RunSummary, { description: 'The latest 50 telemetry events of the same trace_id, newest first.' }),
+  differing_rows: Type.Array(DifferingRow, {
+    description: 'Rows of this run that differ from the log of traces, as of the last comparison.',
+  }),
 });
 export type TraceDetail = Static<typeof TraceDetail>;
 

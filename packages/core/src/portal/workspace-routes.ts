@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
-import { count, dateTime, label, text, uuid } from '../contract/scalars.ts';
+import { count, dateTime, label, uuid } from '../contract/scalars.ts';
 import { AgentSummary } from './agent-facts.ts';
 import { ListedApproval } from './approval-routes.ts';
 import { ListedDecision } from './decision-routes.ts';
+import { DifferingRow } from './differing-row.ts';
 import { ListedIncident } from './incident-routes.ts';
 import { WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
@@ -28,14 +29,6 @@ const Presence = Type.Object(
   { description: 'Whether there are records of each kind yet.' },
 );
 
-/** A row that was changed in the database without the server. */
-export const DifferingRow = Type.Object({
-  table: label({ description: 'The table: agents, evaluations, approvals or recertifications.' }),
-  id: label({ description: 'Id of the agent, of the evaluation (for approvals too), or of the incident.' }),
-  fault: text({ description: 'What the row says, and what the log of evidence says.' }),
-});
-export type DifferingRow = Static<typeof DifferingRow>;
-
 /** The data of the first page. */
 export const Overview = Type.Object({
   agents_total: count({ description: 'How many agents there are.' }),
@@ -51,7 +44,7 @@ export const Overview = Type.Object({
   decisions: Type.Array(ListedDecision, { description: 'The last 10.' }),
   differing_rows: Type.Array(DifferingRow, {
     description:
-      'Rows that differ from the log of evidence, as of the last comparison; at most 20. Decisions do not depend on them.',
+      'Rows that differ from the log of evidence or of traces, as of the last comparison; at most 20 of each. Decisions do not depend on them.',
   }),
   has: Presence,
 });

@@ -11,25 +11,21 @@ import type { OpenDatabase } from './open-database.ts';
 export function openPortal(
   config: Config,
   { pool, sessionPool, readPool, secrets }: OpenDatabase,
-  { reader, reading, space, outgoing, findings }: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'findings'>,
+  given: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'evidenceFindings' | 'traceFindings'>,
 ): PortalParts {
   const { behindProxy } = config;
   // Whether the browser uses TLS, with this server or with the proxy in front of it.
   const secure = config.tls !== undefined || behindProxy;
   return {
+    ...given,
     pool,
     headers: securityHeaders({ secure }),
-    space,
     sessionPool,
     readPool,
-    reader,
     decisionKey: (tenantId, keyId) => deriveDecisionKey(secrets.masterSecret, tenantId, keyId),
     cookie: new SessionCookie(secure),
     sameOrigin: sameOrigin({ secure, behindProxy, publicUrl: config.publicUrl }),
     behindProxy,
-    reading,
-    outgoing,
-    findings,
     compressor: new Compressor(),
     bytesMax: config.recordBytesMax,
   };

@@ -118,7 +118,8 @@ export async function startServer(
       reading: memory.reading,
       space: watches.space,
       outgoing,
-      findings: watches.evidence.findings,
+      evidenceFindings: watches.evidence.findings,
+      traceFindings: watches.traces.findings,
     });
     registerPortalApi(into, parts);
     registerPages(into, { files: readBuiltPages(PAGES_FOLDER), headers: parts.headers });
@@ -187,7 +188,7 @@ function openMetrics(parts: {
       connections,
       brokenSeals: () => broken.counts,
       evidenceFindings: () => watches.evidence.findings.count,
-      traceFindings: () => watches.traces.count,
+      traceFindings: () => watches.traces.findings.count,
       schemaFindings: () => watches.schema.count,
     },
     parts.metricsRenderMs,

@@ -21,7 +21,7 @@ export function warningsOf(
       : `logs refused: ${refused} (changed by somebody else than the server); \`ledger verify\` names the row, the server's log the workspace`,
     space?.isLow ? `new records are refused: ${space.summary}` : undefined,
     requireSeals(pool).broken.summary,
-    evidence.findings.summary,
+    evidence.summary,
     traces.summary,
     schema.summary,
   ];

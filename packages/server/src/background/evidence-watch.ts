@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Pools } from '../database/pools.ts';
-import { EvidenceFindings, FINDINGS_PER_WORKSPACE_MAX } from '../ledger/evidence-findings.ts';
 import { compareTables, type TableFinding } from '../ledger/evidence-tables.ts';
+import { FINDINGS_PER_WORKSPACE_MAX, RowFindings } from '../ledger/row-findings.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
 /** How often every workspace is compared. */
@@ -13,7 +13,9 @@ const PAUSE_MS = 50;
 
 /** Compares tables with logs of evidence while the server runs. */
 export interface EvidenceWatch {
-  findings: EvidenceFindings;
+  readonly findings: RowFindings<TableFinding>;
+  /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined if nothing differs. */
+  readonly summary: string | undefined;
   /** Compares every workspace once. */
   round(): Promise<void>;
   stop(): void;
@@ -24,7 +26,7 @@ export interface EvidenceWatch {
  * portal. It has no effect on promotion checks, which read the log.
  */
 export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
-  const findings = new EvidenceFindings();
+  const findings = new RowFindings<TableFinding>();
   let isStopped = false;
   let isRunning = false;
   const compare = async (tenantId: string) => {
@@ -59,5 +61,14 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
     isStopped = true;
     clearInterval(timer);
   };
-  return { findings, round, stop };
+  return {
+    findings,
+    get summary() {
+      if (findings.count === 0) return undefined;
+      const tables = findings.tables.join(', ');
+      return `rows differ from the log of evidence: ${tables}; decisions do not depend on them, the log names them`;
+    },
+    round,
+    stop,
+  };
 }

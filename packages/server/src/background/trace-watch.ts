@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Pools } from '../database/pools.ts';
+import { RowFindings } from '../ledger/row-findings.ts';
 import { type TraceFinding, verifyTraces } from '../ledger/verify-traces.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
@@ -12,8 +13,7 @@ const REST_TIMES_PAGE = 4;
 
 /** Compares traces with the logs `traces` while the server runs. */
 export interface TraceWatch {
-  /** How many rows and logs differed in the last comparison of each workspace. */
-  readonly count: number;
+  readonly findings: RowFindings<TraceFinding>;
   /** One line for `/readyz`, without ids: anybody may ask. Undefined when nothing differs. */
   readonly summary: string | undefined;
   /** Compares every workspace once. */
@@ -26,15 +26,13 @@ export interface TraceWatch {
  * is logged once.
  */
 export function watchTraces({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): TraceWatch {
-  const byTenant = new Map<string, readonly TraceFinding[]>();
+  const findings = new RowFindings<TraceFinding>();
   const stopping = new AbortController();
   const { signal } = stopping;
   let running: Promise<void> | undefined;
   const compare = async (tenantId: string) => {
     const found = findingsOf(await verifyTraces(ledgerPool, tenantId, { rest: resting(signal) }));
-    const known = new Set((byTenant.get(tenantId) ?? []).map(identity));
-    byTenant.set(tenantId, found);
-    for (const finding of found.filter((each) => !known.has(identity(each))))
+    for (const finding of findings.replace(tenantId, found))
       log.error(
         { tenantId, ...finding },
         'this row differs from the log of traces: somebody else than the server has changed it',
@@ -57,13 +55,12 @@ export function watchTraces({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logg
     return running;
   };
   void repeat(round, signal);
-  const count = () => [...byTenant.values()].reduce((sum, findings) => sum + findings.length, 0);
   return {
-    get count() {
-      return count();
-    },
+    findings,
     get summary() {
-      return count() === 0 ? undefined : 'rows differ from the log of traces; the server log and "ledger verify" name them';
+      return findings.count === 0
+        ? undefined
+        : 'rows differ from the log of traces; the server log and "ledger verify" name them';
     },
     round,
     stop: () => stopping.abort(),
@@ -98,5 +95,3 @@ function findingsOf({ findings, firstBad, contradiction }: Awaited<ReturnType<ty
   if (fault === undefined) return findings;
   return [{ table: 'trace_events', id: String(firstBad?.seq ?? contradiction?.source), fault }, ...findings];
 }
-
-const identity = ({ table, id, fault }: TraceFinding): string => JSON.stringify([table, id, fault]);

@@ -3,8 +3,8 @@ import type { Admission } from '../database/admission.ts';
 import type { FreeSpace } from '../database/free-space.ts';
 import type { Compressor } from '../http/compressor.ts';
 import type { Outgoing } from '../http/outgoing.ts';
-import type { EvidenceFindings } from '../ledger/evidence-findings.ts';
 import type { LedgerReader } from '../ledger/ledger-reader.ts';
+import type { RowFinding, RowFindings } from '../ledger/row-findings.ts';
 import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -23,7 +23,9 @@ export interface PortalParts {
   /** Reads the record with its proofs. */
   reader: LedgerReader;
   /** Rows that differ from the log of evidence. */
-  findings: Pick<EvidenceFindings, 'of'>;
+  evidenceFindings: Pick<RowFindings<RowFinding>, 'of'>;
+  /** Rows that differ from the log of traces. */
+  traceFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** Derives a workspace's decision key. */
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;
   cookie: SessionCookie;

@@ -80,6 +80,7 @@ export const runHandlers = handlers({
         submissions: submissions.map(({ document_bytes: _, ...each }) => each).reverse(),
         findings: findings.map(findingRow),
         telemetry,
+        differing_rows: parts.traceFindings.of(workspace).filter(({ id }) => id.startsWith(trace.id)),
       };
     }),
 

@@ -43,7 +43,7 @@ export const workspaceHandlers = handlers({
       return {
         ...agents,
         ...{ agents_total, approvals_pending, recertifications_open, decisions, has },
-        differing_rows: [...parts.findings.of(workspace)],
+        differing_rows: [...parts.evidenceFindings.of(workspace), ...parts.traceFindings.of(workspace)],
         approvals: approvals.map(({ place_seq: _, ...approval }) => approval),
         recertifications: recertifications.map(({ place_seq: _, ...incident }) => incident),
       };

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { pino } from 'pino';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, jsonExport } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
@@ -178,28 +179,42 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     expect(await verify()).toEqual([1, expect.stringMatching(/the column total_tokens is 1, its documents say/)]);
   });
 
-  test('the running server names the row in its log, in /readyz and in a metric, until it is put back', async () => {
+  test('the running server names the row in its log, in /readyz, in a metric and in the portal, until it is put back', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     const watching = await testServer({ checkpointSeconds: undefined, log, database: server.database });
     const { body } = await send('run-1', DETAILS);
+    const { id } = body as { id: string };
+    const { body: other } = await send('run-2', DETAILS);
+    const viewer = await portalClient(watching, tenantId, 'viewer');
+    const rowsOfRun = async (trace: string) => (await viewer.get('runs.trace', { params: { trace } })).differing_rows;
     const observed = async () => {
       await watching.compareTraces();
       const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
       const metrics = await (await fetch(`${watching.url}/metrics`)).text();
       const metric = /^countersign_trace_findings (\d+)$/m.exec(metrics)?.[1];
-      return { metric, warnings: warnings.filter((warning) => warning.includes('log of traces')) };
+      return {
+        metric,
+        warnings: warnings.filter((warning) => warning.includes('log of traces')),
+        overview: (await viewer.get('overview.read')).differing_rows,
+        ofRun: await rowsOfRun(id),
+        ofOtherRun: await rowsOfRun((other as { id: string }).id),
+      };
     };
     const before = await observed();
-    await sql(`UPDATE countersign.traces SET total_tokens = 1 WHERE tenant_id = $1`, [tenantId]);
+    const setTokens = (tokens: number) =>
+      sql(`UPDATE countersign.traces SET total_tokens = $2 WHERE tenant_id = $1 AND trace_id = 'run-1'`, [tenantId, tokens]);
+    await setTokens(1);
     const changed = await observed();
     await observed();
     expect([Number(changed.metric), changed.warnings.length]).toEqual([Number(before.metric) + 1, 1]);
-    const fault = 'the column total_tokens is 1, its documents say 12';
+    const row = { table: 'traces', id, fault: 'the column total_tokens is 1, its documents say 12' };
+    expect(before).toMatchObject({ overview: [], ofRun: [], ofOtherRun: [] });
+    expect(changed).toMatchObject({ overview: [row], ofRun: [row], ofOtherRun: [] });
     expect(lines.map((line) => JSON.parse(line)).filter((line) => line.tenantId === tenantId)).toEqual([
-      expect.objectContaining({ table: 'traces', id: (body as { id: string }).id, fault, level: 50 }),
+      expect.objectContaining({ ...row, level: 50 }),
     ]);
-    await sql(`UPDATE countersign.traces SET total_tokens = 12 WHERE tenant_id = $1`, [tenantId]);
+    await setTokens(12);
     expect(await observed()).toEqual(before);
     await watching.stop();
   });

@@ -3,6 +3,7 @@ import { useParams } from '@tanstack/react-router';
 import { call } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { DetailPage } from '../../components/detail-page.tsx';
+import { DifferingRows } from '../../components/differing-rows.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -43,6 +44,7 @@ export function TracePage() {
             }
           />
           <div className="stack">
+            <DifferingRows rows={data.differing_rows} />
             {data.error !== null && (
               <Notice kind="problem" title="The run reported an error">
                 <pre className={styles.error}>{data.error}</pre>

@@ -8,7 +8,7 @@ import { lookUp } from './fragments.ts';
 import { EVENT_COLUMNS, TRACE_COLUMNS } from './runs.ts';
 
 /** The columns of a trace; the rest is in its submissions. */
-export type StoredTrace = Omit<TraceDetail, 'detail' | 'error' | 'metadata' | 'submissions' | 'telemetry'>;
+export type StoredTrace = Omit<TraceDetail, 'detail' | 'error' | 'metadata' | 'submissions' | 'telemetry' | 'differing_rows'>;
 
 const FIND = sql<StoredTrace>(
   'portal_find_trace',

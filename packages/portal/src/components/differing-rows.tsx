@@ -1,14 +1,17 @@
-import type { DifferingRow } from '@countersign/core/portal/workspace-routes';
-import { Notice } from '../../components/notice.tsx';
+import type { DifferingRow } from '@countersign/core/portal/differing-row';
+import { Notice } from './notice.tsx';
 
 const TABLES: Readonly<Record<string, string>> = {
   agents: 'Agent',
   evaluations: 'Evaluation',
   approvals: 'Approval of evaluation',
   recertifications: 'Re-certification of incident',
+  traces: 'Run',
+  trace_submissions: 'Run',
+  trace_events: 'Log of traces, event',
 };
 
-/** Rows of the database that differ from the log of evidence: the pages show them wrongly, and decisions do not depend on them. */
+/** Rows of the database that differ from their log: the pages show them wrongly, and decisions do not depend on them. */
 export function DifferingRows({ rows }: { rows: readonly DifferingRow[] }) {
   if (rows.length === 0) return null;
   return (

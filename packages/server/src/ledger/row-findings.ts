@@ -1,0 +1,40 @@
+/** The largest number of findings of a workspace. */
+export const FINDINGS_PER_WORKSPACE_MAX = 20;
+
+/** A row that differs from the log of its workspace. */
+export interface RowFinding {
+  table: string;
+  id: string;
+  /** What is wrong with it. */
+  fault: string;
+}
+
+/** Rows that differ from a log of their workspace, as of the last comparison of each workspace. */
+export class RowFindings<Finding extends RowFinding> {
+  readonly #byTenant = new Map<string, readonly Finding[]>();
+
+  /** Replaces the findings of a workspace, and returns the new ones. */
+  replace(tenantId: string, findings: readonly Finding[]): Finding[] {
+    const known = new Set(this.of(tenantId).map(identity));
+    if (findings.length === 0) this.#byTenant.delete(tenantId);
+    else this.#byTenant.set(tenantId, findings);
+    return findings.filter((finding) => !known.has(identity(finding)));
+  }
+
+  /** The findings of a workspace. */
+  of(tenantId: string): readonly Finding[] {
+    return this.#byTenant.get(tenantId) ?? [];
+  }
+
+  /** The number of differing rows in all workspaces. */
+  get count(): number {
+    return [...this.#byTenant.values()].reduce((sum, findings) => sum + findings.length, 0);
+  }
+
+  /** The tables of the differing rows. */
+  get tables(): string[] {
+    return [...new Set([...this.#byTenant.values()].flat().map(({ table }) => table))].sort();
+  }
+}
+
+const identity = ({ table, id, fault }: RowFinding): string => JSON.stringify([table, id, fault]);
