@@ -28,14 +28,14 @@ export interface StoredInstance extends Instance {
 
 /**
  * Stores the facts of a new installation, or returns the stored ones: the first server to start decides. Returns undefined if the row is
- * gone: a database that has signing keys is not new.
+ * gone: a database that has signing keys or workspaces is not new.
  */
 export async function keepInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
   const seals = requireSeals(pool);
   await pool.query(
     `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint, seal)
      SELECT $1::uuid, $2::text, $3::text, $4::bytea
-      WHERE NOT EXISTS (SELECT FROM countersign.signing_keys)
+      WHERE NOT EXISTS (SELECT FROM countersign.signing_keys) AND NOT EXISTS (SELECT FROM countersign.tenants)
      ON CONFLICT DO NOTHING`,
     [instance.id, instance.masterFingerprint, instance.signingFingerprint, seals.ofRow(INSTANCE, '', instance)],
   );

@@ -133,7 +133,8 @@ describe('somebody without the master secret', () => {
     await sql(`INSERT INTO countersign.${table} SELECT * FROM kept_${table}`);
   };
   beforeAll(async () => {
-    for (const table of ['instance', 'log_heads']) await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
+    for (const table of ['instance', 'signing_keys', 'log_heads'])
+      await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
   });
 
   test('cannot seal the row of the installation anew with another one: the server does not start', async () => {
@@ -162,6 +163,23 @@ describe('somebody without the master secret', () => {
     expect(await sql('SELECT id FROM countersign.instance')).toEqual([]);
     await putBack('instance');
     expect((await command('workspace', 'list')).status).toBe(0);
+  });
+
+  test('cannot give it one by deleting the signing keys too; deleted alone, they are listed again', async () => {
+    const keys = async () =>
+      (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
+    const listed = await keys();
+    await sql('DELETE FROM countersign.instance');
+    await sql('DELETE FROM countersign.signing_keys');
+    expect(await command('workspace', 'list')).toMatchObject({
+      status: 9,
+      err: expect.stringContaining('the row of instance is gone'),
+    });
+    expect([await sql('SELECT id FROM countersign.instance'), await keys()]).toEqual([[], []]);
+    await putBack('instance');
+    expect((await command('workspace', 'list')).status).toBe(0);
+    expect(await keys()).toEqual(listed);
+    await putBack('signing_keys');
   });
 
   test('cannot seal heads anew: nothing is appended, and `ledger verify` names the seal', async () => {
