@@ -1,13 +1,13 @@
 import { beforeExit } from '../runtime/process-exit.ts';
 import type { TraceAccepted } from '../wire/contract.ts';
 import type { RunDocuments } from './run-documents.ts';
-import type { TraceRun } from './trace-run.ts';
+import type { RunOwner, TraceRun } from './trace-run.ts';
 
 /** The number of open runs that are tracked. Beyond it the oldest is dropped, so that runs that never end do not fill the memory. */
 const OPEN_MAX = 1000;
 
 /** The open runs of a client. */
-export class OpenRuns {
+export class OpenRuns implements RunOwner {
   readonly #queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>;
   readonly #open = new Set<TraceRun>();
   #leaveExit: (() => void) | undefined;

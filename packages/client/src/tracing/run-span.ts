@@ -3,7 +3,6 @@ import { errorText } from './error-text.ts';
 import { runInContext } from './span-context.ts';
 import { Stopwatch } from './stopwatch.ts';
 import { tokenUsage } from './token-usage.ts';
-import type { TraceRun } from './trace-run.ts';
 
 /** The fields of a new span; its ID and times are set by this library. */
 export type SpanStart = Omit<Span, 'span_id' | 'parent_span_id' | 'started_at' | 'ended_at' | 'latency_ms'>;
@@ -16,18 +15,26 @@ export interface MessageLike {
   content?: unknown;
 }
 
+/** The run of a step. */
+export interface SpanOwner {
+  /** Starts a step. */
+  begin(start: SpanStart, parentId: string | undefined): RunSpan;
+  /** Keeps the record of an ended step. */
+  keep(span: RunSpan, document: Record<string, unknown>): void;
+}
+
 /** One step of a run. Its methods never throw, because a record must not break the step. */
 export class RunSpan {
   /** Identifies the step. Another process that continues the run passes it as `parent_span_id`. */
   readonly id: string;
-  readonly #run: TraceRun;
+  readonly #run: SpanOwner;
   readonly #parentId: string | undefined;
   readonly #watch = new Stopwatch();
   #details: SpanDetails;
   #hasEnded = false;
 
   /** @internal */
-  constructor(run: TraceRun, id: string, parentId: string | undefined, start: SpanStart) {
+  constructor(run: SpanOwner, id: string, parentId: string | undefined, start: SpanStart) {
     this.#run = run;
     this.id = id;
     this.#parentId = parentId;

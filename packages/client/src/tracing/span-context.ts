@@ -1,11 +1,8 @@
-import type { RunSpan } from './run-span.ts';
-import type { TraceRun } from './trace-run.ts';
-
-/** The run and the span that new spans belong to. */
+/** The run and the span that new spans belong to. `currentRun` in trace-run.ts has their types. */
 export interface SpanContext {
-  run: TraceRun;
+  run: object;
   /** The innermost open span; undefined directly in the run. */
-  span: RunSpan | undefined;
+  span: object | undefined;
 }
 
 /** The part of AsyncLocalStorage that is used. */

@@ -1,6 +1,6 @@
 import type { Trace, TraceAccepted } from '../wire/contract.ts';
 import { errorText } from './error-text.ts';
-import type { OpenRuns } from './open-runs.ts';
+import type { RunDocuments } from './run-documents.ts';
 import { isThenable, RunSpan, type SpanStart } from './run-span.ts';
 import { currentContext, runInContext } from './span-context.ts';
 import { boundedDocument } from './span-document.ts';
@@ -17,11 +17,23 @@ export interface RunStart extends Omit<Trace, 'trace_id' | 'spans' | 'started_at
 /** Fields that can be added later. */
 export type RunDetails = Omit<RunStart, 'trace_id' | 'parent_span_id'>;
 
+/** Who sends ended runs. */
+export interface RunOwner {
+  /** Queues an ended run. Never rejects. */
+  send(run: TraceRun, documentsOf: () => RunDocuments): Promise<TraceAccepted | undefined>;
+}
+
+/** The run and the innermost open step of the running code; the step is undefined directly in the run. */
+export function currentRun(): { run: TraceRun; span: RunSpan | undefined } | undefined {
+  const { run, span } = currentContext() ?? {};
+  return run instanceof TraceRun ? { run, span: span instanceof RunSpan ? span : undefined } : undefined;
+}
+
 /** A run that is built step by step and sent by `end`. Its methods never throw, except for errors of the work in a span. */
 export class TraceRun {
   /** Identifier of the run. */
   readonly traceId: string;
-  readonly #owner: OpenRuns;
+  readonly #owner: RunOwner;
   readonly #limits: TracingLimits;
   readonly #parentId: string | undefined;
   readonly #watch = new Stopwatch();
@@ -33,7 +45,7 @@ export class TraceRun {
   #ended: Promise<TraceAccepted | undefined> | undefined;
 
   /** @internal */
-  constructor(owner: OpenRuns, limits: TracingLimits, { trace_id, parent_span_id, ...details }: RunStart) {
+  constructor(owner: RunOwner, limits: TracingLimits, { trace_id, parent_span_id, ...details }: RunStart) {
     this.#owner = owner;
     this.#limits = limits;
     this.traceId = trace_id ?? crypto.randomUUID();
@@ -54,8 +66,8 @@ export class TraceRun {
 
   /** Starts a step: within the caller's open step, or directly in the run. The caller ends it. */
   startSpan(start: SpanStart): RunSpan {
-    const context = currentContext();
-    return this.begin(start, (context?.run === this ? context.span?.id : undefined) ?? this.#parentId);
+    const current = currentRun();
+    return this.begin(start, (current?.run === this ? current.span?.id : undefined) ?? this.#parentId);
   }
 
   /**
@@ -120,7 +132,7 @@ export class TraceRun {
     this.#spans.set(span.id, text);
   }
 
-  #documents(): { head: string; spans: string[] } {
+  #documents(): RunDocuments {
     for (const span of this.#spans.values()) if (span instanceof RunSpan) this.keep(span, span.unfinished());
     const leftOut = this.#leftOut === 0 ? {} : { countersign_spans_left_out: this.#leftOut };
     const metadata = { ...this.#details.metadata, ...leftOut };

@@ -10,10 +10,9 @@ import { jsonBody } from '../wire/json-body.ts';
 import { OpenRuns } from './open-runs.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunSpan, SpanStart } from './run-span.ts';
-import { currentContext } from './span-context.ts';
 import { TraceReports } from './trace-reports.ts';
 import { type TraceRequest, traceRequests } from './trace-requests.ts';
-import { type RunStart, TraceRun } from './trace-run.ts';
+import { currentRun, type RunStart, TraceRun } from './trace-run.ts';
 import { readTracingLimits, type TracingLimits, type TracingOptions } from './tracing-options.ts';
 
 /** Settings from the client's other options. */
@@ -80,7 +79,7 @@ export class Traces {
 
   /** The caller's open span; undefined outside of spans, and on runtimes without AsyncLocalStorage. */
   current(): RunSpan | undefined {
-    return currentContext()?.span;
+    return currentRun()?.span;
   }
 
   /**
@@ -89,7 +88,7 @@ export class Traces {
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     // Outside of runs the span belongs to a run that is never sent.
-    return (currentContext()?.run ?? new TraceRun(this.#runs, this.#limits, {})).span(start, work);
+    return (currentRun()?.run ?? new TraceRun(this.#runs, this.#limits, {})).span(start, work);
   }
 
   /** Counts of runs by outcome. */
