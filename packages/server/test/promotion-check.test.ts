@@ -135,6 +135,11 @@ describe('promotion check', () => {
     const bodies = [...asked, ...asked, ...asked];
     const answers = await Promise.all(bodies.map(([body]) => check(body)));
     expect(answers.map(({ body }) => body.actual_threshold)).toEqual(bodies.map(([, rate]) => rate));
+    const limits = [94, 95, 96, 95].map((min_pass_rate) => ({ agent_name: 'together', min_pass_rate }));
+    const limited = await Promise.all([...limits, ...limits].map((body) => check(body)));
+    expect(limited.map(({ body }) => [body.required_threshold, body.allowed])).toEqual(
+      [...limits, ...limits].map(({ min_pass_rate }) => [min_pass_rate, min_pass_rate <= 95]),
+    );
     expect(new Set(answers.map(({ body }) => body.decision_id)).size).toBe(bodies.length);
   });
 

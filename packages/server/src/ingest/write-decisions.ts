@@ -1,19 +1,11 @@
 import type { DecisionEvent, PromotionDecision } from '@countersign/core/contract/promotion-check';
-import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { unsignedHeadText } from '@countersign/core/domain/checkpoint';
 import { type Signature, signDecision } from '@countersign/core/domain/decision-signature';
-import {
-  agentLabelOf,
-  decideFromEvidence,
-  type EvidenceDocument,
-  type EvidenceQuestion,
-  evidenceDocument,
-} from '@countersign/core/domain/evidence-document';
-import type { EvidenceState, FoundEvidence } from '@countersign/core/domain/evidence-state';
+import { agentLabelOf, type EvidenceQuestion } from '@countersign/core/domain/evidence-document';
 import { digests } from '../crypto/digests.ts';
 import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { ApiError, validationFailed } from '../errors/api-error.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { advance, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
@@ -22,8 +14,8 @@ import { findSigningKeyId } from '../storage/decision-keys.ts';
 import { type DecisionRow, insertDecisions } from '../storage/decisions.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
-import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
 import type { IngestReply } from './ingest-request.ts';
+import { DistinctQuestions, type Verdict } from './verdicts.ts';
 
 /** A promotion check to decide. */
 export interface PreparedCheck extends Item {
@@ -40,9 +32,7 @@ export type DecisionKeys = (tenantId: string, keyId: string) => Uint8Array;
 /** A signed decision with its evidence. */
 interface SignedDecision {
   check: PreparedCheck;
-  evidence: EvidenceDocument;
-  /** The canonical text of `evidence`. */
-  evidenceText: string;
+  verdict: Verdict;
   signed: Omit<PromotionDecision, keyof Signature> & Signature;
   /** The text of `signed`, as stored and returned. */
   json: string;
@@ -58,61 +48,25 @@ export async function writeDecisions(
   decisionKeys: DecisionKeys,
   observe: (committed: Pick<PromotionDecision, 'allowed' | 'reason'>) => void,
 ): Promise<(IngestReply | ApiError)[]> {
+  const distinct = new DistinctQuestions();
+  const asked = checks.map(({ question }) => distinct.indexOf(question));
   const [{ locked, read }, keyId] = await Promise.all([
     lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence'),
     findSigningKeyId(tx),
   ]);
-  const { found, readAt, size } = await evidenceStates.read(tx, (state, at) => lookUp(state, at, checks), read);
-  const similar = found.some(({ evidence }) => evidence.agent === null)
-    ? await findSimilarAgents(tx, checks, found)
-    : NONE_SIMILAR;
+  const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), read);
+  const verdicts = await distinct.decide(tx, evidence);
   const heads = atOneMoment(locked);
-  const signing = { keyId, key: decisionKeys(tx.tenantId, keyId), now: heads.decisions.now, evidenceSize: size };
+  const signing = { keyId, key: decisionKeys(tx.tenantId, keyId), now: heads.decisions.now, evidenceSize: evidence.size };
   const outcomes = checks.map((check, index): SignedDecision | ApiError => {
-    const { evidence, mismatch } = found[index]!;
-    if (mismatch) return agentMismatch();
-    const names = similarNamesOf(check, evidence, similar);
-    const document = evidenceDocument(tx.tenantId, check.question, { ...evidence, read_at: readAt }, names);
-    return decide(check, document, signing);
+    const verdict = verdicts[asked[index]!]!;
+    return verdict instanceof ApiError ? verdict : sign(check, verdict, signing);
   });
   const decided = outcomes.filter((outcome): outcome is SignedDecision => !(outcome instanceof ApiError));
   const headers = await keep(tx, heads, decided);
   for (const { signed } of decided) observe(signed);
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
-
-/** The evidence of every check, all at the same time. */
-const lookUp = (state: EvidenceState, readAt: string, checks: readonly PreparedCheck[]) => ({
-  found: checks.map(({ question }) => state.find(question)),
-  readAt,
-  size: state.size,
-});
-
-/** Known agents whose names look like requested unknown ones. Known agents cost nothing. */
-async function findSimilarAgents(
-  tx: Transaction,
-  checks: readonly PreparedCheck[],
-  found: readonly FoundEvidence[],
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const names = new Set<string>();
-  checks.forEach(({ question: { agent_name: agentName } }, index) => {
-    const { evidence, mismatch } = found[index]!;
-    if (evidence.agent === null && !mismatch && agentName !== null && names.size < COMPARED_NAMES_MAX) names.add(agentName);
-  });
-  const similar = await findSimilarNames(tx, [...names].map(skeletonDigests));
-  return new Map([...names].map((name, index) => [name, similar[index]!]));
-}
-
-const NONE_SIMILAR: ReadonlyMap<string, readonly string[]> = new Map();
-
-const similarNamesOf = (
-  { question }: PreparedCheck,
-  { agent }: FoundEvidence['evidence'],
-  similar: ReadonlyMap<string, readonly string[]>,
-) => (agent === null ? (similar.get(question.agent_name ?? '') ?? []) : []);
-
-/** The number of unknown names of one batch that are compared with known ones. */
-const COMPARED_NAMES_MAX = 100;
 
 /**
  * Both logs use the later of their two times, so that a decision is never recorded before its approval, which is an entry of the other log.
@@ -150,29 +104,28 @@ async function keep(
   return { 'Countersign-Checkpoint': witnessed.join(', '), 'Countersign-Workspace': tx.tenantId };
 }
 
-/** Decides from an evidence document and signs. The decision names its workspace, the key, its evidence and the request's nonce. */
-function decide(
+/** Signs the decision of a check. It names its workspace, the key, its evidence and the request's nonce. */
+function sign(
   check: PreparedCheck,
-  evidence: EvidenceDocument,
+  verdict: Verdict,
   signing: { keyId: string; key: Uint8Array; now: string; evidenceSize: number },
 ): SignedDecision {
-  const evidenceText = canonicalJson(evidence);
   const decision: Omit<PromotionDecision, keyof Signature> = {
-    ...decideFromEvidence(evidence),
+    ...verdict.members,
     decision_id: newId(),
     key_id: signing.keyId,
     timestamp: signing.now,
-    tenant_id: evidence.tenant_id,
+    tenant_id: verdict.evidence.tenant_id,
     asked_by: `key:${check.askedBy}`,
-    evidence_sha256: digests.sha256Hex(evidenceText),
+    evidence_sha256: verdict.evidenceSha256,
     evidence_size: signing.evidenceSize,
   };
   if (check.nonce !== undefined) decision.nonce = check.nonce;
   const signed = signDecision(decision, signing.key, digests);
-  return { check, evidence, evidenceText, signed, json: JSON.stringify(signed) };
+  return { check, verdict, signed, json: JSON.stringify(signed) };
 }
 
-const decisionRow = ({ check, signed, json, evidenceText }: SignedDecision, seq: number): DecisionRow => ({
+const decisionRow = ({ check, verdict, signed, json }: SignedDecision, seq: number): DecisionRow => ({
   seq,
   id: signed.decision_id,
   recordedAt: signed.timestamp,
@@ -184,16 +137,16 @@ const decisionRow = ({ check, signed, json, evidenceText }: SignedDecision, seq:
   event: signed.event,
   responseSha256: signed.response_sha256,
   document: json,
-  evidence: evidenceText,
+  evidence: verdict.evidenceText,
 });
 
 /** A check that fails only for approval_required requests an approval, once per evaluation. */
-function approvalRequest({ check, evidence, signed }: SignedDecision) {
+function approvalRequest({ check, verdict: { evidence }, signed }: SignedDecision) {
   if (signed.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
   return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.askedBy}` }];
 }
 
-const ledgerEntry = ({ check, evidence, signed }: SignedDecision): NewEntry =>
+const ledgerEntry = ({ check, verdict: { evidence }, signed }: SignedDecision): NewEntry =>
   entryOf({
     recorded_by: 'system:promotion-gate',
     actor: 'promotion-gate',
@@ -203,11 +156,4 @@ const ledgerEntry = ({ check, evidence, signed }: SignedDecision): NewEntry =>
     rationale: signed.message,
     agent_id: signed.agent_id,
     metadata: { decision_id: signed.decision_id, response_sha256: signed.response_sha256, asked_by: check.askedBy },
-  });
-
-const agentMismatch = (): ApiError =>
-  validationFailed({
-    path: '/agent_name',
-    code: 'agent_mismatch',
-    message: 'agent_id and agent_name are not of one agent; send one of the two',
   });

@@ -1,0 +1,89 @@
+import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import {
+  type DecidedMembers,
+  decideFromEvidence,
+  type EvidenceDocument,
+  type EvidenceQuestion,
+  evidenceDocument,
+} from '@countersign/core/domain/evidence-document';
+import type { EvidenceState, FoundEvidence } from '@countersign/core/domain/evidence-state';
+import { digests } from '../crypto/digests.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { type ApiError, validationFailed } from '../errors/api-error.ts';
+import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
+
+/** What all checks of one question have in common when they are decided at one time. */
+export interface Verdict {
+  evidence: EvidenceDocument;
+  /** The canonical text of `evidence`. */
+  evidenceText: string;
+  /** SHA-256 of that text, 64 hex digits. */
+  evidenceSha256: string;
+  members: DecidedMembers;
+}
+
+/** The evidence of distinct questions, all at the same time. */
+export interface EvidenceOfQuestions {
+  found: readonly FoundEvidence[];
+  readAt: string;
+  /** The number of events of the log `evidence` that it was computed from. */
+  size: number;
+}
+
+/** The distinct questions of the checks of a batch. Pipelines often ask the same question at once. */
+export class DistinctQuestions {
+  readonly #indexes = new Map<string, number>();
+  readonly questions: EvidenceQuestion[] = [];
+
+  /** The index of a question. */
+  indexOf(question: EvidenceQuestion): number {
+    const { agent_id, agent_name, harness_id, max_age_hours, min_pass_rate } = question;
+    const key = JSON.stringify([agent_id, agent_name, harness_id, max_age_hours, min_pass_rate]);
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    this.#indexes.set(key, this.questions.length);
+    return this.questions.push(question) - 1;
+  }
+
+  /** Reads the evidence of every question from the state of the log. */
+  lookUp(state: EvidenceState, readAt: string): EvidenceOfQuestions {
+    return { found: this.questions.map((question) => state.find(question)), readAt, size: state.size };
+  }
+
+  /** The verdict on every question, or why it cannot be answered. */
+  async decide(tx: Transaction, { found, readAt }: EvidenceOfQuestions): Promise<(Verdict | ApiError)[]> {
+    const isUnknown = ({ evidence, mismatch }: FoundEvidence) => evidence.agent === null && !mismatch;
+    const unknown = this.questions.flatMap(({ agent_name: name }, index) =>
+      isUnknown(found[index]!) && name !== null ? [name] : [],
+    );
+    const similar = unknown.length > 0 ? await findSimilarAgents(tx, unknown) : undefined;
+    return this.questions.map((question, index) => {
+      const { evidence, mismatch } = found[index]!;
+      if (mismatch) return agentMismatch();
+      const names = evidence.agent === null ? (similar?.get(question.agent_name ?? '') ?? []) : [];
+      return verdictOn(evidenceDocument(tx.tenantId, question, { ...evidence, read_at: readAt }, names));
+    });
+  }
+}
+
+function verdictOn(evidence: EvidenceDocument): Verdict {
+  const evidenceText = canonicalJson(evidence);
+  return { evidence, evidenceText, evidenceSha256: digests.sha256Hex(evidenceText), members: decideFromEvidence(evidence) };
+}
+
+/** The number of unknown names of one batch that are compared with known ones. */
+const COMPARED_NAMES_MAX = 100;
+
+/** Known agents whose names look like unknown names. */
+async function findSimilarAgents(tx: Transaction, unknown: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  const names = [...new Set(unknown)].slice(0, COMPARED_NAMES_MAX);
+  const similar = await findSimilarNames(tx, names.map(skeletonDigests));
+  return new Map(names.map((name, index) => [name, similar[index]!]));
+}
+
+const agentMismatch = (): ApiError =>
+  validationFailed({
+    path: '/agent_name',
+    code: 'agent_mismatch',
+    message: 'agent_id and agent_name are not of one agent; send one of the two',
+  });
