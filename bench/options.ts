@@ -46,7 +46,7 @@ export const HELP = `npm run bench -- [options]
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
   --runs FILE           recorded runs for "disk", in the form of examples/tau-bench (its sample)
-  --against FOLDER      hold traces, telemetry, audit and promotion against another checkout's server,
+  --against FOLDER      hold traces, otlp, telemetry, audit and promotion against another checkout's server,
                         whose packages are installed
   --profile             write CPU profiles of the server into bench/results
 `;

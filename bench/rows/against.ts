@@ -4,7 +4,7 @@ import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { makeWorld, World } from '../world.ts';
 import { works } from './requests.ts';
 
-const KINDS = ['traces', 'telemetry', 'audit', 'promotion'] as const;
+const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
 
 /**
  * This checkout's server held against that of another one, as of the commit before a change: each with a database of its own, the same

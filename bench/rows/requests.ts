@@ -28,11 +28,12 @@ export const requests =
   async (seconds) =>
     (await fire({ port: world.port, connections, seconds, shots })).perSecond;
 
-/** The four kinds of work whose rate counts, each in its own unit. */
-export const works = (world: World): Record<'traces' | 'telemetry' | 'audit' | 'promotion', Measure> => {
-  const { traces, telemetry, audit, promotion } = shotsOf(world);
+/** The kinds of work whose rate counts, each in its own unit. */
+export const works = (world: World): Record<'traces' | 'otlp' | 'telemetry' | 'audit' | 'promotion', Measure> => {
+  const { traces, otlp, telemetry, audit, promotion } = shotsOf(world);
   return {
     traces: requests(world, traces),
+    otlp: requests(world, otlp),
     telemetry: async (seconds) => EVENTS * (await requests(world, telemetry)(seconds)),
     audit: requests(world, audit),
     promotion: requests(world, promotion),
