@@ -55,7 +55,7 @@ export function openRecordWriters(parts: {
   const writer = <I extends Item>(
     name: keyof typeof LIMITS,
     write: (tx: Transaction, items: readonly I[], documents: BatchDocuments) => Promise<Outcome[]>,
-    { documentsOf = () => [], committed, heads }: WriterOptions<I> = {},
+    { documentsOf, committed, heads }: WriterOptions<I> = {},
   ): BatchWriter<I, IngestReply> =>
     new BatchWriter({
       name,
@@ -64,7 +64,8 @@ export function openRecordWriters(parts: {
       slots,
       write: async (tenantId, items) => {
         database.clock.requireSafe();
-        const documents = await BatchDocuments.compress(items.flatMap(documentsOf));
+        const documents =
+          documentsOf === undefined ? BatchDocuments.none : await BatchDocuments.compress(items.flatMap(documentsOf));
         const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items, documents)).catch(
           (error: unknown) => {
             heads?.drop(tenantId, isWrongGuess(error));

@@ -19,6 +19,9 @@ export class BatchDocuments {
     this.#places = places;
   }
 
+  /** For batches without documents. */
+  static readonly none = new BatchDocuments(new Set(), [], new Map());
+
   /** Compresses documents together, unless they are small. */
   static async compress(documents: readonly Buffer[]): Promise<BatchDocuments> {
     const distinct = new Set(documents);
