@@ -1,37 +1,37 @@
 import type { Target } from './target.ts';
 
-/** What must hold of a server and its other senders while it is attacked. Left out: not promised of this attack. */
+/** Limits that the server and its other senders must stay within during an attack. An absent limit does not apply to this attack. */
 export interface Bounds {
   victimP99Ms?: number;
   victimSlowestMs?: number;
   memoryMiB?: number;
 }
 
-/** What an attack itself has seen. */
-export interface Seen {
+/** What an attack observed. */
+export interface AttackResult {
   /** Requests and connections that were refused. */
   refused: number;
-  /** In a few words, for the table. */
+  /** A short summary for the table. */
   note: string;
-  /** What did not hold, besides the bounds. */
-  broken: string[];
+  /** Broken promises other than the bounds. */
+  violations: string[];
 }
 
-/** One way to hurt a server or its senders. */
+/** One way to harm a server or its senders. */
 export interface Attack {
-  /** What is done, for the table. */
+  /** A description for the table. */
   what: string;
   bounds: Bounds;
-  /** What is promised besides the bounds, in words. */
+  /** A promise other than the bounds, in words. */
   promise?: string;
   /** Settings of the attacked server. */
   settings?: Record<string, string>;
-  /** Makes what the attack needs, before it is measured. */
+  /** Creates what the attack needs, before the measurement starts. */
   prepare?: (target: Target) => Promise<void>;
-  run(target: Target, how: { seconds: number; seed: number }): Promise<Seen>;
+  run(target: Target, how: { seconds: number; seed: number }): Promise<AttackResult>;
 }
 
-/** Percentile of latencies; 0 of none. */
+/** Percentile of latencies; 0 without any. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import type { Attack } from './attack.ts';
-import { Caller, loop, posting } from './requests.ts';
+import { Caller, postRequest, runConcurrently } from './requests.ts';
 
 const GZIP = { 'Content-Encoding': 'gzip' };
 
-/** Small bodies that take long to read. */
+/** Small bodies that take a long time to parse. */
 const BODIES: readonly [body: Buffer, headers: Record<string, string>][] = [
   [gzipSync(`{"events":[${'{},'.repeat(6_000_000)}{}]}`), GZIP],
   [gzipSync(`{${Array.from({ length: 1_800_000 }, (_, at) => `"${at.toString(36)}":0`).join()}}`), GZIP],
@@ -13,7 +13,7 @@ const BODIES: readonly [body: Buffer, headers: Record<string, string>][] = [
   [Buffer.from('['.repeat(10_000_000)), {}],
 ];
 
-/** 18 KB once held everybody for 1.4 seconds. */
+/** An 18 KB body once blocked all other requests for 1.4 seconds. */
 export const compressedBodies: Attack = {
   what: '4 senders of 6 million objects, 1.8 million member names, 200 MB of spaces and deep nesting, mostly compressed',
   bounds: { victimSlowestMs: 300, memoryMiB: 1024 },
@@ -22,19 +22,19 @@ export const compressedBodies: Attack = {
     const statuses = new Map<number, number>();
     const requests = BODIES.flatMap(([body, headers]) =>
       ['/api/public/telemetry', '/api/public/traces', '/api/public/audit'].map((path) =>
-        posting(path, target.attacker.key, body, headers),
+        postRequest(path, target.attacker.key, body, headers),
       ),
     );
     const callers = Array.from({ length: 4 }, () => new Caller(target));
     let turn = 0;
-    await loop(callers.length, seconds, async (index) => {
+    await runConcurrently(callers.length, seconds, async (index) => {
       turn += 1;
       const { status } = await callers[index]!.send(requests[turn % requests.length]!);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     });
     for (const caller of callers) caller.close();
     const counted = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
-    const broken = [...statuses.keys()].filter((status) => status === 200 || status === 500);
-    return { refused: turn, note: counted, broken: broken.map((status) => `a body was answered ${status}`) };
+    const accepted = [...statuses.keys()].filter((status) => status === 200 || status === 500);
+    return { refused: turn, note: counted, violations: accepted.map((status) => `a body was answered ${status}`) };
   },
 };

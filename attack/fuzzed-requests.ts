@@ -1,11 +1,11 @@
 import type { Attack } from './attack.ts';
 import { Random } from './random.ts';
 import { RequestFuzzer } from './request-fuzzer.ts';
-import { Caller, loop } from './requests.ts';
+import { Caller, runConcurrently } from './requests.ts';
 
 const SENDERS = 8;
 
-/** Whatever is sent, it is answered as the error table says: a 500 is a fault. */
+/** Every request gets a response from the error table. A 500 is a fault. */
 export const fuzzedRequests: Attack = {
   what: `${SENDERS} senders of requests made of the OpenAPI document and the portal's routes, with parts of them changed`,
   bounds: { victimP99Ms: 300, memoryMiB: 512 },
@@ -15,7 +15,7 @@ export const fuzzedRequests: Attack = {
     const statuses = new Map<number, number>();
     const faults: string[] = [];
     const callers = Array.from({ length: SENDERS }, () => new Caller(target));
-    await loop(SENDERS, seconds, async (index) => {
+    await runConcurrently(SENDERS, seconds, async (index) => {
       const request = fuzzer.next();
       const { status } = await callers[index]!.send(request, 30_000);
       callers[index]!.close();
@@ -27,6 +27,6 @@ export const fuzzedRequests: Attack = {
     const refused = [...statuses].reduce((sum, [status, count]) => sum + (status >= 400 ? count : 0), 0);
     const of = (status: number) => statuses.get(status) ?? 0;
     const note = `${sent.toLocaleString('en-US')} requests: ${of(200)} × 200, ${of(503)} × 503, ${of(500)} × 500 (seed ${seed})`;
-    return { refused, note, broken: faults };
+    return { refused, note, violations: faults };
   },
 };

@@ -1,10 +1,10 @@
 import { type Attack, percentile } from './attack.ts';
-import { Caller, posting } from './requests.ts';
+import { Caller, postRequest } from './requests.ts';
 
 const SUBMISSIONS_MAX = 1_000;
 const SPANS = 500;
-const EDGE = 20;
-const TIMES_MAX = 2;
+const SAMPLE_SIZE = 20;
+const SLOWDOWN_MAX = 2;
 
 const bodyOf = (number: number): string => {
   const spans = Array.from({ length: SPANS }, (_, index) => ({ span_id: `s${number}-${index}`, kind: 'llm', name: 'model' }));
@@ -15,26 +15,26 @@ const bodyOf = (number: number): string => {
 export const longTrace: Attack = {
   what: `one trace in up to ${SUBMISSIONS_MAX.toLocaleString('en-US')} submissions of ${SPANS} spans`,
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
-  promise: `the last submissions take at most ${TIMES_MAX} times as long as the first`,
+  promise: `the last submissions take at most ${SLOWDOWN_MAX} times as long as the first`,
   run: async (target, { seconds }) => {
     const caller = new Caller(target);
     const latencies: number[] = [];
     let refused = 0;
-    // A trace that is cut short shows nothing: it gets three times as long as the others.
+    // A short trace would not show the slowdown, so this attack runs three times as long as the others.
     const endsAt = performance.now() + 3 * seconds * 1000;
     for (let number = 0; number < SUBMISSIONS_MAX && performance.now() < endsAt; number += 1) {
-      const { status, ms } = await caller.send(posting('/api/public/traces', target.attacker.key, bodyOf(number)));
+      const { status, ms } = await caller.send(postRequest('/api/public/traces', target.attacker.key, bodyOf(number)));
       if (status === 200) latencies.push(ms);
       else refused += 1;
     }
     caller.close();
-    const first = percentile(latencies.slice(0, EDGE), 0.5);
-    const last = percentile(latencies.slice(-EDGE), 0.5);
+    const first = percentile(latencies.slice(0, SAMPLE_SIZE), 0.5);
+    const last = percentile(latencies.slice(-SAMPLE_SIZE), 0.5);
     const note = `${latencies.length} submissions, ${first.toFixed(0)} ms first, ${last.toFixed(0)} ms last`;
     return {
       refused,
       note,
-      broken: !(last <= TIMES_MAX * first) ? [`the last take ${(last / first).toFixed(1)} times as long`] : [],
+      violations: !(last <= SLOWDOWN_MAX * first) ? [`the last take ${(last / first).toFixed(1)} times as long`] : [],
     };
   },
 };

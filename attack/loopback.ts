@@ -2,19 +2,19 @@ import { connect, createServer, isIP, type Socket } from 'node:net';
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1)$/;
 
-/** Throws unless an address stays on this machine. Names are refused too: what they resolve to may change. */
+/** Throws unless the address is on this machine. Names are refused too, because what they resolve to may change. */
 export function requireLoopback(host: string): void {
   if (isIP(host) !== 0 && LOOPBACK.test(host)) return;
   throw new Error(`only a loopback address such as 127.0.0.1 is attacked, never ${JSON.stringify(host)}`);
 }
 
-/** Where the attacked server listens. */
+/** The address on which the attacked server listens. */
 export interface Address {
   host: string;
   port: number;
 }
 
-/** Opens a connection to the attacked server: the one way to do so. Its errors are an attack's everyday, so they are heard here. */
+/** Opens a connection to the attacked server. Every attack uses this function. Connection errors are expected and ignored. */
 export function openSocket({ host, port }: Address): Socket {
   requireLoopback(host);
   const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });

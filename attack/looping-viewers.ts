@@ -1,27 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attack, percentile } from './attack.ts';
-import { Caller, httpText, loop, posting } from './requests.ts';
+import { Caller, httpText, postRequest, runConcurrently } from './requests.ts';
 import type { Target, Workspace } from './target.ts';
 
 const VIEWERS = 64;
 const ENTRIES = 60;
 const PAGES = ['ledger/entries', 'runs', 'overview', 'agents', 'ledger/export?log=audit'];
 
-const reading = ({ tenantId, cookie }: Workspace, page: string): string =>
+const pageRequest = ({ tenantId, cookie }: Workspace, page: string): string =>
   httpText('GET', `/api/portal/workspaces/${tenantId}/${page}`, { Cookie: cookie });
 
-/** Entries of almost a megabyte: what lists must not read. */
+/** Stores entries of almost one megabyte, whose bodies lists must not read. */
 async function fill(target: Target): Promise<void> {
   const caller = new Caller(target);
   for (let index = 0; index < ENTRIES; index += 1) {
     const body = { actor: 'attacker', action: 'large.entry', metadata: { text: 'x'.repeat(900_000) } };
-    const { status } = await caller.send(posting('/api/public/audit', target.attacker.key, JSON.stringify(body)));
+    const { status } = await caller.send(postRequest('/api/public/audit', target.attacker.key, JSON.stringify(body)));
     if (status !== 200) throw new Error(`a large entry was answered ${status}`);
   }
   caller.close();
 }
 
-/** 64 viewers of one workspace once made the portal of another one answer 503. */
+/** 64 viewers of one workspace once caused 503 responses in the portal of another. */
 export const loopingViewers: Attack = {
   what: `${VIEWERS} viewers of one workspace that load lists and exports without pause`,
   bounds: { memoryMiB: 1024 },
@@ -32,11 +32,11 @@ export const loopingViewers: Attack = {
     const others = new Map<number, number>();
     let [refused, turn] = [0, 0];
     const callers = Array.from({ length: VIEWERS + 1 }, () => new Caller(target));
-    await loop(callers.length, seconds, async (index) => {
+    await runConcurrently(callers.length, seconds, async (index) => {
       turn += 1;
       const isVictim = index === VIEWERS;
       const page = PAGES[turn % (isVictim ? 4 : PAGES.length)]!;
-      const { status, ms } = await callers[index]!.send(reading(isVictim ? target.victim : target.attacker, page));
+      const { status, ms } = await callers[index]!.send(pageRequest(isVictim ? target.victim : target.attacker, page));
       if (!isVictim) {
         if (status !== 200) refused += 1;
         return;
@@ -51,7 +51,7 @@ export const loopingViewers: Attack = {
     return {
       refused,
       note,
-      broken: [...others].map(([status, count]) => `${count} pages of the other workspace were answered ${status}`),
+      violations: [...others].map(([status, count]) => `${count} pages of the other workspace were answered ${status}`),
     };
   },
 };

@@ -2,13 +2,13 @@ import { parseArgs } from 'node:util';
 import { ATTACKS, type AttackName } from './attacks.ts';
 import { requireLoopback } from './loopback.ts';
 
-/** What is attacked, and for how long. */
+/** The options of the command. */
 export interface Options {
   only: readonly AttackName[];
-  /** Of each attack. */
+  /** Duration of each attack. */
   seconds: number;
   host: string;
-  /** Of the fuzzed requests: the same number makes the same requests. */
+  /** Seed of the fuzzed requests. The same seed makes the same requests. */
   seed: number;
 }
 
@@ -16,15 +16,15 @@ const NAMES = Object.keys(ATTACKS) as AttackName[];
 const SECONDS_MAX = 300;
 
 export const HELP = `npm run attack -- [options]
-  Attacks a server of its own on this machine, and says whether each bound in docs/reliability.md holds.
+  Starts a server on this machine, attacks it, and reports whether each bound in docs/reliability.md holds.
   --only NAME,NAME   attacks to run (all): ${NAMES.join(', ')}
-  --seconds N        seconds of each attack, at most ${SECONDS_MAX} (10)
-  --seed N           of the fuzzed requests (1)
+  --seconds N        duration of each attack, at most ${SECONDS_MAX} (10)
+  --seed N           seed of the fuzzed requests (1)
   --host ADDRESS     a loopback address to listen on; any other is refused (127.0.0.1)
-Ends with 1 when a bound does not hold, and with 2 when the attack could not be made.
+Exits with 1 when a bound does not hold, and with 2 when the attack could not run.
 `;
 
-/** Reads the command line. Throws with one line that says what is wrong. */
+/** Reads the command line. Throws an error of one line when it is invalid. */
 export function readOptions(args: string[]): Options | 'help' {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const { values } = parseArgs({
@@ -41,8 +41,8 @@ export function readOptions(args: string[]): Options | 'help' {
   requireLoopback(values.host);
   return {
     only: values.only.split(',').map(nameOf),
-    seconds: whole('--seconds', values.seconds, SECONDS_MAX),
-    seed: whole('--seed', values.seed, 2 ** 31),
+    seconds: wholeNumber('--seconds', values.seconds, SECONDS_MAX),
+    seed: wholeNumber('--seed', values.seed, 2 ** 31),
     host: values.host,
   };
 }
@@ -53,7 +53,7 @@ function nameOf(given: string): AttackName {
   return found;
 }
 
-function whole(name: string, text: string, max: number): number {
+function wholeNumber(name: string, text: string, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
   throw new Error(`${name} must be a whole number from 1 to ${max}, got ${JSON.stringify(text)}`);

@@ -7,17 +7,17 @@ import type { Workspace } from './target.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON, walked for its paths and examples.
 type Json = any;
 
-/** One kind of request: of the OpenAPI document, or of the portal's routes. */
-interface Form {
+/** A kind of request, from the OpenAPI document or from the portal's routes. */
+interface RequestTemplate {
   method: string;
   path: string;
-  /** A good body to change; undefined where none is sent. */
+  /** A valid body to mutate; undefined where the request has none. */
   body: unknown;
   query: readonly string[];
 }
 
-/** Values that break what expects another one. */
-const ODD: readonly unknown[] = [
+/** Values that most members do not accept. */
+const INVALID_VALUES: readonly unknown[] = [
   null,
   true,
   0,
@@ -45,18 +45,18 @@ const ODD: readonly unknown[] = [
 
 const MEDIA_TYPES = ['application/json', 'text/plain', 'application/json; charset=latin1', ''];
 
-/** Every request that the contract and the portal's table describe. */
-function forms(): Form[] {
+/** A template for every request in the OpenAPI document and in the portal's table. */
+function requestTemplates(): RequestTemplate[] {
   const document = openApiDocument() as Json;
   const described = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).flatMap(([method, operation]) => {
       const examples = Object.values<Json>(operation.requestBody?.content['application/json'].examples ?? {});
       const query = (operation.parameters ?? []).filter((each: Json) => each.in === 'query').map((each: Json) => each.name);
       const bodies = examples.length === 0 ? [undefined] : examples.map(({ value }) => value);
-      return bodies.map((body): Form => ({ method: method.toUpperCase(), path, body, query }));
+      return bodies.map((body): RequestTemplate => ({ method: method.toUpperCase(), path, body, query }));
     }),
   );
-  const portal = Object.values<Json>(PORTAL_ROUTES).map(({ method, path, body, query }): Form => {
+  const portal = Object.values<Json>(PORTAL_ROUTES).map(({ method, path, body, query }): RequestTemplate => {
     const members = Object.keys(body?.properties ?? {});
     const example = body === undefined ? undefined : Object.fromEntries(members.map((member) => [member, 'x']));
     return { method, path, body: example, query: Object.keys(query?.properties ?? {}) };
@@ -64,9 +64,9 @@ function forms(): Form[] {
   return [...described, ...portal];
 }
 
-/** Makes requests without end, each of a described form with some of it changed. */
+/** Generates requests: each fills a template and mutates parts of it. */
 export class RequestFuzzer {
-  readonly #forms = forms();
+  readonly #templates = requestTemplates();
   readonly #random: Random;
   readonly #workspace: Workspace;
 
@@ -78,23 +78,24 @@ export class RequestFuzzer {
   /** The next request, as bytes. */
   next(): Buffer {
     const random = this.#random;
-    const form = random.pick(this.#forms);
-    const body = form.body === undefined ? '' : this.#text(random.chance(0.85) ? this.#changed(form.body) : form.body);
+    const template = random.pick(this.#templates);
+    const body =
+      template.body === undefined ? '' : this.#serialize(random.chance(0.85) ? this.#mutate(template.body) : template.body);
     const length = random.chance(0.02) ? Math.floor(random.next() * 50) : Buffer.byteLength(body);
     const headers: Record<string, string | number> = {
-      Authorization: random.chance(0.95) ? `Bearer ${this.#workspace.key}` : `Bearer ${random.pick(ODD_HEADERS)}`,
-      Cookie: random.chance(0.95) ? this.#workspace.cookie : `countersign=${random.pick(ODD_HEADERS)}`,
-      Origin: random.chance(0.95) ? 'http://127.0.0.1' : random.pick(ODD_HEADERS),
+      Authorization: random.chance(0.95) ? `Bearer ${this.#workspace.key}` : `Bearer ${random.pick(INVALID_HEADER_VALUES)}`,
+      Cookie: random.chance(0.95) ? this.#workspace.cookie : `countersign=${random.pick(INVALID_HEADER_VALUES)}`,
+      Origin: random.chance(0.95) ? 'http://127.0.0.1' : random.pick(INVALID_HEADER_VALUES),
       'Content-Type': random.chance(0.95) ? 'application/json' : random.pick(MEDIA_TYPES),
-      ...(random.chance(0.1) ? { 'Idempotency-Key': random.pick(ODD_HEADERS) } : {}),
-      ...(random.chance(0.05) ? { [random.pick(HEADER_NAMES)]: random.pick(ODD_HEADERS) } : {}),
-      ...(body === '' && form.method === 'GET' ? {} : { 'Content-Length': length }),
+      ...(random.chance(0.1) ? { 'Idempotency-Key': random.pick(INVALID_HEADER_VALUES) } : {}),
+      ...(random.chance(0.05) ? { [random.pick(HEADER_NAMES)]: random.pick(INVALID_HEADER_VALUES) } : {}),
+      ...(body === '' && template.method === 'GET' ? {} : { 'Content-Length': length }),
     };
-    const method = random.chance(0.03) ? random.pick(['PUT', 'OPTIONS', 'DELETE', 'HEAD', 'PROPFIND']) : form.method;
-    return Buffer.from(httpText(method, this.#path(form), { ...headers, Connection: 'close' }, body));
+    const method = random.chance(0.03) ? random.pick(['PUT', 'OPTIONS', 'DELETE', 'HEAD', 'PROPFIND']) : template.method;
+    return Buffer.from(httpText(method, this.#path(template), { ...headers, Connection: 'close' }, body));
   }
 
-  #path({ path, query }: Form): string {
+  #path({ path, query }: RequestTemplate): string {
     const random = this.#random;
     const filled = path
       .replace(':workspace', random.chance(0.95) ? this.#workspace.tenantId : 'nothing')
@@ -104,25 +105,25 @@ export class RequestFuzzer {
     return given.length === 0 ? filled : `${filled}?${given.join('&')}`;
   }
 
-  /** A value with one of its parts changed. */
-  #changed(value: unknown): unknown {
+  /** Returns a copy of the value with one part changed. */
+  #mutate(value: unknown): unknown {
     const random = this.#random;
-    if (typeof value !== 'object' || value === null || random.chance(0.1)) return random.pick(ODD);
+    if (typeof value !== 'object' || value === null || random.chance(0.1)) return random.pick(INVALID_VALUES);
     if (Array.isArray(value)) {
-      if (value.length === 0) return [random.pick(ODD)];
+      if (value.length === 0) return [random.pick(INVALID_VALUES)];
       const at = Math.floor(random.next() * value.length);
-      return value.map((each, index) => (index === at ? this.#changed(each) : each));
+      return value.map((each, index) => (index === at ? this.#mutate(each) : each));
     }
     const members = Object.entries(value);
     if (members.length === 0 || random.chance(0.1))
-      return { ...value, [random.pick(['extra', '__proto__', '\u0000'])]: random.pick(ODD) };
+      return { ...value, [random.pick(['extra', '__proto__', '\u0000'])]: random.pick(INVALID_VALUES) };
     const [name, inner] = random.pick(members);
     if (random.chance(0.15)) return Object.fromEntries(members.filter(([each]) => each !== name));
-    return { ...value, [name]: this.#changed(inner) };
+    return { ...value, [name]: this.#mutate(inner) };
   }
 
-  /** JSON, seldom cut off or with bytes that are none. */
-  #text(value: unknown): string {
+  /** Returns the value as JSON, in rare cases truncated or with an invalid character. */
+  #serialize(value: unknown): string {
     const text = JSON.stringify(value) ?? '';
     if (this.#random.chance(0.03)) return text.slice(0, Math.floor(this.#random.next() * text.length));
     return this.#random.chance(0.02) ? text.replace('"', '\u0001') : text;
@@ -142,7 +143,7 @@ const PARAMETERS = [
   "' OR 1=1",
   '',
 ];
-const ODD_HEADERS = ['x', 'a'.repeat(300), 'aa_live_0', '"', 'null', 'countersign-attestation', '%00', '*'];
+const INVALID_HEADER_VALUES = ['x', 'a'.repeat(300), 'aa_live_0', '"', 'null', 'countersign-attestation', '%00', '*'];
 const HEADER_NAMES = [
   'Prefer',
   'Content-Encoding',

@@ -1,23 +1,23 @@
 import { type Address, openSocket } from './loopback.ts';
 
-/** A request as text. */
+/** Returns an HTTP request as text. */
 export const httpText = (method: string, path: string, headers: Readonly<Record<string, string | number>>, body = ''): string => {
   const lines = Object.entries({ Host: '127.0.0.1', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 };
 
-/** A POST of JSON by a key. */
-export const posting = (path: string, key: string, body: string | Buffer, headers: Record<string, string> = {}): Buffer => {
+/** Returns a POST of JSON, authenticated by a key. */
+export const postRequest = (path: string, key: string, body: string | Buffer, headers: Record<string, string> = {}): Buffer => {
   const bytes = Buffer.from(body);
   const own = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Length': bytes.length, ...headers };
   return Buffer.concat([Buffer.from(httpText('POST', path, own)), bytes]);
 };
 
-/** How a request ended: its status and how long to wait, or 0 when the connection ended without an answer. */
-export interface Ending {
+/** The result of a request. The status is 0 when the connection ended without a response. */
+export interface CallResult {
   status: number;
   retryAfterSeconds: number;
-  /** Of the whole answer. */
+  /** Milliseconds until the response was complete. */
   ms: number;
 }
 
@@ -32,9 +32,9 @@ export class Caller {
     this.#address = address;
   }
 
-  /** Sends a request and reads its answer. Never rejects. */
-  send(request: Buffer | string, patienceMs = 60_000): Promise<Ending> {
-    const begun = performance.now();
+  /** Sends a request and reads its response. Never rejects. */
+  send(request: Buffer | string, timeoutMs = 60_000): Promise<CallResult> {
+    const startedAt = performance.now();
     this.#socket ??= openSocket(this.#address);
     const socket = this.#socket;
     return new Promise((resolve) => {
@@ -42,21 +42,21 @@ export class Caller {
       let missing: number | undefined;
       let isChunked = false;
       let tail = '';
-      let ending: Ending = { status: 0, retryAfterSeconds: 0, ms: 0 };
-      const finish = (isOver: boolean) => {
-        clearTimeout(patience);
+      let result: CallResult = { status: 0, retryAfterSeconds: 0, ms: 0 };
+      const finish = (closes: boolean) => {
+        clearTimeout(timeout);
         socket.removeAllListeners('data').removeAllListeners('close').removeAllListeners('end');
-        if (isOver) this.close();
-        resolve({ ...ending, ms: performance.now() - begun });
+        if (closes) this.close();
+        resolve({ ...result, ms: performance.now() - startedAt });
       };
-      const patience = setTimeout(() => finish(true), patienceMs);
+      const timeout = setTimeout(() => finish(true), timeoutMs);
       socket.on('data', (bytes: Buffer) => {
         if (missing === undefined) {
           head += bytes.toString('latin1');
           const end = head.indexOf('\r\n\r\n');
           if (end < 0) return;
           const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0);
-          ending = { ...ending, status, retryAfterSeconds: Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? 0) };
+          result = { ...result, status, retryAfterSeconds: Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? 0) };
           isChunked = /\r\ntransfer-encoding: chunked/i.test(head.slice(0, end));
           missing = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? Infinity) - (head.length - end - 4);
         } else missing -= bytes.length;
@@ -68,15 +68,15 @@ export class Caller {
     });
   }
 
-  /** Ends the connection; the next request opens another one. */
+  /** Closes the connection. The next request opens a new one. */
   close(): void {
     this.#socket?.destroy();
     this.#socket = undefined;
   }
 }
 
-/** Runs the same work again and again from a number of callers until the time is over. */
-export async function loop(count: number, seconds: number, work: (caller: number) => Promise<void>): Promise<void> {
+/** Repeats the work in a number of concurrent callers until the time is up. */
+export async function runConcurrently(count: number, seconds: number, work: (caller: number) => Promise<void>): Promise<void> {
   const endsAt = performance.now() + seconds * 1000;
   const one = async (caller: number) => {
     while (performance.now() < endsAt) await work(caller);

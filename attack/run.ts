@@ -1,8 +1,8 @@
-/** `npm run attack`: attacks a server of its own on loopback, and ends with 1 when a bound of docs/reliability.md does not hold. */
+/** `npm run attack`: starts a server on loopback, attacks it, and exits with 1 when a bound of docs/reliability.md does not hold. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countLostRecords, isLedgerValid } from './acknowledged-records.ts';
 import { type Attack, type Bounds, percentile } from './attack.ts';
 import { ATTACKS, type AttackName } from './attacks.ts';
-import { countLost, isLedgerWhole } from './kept.ts';
 import { HELP, type Options, readOptions } from './options.ts';
 import { type Row, table } from './table.ts';
 import { Target } from './target.ts';
@@ -10,24 +10,24 @@ import { KINDS, Victim, type VictimReport } from './victim.ts';
 
 const MIB = 1024 * 1024;
 
-/** Beyond its seconds, an attack may take so long to prepare, to end, and to be looked at. */
+/** Time that an attack may take in addition for preparation, shutdown and checks. */
 const OVERTIME_SECONDS = 240;
 
-/** Ends what is under way when the command is told to stop. */
-const stopped = new Promise<never>((_, reject) => {
+/** Rejects when the command receives SIGINT or SIGTERM. */
+const interruption = new Promise<never>((_, reject) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
 });
-stopped.catch(() => undefined);
+interruption.catch(() => undefined);
 
-async function attackOnce(name: AttackName, options: Options): Promise<Row> {
+async function runAttack(name: AttackName, options: Options): Promise<Row> {
   const attack: Attack = ATTACKS[name];
   const target = await Target.start(options.host, attack.settings);
   try {
-    const tooLong = sleep((options.seconds + OVERTIME_SECONDS) * 1000, undefined, { ref: false }).then(() => {
+    const timeout = sleep((options.seconds + OVERTIME_SECONDS) * 1000, undefined, { ref: false }).then(() => {
       throw new Error(`${name} did not end`);
     });
-    tooLong.catch(() => undefined);
-    return await Promise.race([measure(name, attack, target, options), stopped, tooLong]);
+    timeout.catch(() => undefined);
+    return await Promise.race([measure(name, attack, target, options), interruption, timeout]);
   } finally {
     await target.end();
   }
@@ -38,17 +38,17 @@ async function measure(name: AttackName, attack: Attack, target: Target, options
   const { key } = target.victim;
   const victim = new Victim({ host: target.host, port: target.port, key, senders: 4, kinds: KINDS, pauseMs: 10 });
   let peakBytes = 0;
-  const watching = setInterval(() => {
+  const sampling = setInterval(() => {
     if (target.isAlive) peakBytes = Math.max(peakBytes, target.residentBytes());
   }, 250);
   await sleep(1_000);
-  const { seen, report } = await Promise.race([attack.run(target, options), stopped])
-    .then(async (seen) => ({ seen, report: await victim.stop() }))
+  const { result, report } = await Promise.race([attack.run(target, options), interruption])
+    .then(async (result) => ({ result, report: await victim.stop() }))
     .finally(() => {
-      clearInterval(watching);
+      clearInterval(sampling);
       return victim.end();
     });
-  const lost = await countLost(target, report);
+  const lost = await countLostRecords(target, report);
   const p99 = percentile(report.latencies, 0.99);
   const slowest = percentile(report.latencies, 1);
   const measured = { p99, slowest, memoryMiB: peakBytes / MIB };
@@ -56,10 +56,14 @@ async function measure(name: AttackName, attack: Attack, target: Target, options
     name,
     what: attack.what,
     bound: boundText(attack),
-    measured: `p99 ${p99.toFixed(0)} ms, slowest ${slowest.toFixed(0)} ms, ${measured.memoryMiB.toFixed(0)} MiB; ${seen.note}`,
-    refused: seen.refused + report.refused,
+    measured: `p99 ${p99.toFixed(0)} ms, slowest ${slowest.toFixed(0)} ms, ${measured.memoryMiB.toFixed(0)} MiB; ${result.note}`,
+    refused: result.refused + report.refused,
     lost,
-    broken: [...brokenOf(attack.bounds, measured), ...(await brokenAlways(target, report, lost)), ...seen.broken],
+    violations: [
+      ...boundViolations(attack.bounds, measured),
+      ...(await generalViolations(target, report, lost)),
+      ...result.violations,
+    ],
   };
 }
 
@@ -73,7 +77,10 @@ const boundText = ({ bounds, promise }: Pick<Attack, 'bounds' | 'promise'>): str
     .filter((each) => each !== undefined)
     .join('; ');
 
-function brokenOf(bounds: Bounds, { p99, slowest, memoryMiB }: { p99: number; slowest: number; memoryMiB: number }): string[] {
+function boundViolations(
+  bounds: Bounds,
+  { p99, slowest, memoryMiB }: { p99: number; slowest: number; memoryMiB: number },
+): string[] {
   const exceeds = (what: string, value: number, bound: number | undefined, unit: string) =>
     bound === undefined || value <= bound ? [] : [`${what} is ${value.toFixed(0)} ${unit}, above ${bound} ${unit}`];
   return [
@@ -83,13 +90,13 @@ function brokenOf(bounds: Bounds, { p99, slowest, memoryMiB }: { p99: number; sl
   ];
 }
 
-/** What is promised whatever the attack is. */
-async function brokenAlways(target: Target, report: VictimReport, lost: number): Promise<string[]> {
+/** Violations of the promises that hold during every attack. */
+async function generalViolations(target: Target, report: VictimReport, lost: number): Promise<string[]> {
   return [
-    ...(target.isAlive ? [] : ['the server has ended']),
+    ...(target.isAlive ? [] : ['the server process ended']),
     ...(report.acknowledged.length > 0 ? [] : ['no record of others was acknowledged']),
     ...(lost === 0 ? [] : [`${lost} acknowledged records are not in the database`]),
-    ...((await isLedgerWhole(target)) ? [] : ["the others' ledger is not whole"]),
+    ...((await isLedgerValid(target)) ? [] : ["the others' ledger is not valid"]),
     ...new Set(report.faults),
     ...target.faults.slice(0, 3),
   ];
@@ -99,12 +106,12 @@ async function run(options: Options): Promise<void> {
   const rows: Row[] = [];
   for (const name of options.only) {
     process.stderr.write(`${name}: ${ATTACKS[name].what} ...\n`);
-    const row = await attackOnce(name, options);
-    process.stderr.write(`  ${row.measured}\n${row.broken.map((what) => `  broken: ${what}\n`).join('')}`);
+    const row = await runAttack(name, options);
+    process.stderr.write(`  ${row.measured}\n${row.violations.map((what) => `  broken: ${what}\n`).join('')}`);
     rows.push(row);
   }
   process.stdout.write(`${table(rows)}\n`);
-  if (rows.some(({ broken }) => broken.length > 0)) process.exitCode = 1;
+  if (rows.some(({ violations }) => violations.length > 0)) process.exitCode = 1;
 }
 
 try {

@@ -1,18 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Attack, Seen } from './attack.ts';
+import type { Attack, AttackResult } from './attack.ts';
 import { type Address, openSocket } from './loopback.ts';
 import { httpText } from './requests.ts';
 
-/** All of them in the same moment would measure how fast connections are made. */
-const OPENED_AT_ONCE = 10;
+/** Connections opened per step. Opening all at once would measure the connection rate instead. */
+const OPENED_PER_STEP = 10;
 
-/** Connections held at once while something is done with each of them, again and again. */
-async function hold(target: Address, count: number, seconds: number, open: (address: Address) => ReturnType<typeof openSocket>) {
+/** Keeps a number of connections open, and replaces each one that the server ends. */
+async function holdConnections(
+  target: Address,
+  count: number,
+  seconds: number,
+  open: (address: Address) => ReturnType<typeof openSocket>,
+) {
   let [opened, ended, refused] = [0, 0, 0];
   const sockets = new Set<ReturnType<typeof openSocket>>();
   const endsAt = performance.now() + seconds * 1000;
   while (performance.now() < endsAt) {
-    for (let begun = 0; sockets.size < count && begun < OPENED_AT_ONCE; begun += 1) {
+    for (let step = 0; sockets.size < count && step < OPENED_PER_STEP; step += 1) {
       const socket = open(target);
       opened += 1;
       sockets.add(socket);
@@ -30,20 +35,20 @@ async function hold(target: Address, count: number, seconds: number, open: (addr
   return { opened, ended, refused };
 }
 
-const seenOf = ({ opened, ended, refused }: { opened: number; ended: number; refused: number }): Seen => ({
+const resultOf = ({ opened, ended, refused }: { opened: number; ended: number; refused: number }): AttackResult => ({
   refused,
   note: `${opened.toLocaleString('en-US')} connections, ${ended.toLocaleString('en-US')} ended by the server`,
-  broken: [],
+  violations: [],
 });
 
-/** Senders that send a byte now and then. */
+/** Senders that send one byte at a time, with long pauses. */
 export const slowSenders: Attack = {
   what: '500 connections that send a byte of a head or of a body every 200 ms',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
   run: async (target, { seconds }) => {
     let turn = 0;
-    return seenOf(
-      await hold(target, 500, seconds, (address) => {
+    return resultOf(
+      await holdConnections(target, 500, seconds, (address) => {
         const socket = openSocket(address);
         const { key } = target.attacker;
         const head = httpText('POST', '/api/public/audit', {
@@ -54,15 +59,15 @@ export const slowSenders: Attack = {
         // Half of them are slow with the head, the others with the body.
         turn += 1;
         socket.write(turn % 2 === 0 ? head : head.slice(0, 40));
-        const dripping = setInterval(() => socket.write('x'), 200);
-        socket.on('close', () => clearInterval(dripping));
+        const byteTimer = setInterval(() => socket.write('x'), 200);
+        socket.on('close', () => clearInterval(byteTimer));
         return socket;
       }),
     );
   },
 };
 
-/** Clients that end their side, or send nothing, and wait. */
+/** Clients that close their side of the connection, or send nothing, and wait. */
 export const halfOpenSockets: Attack = {
   what: '500 connections that end their side after half a request, a whole one, or none',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
@@ -70,8 +75,8 @@ export const halfOpenSockets: Attack = {
     const whole = httpText('GET', '/livez', {});
     const texts = ['', whole, whole.slice(0, 20), whole + whole.slice(0, 10)];
     let turn = 0;
-    return seenOf(
-      await hold(target, 500, seconds, (address) => {
+    return resultOf(
+      await holdConnections(target, 500, seconds, (address) => {
         turn += 1;
         const socket = openSocket(address);
         socket.end(texts[turn % texts.length]!);
@@ -81,7 +86,7 @@ export const halfOpenSockets: Attack = {
   },
 };
 
-/** Heads that are as large as they may be, and larger. */
+/** Heads at the size limit and above it. */
 export const headerFlood: Attack = {
   what: '200 connections with heads of 15 KB, 20 KB, and of 900 and 5,000 headers',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
@@ -90,8 +95,8 @@ export const headerFlood: Attack = {
     const long = (bytes: number) => httpText('GET', '/livez', { 'X-Long': 'x'.repeat(bytes), Connection: 'close' });
     const texts = [long(15_000), long(20_000), wide(900), wide(5_000)];
     let turn = 0;
-    return seenOf(
-      await hold(target, 200, seconds, (address) => {
+    return resultOf(
+      await holdConnections(target, 200, seconds, (address) => {
         turn += 1;
         const socket = openSocket(address);
         socket.write(texts[turn % texts.length]!);

@@ -12,11 +12,11 @@ import { type Address, freePort, requireLoopback } from './loopback.ts';
 export interface Workspace {
   tenantId: string;
   key: string;
-  /** Session of an admin of it, for the portal. */
+  /** Portal session of an admin of the workspace. */
   cookie: string;
 }
 
-/** A real server process on the embedded database in a temporary folder: what is attacked. */
+/** The attacked server: a real process on the embedded database, in a temporary folder. */
 export class Target implements Address {
   readonly host: string;
   readonly port: number;
@@ -60,7 +60,7 @@ export class Target implements Address {
     return this.#server!.pid;
   }
 
-  /** What the server has logged as a fault of its own. */
+  /** Faults that the server logged. */
   get faults(): string[] {
     return this.#server?.faults ?? [];
   }
@@ -81,18 +81,18 @@ export class Target implements Address {
     return lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   }
 
-  /** Starts the server, or starts it anew after it was killed. */
+  /** Starts the server, also after it was killed. */
   async restart(): Promise<void> {
-    // The log level must let `ready` through, by which the start is noticed.
+    // The start is detected by the log line `ready`, which has the level info.
     this.#server = await ServerProcess.start({ ...this.#environment, COUNTERSIGN_LOG_LEVEL: 'info' });
   }
 
-  /** kill -9 of the server process, and waits until it is dead. */
+  /** Kills the server process with SIGKILL, and waits until it has exited. */
   async kill(): Promise<void> {
     await this.#server!.end('SIGKILL');
   }
 
-  /** Asks the database as its superuser, whom row-level security does not bind. */
+  /** Queries the database as superuser, which bypasses row-level security. */
   async query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
     const embedded = await acquireEmbeddedDatabase({ dataDir: this.folder.path, notify: () => undefined });
     const client = new pg.Client(embedded.superuser);
@@ -105,7 +105,7 @@ export class Target implements Address {
     }
   }
 
-  /** Ends the server and the database, and removes the data. */
+  /** Stops the server and the database, and deletes the data. */
   async end(): Promise<void> {
     if (this.isAlive) {
       const killed = setTimeout(() => this.#server!.child.kill('SIGKILL'), 20_000);

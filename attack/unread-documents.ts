@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack } from './attack.ts';
 import { openSocket } from './loopback.ts';
-import { Caller, httpText, posting } from './requests.ts';
+import { Caller, httpText, postRequest } from './requests.ts';
 import type { Target } from './target.ts';
 
 const MIB = 1024 * 1024;
 const SOCKETS = 300;
 const SEND_TIMEOUT_SECONDS = 5;
 
-/** Those who wait for a turn get theirs before nothing is held. */
+/** Longer than one send timeout, because queued requests get their response first. */
 const HELD_SECONDS_MAX = 60;
 const HELD = 'countersign_answering_bytes';
 
-/** The address of a stored document of about 19 MB. */
+/** Paths of the stored documents of about 19 MB, by target. */
 const documents = new WeakMap<Target, string>();
 
 async function storeDocument(target: Target): Promise<void> {
@@ -24,7 +24,7 @@ async function storeDocument(target: Target): Promise<void> {
   }));
   const body = JSON.stringify({ trace_id: 'large', agent_name: 'attacker', spans });
   const caller = new Caller(target);
-  const { status } = await caller.send(posting('/api/public/traces', target.attacker.key, body));
+  const { status } = await caller.send(postRequest('/api/public/traces', target.attacker.key, body));
   caller.close();
   if (status !== 200) throw new Error(`the large document was answered ${status}`);
   const [trace] = await target.query<{ id: string }>('SELECT id FROM countersign.traces WHERE tenant_id = $1', [
@@ -33,7 +33,7 @@ async function storeDocument(target: Target): Promise<void> {
   documents.set(target, `/api/portal/workspaces/${target.attacker.tenantId}/runs/traces/${trace!.id}/submissions/1`);
 }
 
-/** 300 peers that ask for a large document and never read held 6.5 GB for ever. */
+/** 300 clients that requested a large document and never read it once held 6.5 GB indefinitely. */
 export const unreadDocuments: Attack = {
   what: '300 connections that ask for a document of 19 MB in the portal and do not read',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },
@@ -44,7 +44,7 @@ export const unreadDocuments: Attack = {
     const request = httpText('GET', documents.get(target)!, { Cookie: target.attacker.cookie });
     const sockets = Array.from({ length: SOCKETS }, () => {
       const socket = openSocket(target);
-      // Nothing is read: no listener for data, and no resume.
+      // Without a data listener or resume(), the socket reads nothing.
       socket.write(request);
       return socket;
     });
@@ -60,6 +60,6 @@ export const unreadDocuments: Attack = {
     const refused = await target.metric('countersign_http_requests_total', /status="503"/);
     for (const socket of sockets) socket.destroy();
     const note = `${stalled} connections ended because they did not read, nothing held ${waited.toFixed(0)} s later`;
-    return { refused, note, broken: held === 0 ? [] : [`${held} bytes of responses are still held`] };
+    return { refused, note, violations: held === 0 ? [] : [`${held} bytes of responses are still held`] };
   },
 };

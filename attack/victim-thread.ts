@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { Caller, posting } from './requests.ts';
-import type { Kind, VictimOrders, VictimReport } from './victim.ts';
+import { Caller, postRequest } from './requests.ts';
+import type { Kind, VictimOptions, VictimReport } from './victim.ts';
 
-const { key, senders, kinds, pauseMs, ...address } = workerData as VictimOrders;
+const { key, senders, kinds, pauseMs, ...address } = workerData as VictimOptions;
 const report: VictimReport = { latencies: [], acknowledged: [], refused: 0, unanswered: 0, faults: [] };
 let isStopped = false;
 
@@ -24,7 +24,7 @@ async function sendInTurn(sender: number): Promise<void> {
     const kind = kinds[turn % kinds.length]!;
     const marker = randomUUID();
     const [path, body] = REQUESTS[kind](marker);
-    const { status, ms, retryAfterSeconds } = await caller.send(posting(path, key, JSON.stringify(body)));
+    const { status, ms, retryAfterSeconds } = await caller.send(postRequest(path, key, JSON.stringify(body)));
     if (status === 200) {
       report.latencies.push(ms);
       report.acknowledged.push({ kind, marker });

@@ -1,52 +1,52 @@
 import { Worker } from 'node:worker_threads';
 import type { Address } from './loopback.ts';
 
-/** What records the victim writes, by turns. */
+/** Kinds of records that the victim writes, in turn. */
 export const KINDS = ['audit', 'telemetry', 'evaluations', 'traces'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What the victim's thread is given. */
-export interface VictimOrders extends Address {
+/** Options of the victim's thread. */
+export interface VictimOptions extends Address {
   key: string;
   senders: number;
   kinds: readonly Kind[];
-  /** Between two requests of a sender. */
+  /** Pause between two requests of a sender. */
   pauseMs: number;
 }
 
-/** What the victim has met. */
+/** What the victim observed. */
 export interface VictimReport {
   /** Milliseconds of each acknowledged request. */
   latencies: number[];
-  /** Each stands in a record that was acknowledged with 200. */
+  /** Markers of the records that were acknowledged with 200. */
   acknowledged: { kind: Kind; marker: string }[];
   refused: number;
-  /** Ended without an answer: nobody knows whether these are stored. */
+  /** Requests without a response. Whether they are stored is unknown. */
   unanswered: number;
-  /** Statuses that no good request may get. */
+  /** Responses that a valid request must not get. */
   faults: string[];
 }
 
-/** A sender with good manners in a thread of its own: the attack's work does not delay what it measures, but for the processor. */
+/** A well-behaved sender in its own thread. The attack delays its measurements only by competing for the processor. */
 export class Victim {
   readonly #worker: Worker;
   readonly #report: Promise<VictimReport>;
 
-  constructor(orders: VictimOrders) {
-    this.#worker = new Worker(new URL('./victim-thread.ts', import.meta.url), { workerData: orders });
+  constructor(options: VictimOptions) {
+    this.#worker = new Worker(new URL('./victim-thread.ts', import.meta.url), { workerData: options });
     this.#report = new Promise((resolve, reject) => {
       this.#worker.once('message', resolve).once('error', reject);
     });
     this.#report.catch(() => undefined);
   }
 
-  /** Stops sending and gives back what was met. */
+  /** Stops sending and returns the report. */
   async stop(): Promise<VictimReport> {
     this.#worker.postMessage('stop');
     return this.#report;
   }
 
-  /** Ends the thread, which else would keep the process alive. */
+  /** Ends the thread, which would otherwise keep the process alive. */
   async end(): Promise<void> {
     await this.#worker.terminate();
   }

@@ -18,7 +18,7 @@ describe('npm run attack', () => {
     },
   );
 
-  test('refuses another address and an unknown attack before it starts anything', () => {
+  test('refuses invalid options before it starts a server', () => {
     for (const [args, message] of [
       [['--host', '192.0.2.1'], 'only a loopback address'],
       [['--only', 'nothing'], '--only takes pipelined-flood'],
@@ -30,13 +30,13 @@ describe('npm run attack', () => {
     }
   });
 
-  test('prints a row of its table, and ends with 0 when what is promised holds', { timeout: 120_000 }, () => {
+  test('prints a table row and exits with 0 when every promise holds', { timeout: 120_000 }, () => {
     const { status, stdout, stderr } = attack('--only', 'killed-processes', '--seconds', '1');
     expect({ status, broken: stderr.match(/broken:.*/g) }).toEqual({ status: 0, broken: null });
     expect(stdout).toMatch(/^\| `killed-processes` \| .* \| 0 \| holds \|$/m);
   });
 
-  test('makes the same requests of the same seed', () => {
+  test('makes the same requests from the same seed', () => {
     const workspace = { tenantId: '00000000-0000-7000-8000-000000000000', key: 'key', cookie: 'countersign=x' };
     const requests = (seed: number) => {
       const fuzzer = new RequestFuzzer(new Random(seed), workspace);
@@ -47,7 +47,7 @@ describe('npm run attack', () => {
     expect(new Set(requests(7)).size).toBeGreaterThan(150);
   });
 
-  test('has no attack without a bound or a promise', () => {
+  test('every attack has a bound or a promise', () => {
     for (const [name, each] of Object.entries(ATTACKS)) {
       const promised = Object.keys(each.bounds).length > 0 || 'promise' in each;
       expect([name, promised]).toEqual([name, true]);

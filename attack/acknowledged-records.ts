@@ -9,8 +9,8 @@ const MARKERS: Record<Kind, string> = {
   traces: 'SELECT trace_id AS marker FROM countersign.traces WHERE tenant_id = $1',
 };
 
-/** How many acknowledged records are not in the database. */
-export async function countLost(target: Target, { acknowledged }: Pick<VictimReport, 'acknowledged'>): Promise<number> {
+/** Counts the acknowledged records that are missing from the database. */
+export async function countLostRecords(target: Target, { acknowledged }: Pick<VictimReport, 'acknowledged'>): Promise<number> {
   let lost = 0;
   for (const kind of new Set(acknowledged.map((each) => each.kind))) {
     const rows = await target.query<{ marker: string }>(MARKERS[kind], [target.victim.tenantId]);
@@ -20,8 +20,8 @@ export async function countLost(target: Target, { acknowledged }: Pick<VictimRep
   return lost;
 }
 
-/** Whether the victim's ledger is whole, by the command that operators use. */
-export async function isLedgerWhole(target: Target): Promise<boolean> {
+/** Whether the victim's ledger verifies with the command that operators use. */
+export async function isLedgerValid(target: Target): Promise<boolean> {
   return run(['ledger', 'verify', '--workspace', target.victim.tenantId], target.folder.environment).then(
     () => true,
     () => false,
