@@ -154,6 +154,13 @@ describe('a segment that somebody else than the server changed', () => {
     expect(out).toMatch(/its document cannot be read|its document is not the one/);
     const { status: answered, body } = await open(id);
     expect([answered, body]).toEqual([500, expect.objectContaining({ error: 'log_rewritten' })]);
+    // The page of the run is there, and says why what it shows is incomplete.
+    const row = { table: 'trace_submissions', id: `${id}, submission 1`, fault: expect.stringContaining('cannot be read') };
+    const run = await viewer.get('runs.trace', { params: { trace: id } });
+    expect([run.trace_id, run.differing_rows]).toEqual(['run-1', [row]]);
+    const { items } = await viewer.get('runs.spans', { params: { trace: id } });
+    expect(items).toMatchObject([{ span_id: 'a', has_payload: false }]);
+    expect((await viewer.ask('runs.span', { params: { trace: id }, query: { span_id: 'a' } })).status).toBe(500);
   });
 
   test('holds another text: verification names the rows', async () => {

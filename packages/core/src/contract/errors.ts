@@ -58,7 +58,7 @@ export const ERRORS = {
   internal_error: { status: 500, when: 'A fault of the service; the request id finds it in the log. Nothing was stored.' },
   log_rewritten: {
     status: 500,
-    when: 'What is stored of a log is not what was appended and signed before. Nothing more is signed or proved of it; `ledger verify` names the place.',
+    when: 'What is stored of a log is not what was appended and signed before, or a stored document was changed. Nothing more is signed or proved of it; `ledger verify` names the place.',
   },
   seal_broken: {
     status: 500,

@@ -9,6 +9,11 @@ export interface RowFinding {
   fault: string;
 }
 
+/** The name of a submission of a trace in a finding. */
+export const submissionName = (trace: string, number: number): string => `${trace}, submission ${number}`;
+
+export const UNREADABLE_DOCUMENT = 'its document cannot be read: its segment was changed, or is gone';
+
 /** Rows that differ from a log of their workspace, as of the last comparison of each workspace. */
 export class RowFindings<Finding extends RowFinding> {
   readonly #byTenant = new Map<string, readonly Finding[]>();

@@ -7,6 +7,7 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { factsOfSpan, spansText } from '../storage/spans.ts';
 import { listTraceColumns, readTraceSubmissions, type StoredSubmission, type StoredTrace } from '../storage/trace-columns.ts';
 import type { SubmissionPlace } from '../storage/trace-rows.ts';
+import { submissionName } from './row-findings.ts';
 import { parsedDocument } from './stored-document.ts';
 
 /** A row that differs from its documents. */
@@ -64,7 +65,7 @@ async function comparePage(
     const trace = merging.get(submission.id);
     if (trace === undefined || submission.number > trace.row.submissionCount) continue;
     const document = parsedDocument(submission.document ?? '') as Trace | undefined;
-    const name = `${submission.id}, submission ${submission.number}`;
+    const name = submissionName(submission.id, submission.number);
     if (document === undefined || !isAsKept(document, submission)) {
       const fault = 'the column spans is not what its document says';
       differences.push({ table: 'trace_submissions', id: name, fault, trace: submission.id });

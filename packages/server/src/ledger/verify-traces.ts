@@ -11,6 +11,7 @@ import {
   type SubmissionFacts,
   type SubmissionPlace,
 } from '../storage/trace-rows.ts';
+import { submissionName, UNREADABLE_DOCUMENT } from './row-findings.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { compareTraceColumns } from './trace-columns.ts';
@@ -85,7 +86,7 @@ async function addColumnFindings(
 /** The trace's `id` in the name of a row. */
 const traceOf = (name: string): string => name.split(',', 1)[0]!;
 
-const nameOf = ({ id, number }: SubmissionPlace): string => `${id}, submission ${number}`;
+const nameOf = ({ id, number }: SubmissionPlace): string => submissionName(id, number);
 
 /** The submissions of an event whose rows differ from it. */
 async function compareRows(pool: Pool, event: TraceEvent): Promise<TraceFinding[]> {
@@ -104,7 +105,7 @@ function rowFault(
 ): Omit<TraceFinding, 'id'> | undefined {
   const table = 'trace_submissions';
   if (row === undefined) return { table, fault: 'the row is gone' };
-  if (row.documentSha256 === null) return { table, fault: 'its document cannot be read: its segment was changed, or is gone' };
+  if (row.documentSha256 === null) return { table, fault: UNREADABLE_DOCUMENT };
   if (row.documentSha256 !== said.document_sha256) return { table, fault: 'its document is not the one that was stored' };
   if (row.exportSha256 !== said.export_sha256)
     return { table, fault: 'the export that it was mapped from is gone, or is not the one that was stored' };

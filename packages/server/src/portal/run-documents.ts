@@ -6,6 +6,7 @@ import {
 } from '@countersign/core/contract/telemetry';
 import { type Span, Span as SpanSchema, type Trace } from '@countersign/core/contract/trace';
 import type { Payload, SpanRow, TraceDetail } from '@countersign/core/portal/run-routes';
+import { type RowFinding, submissionName, UNREADABLE_DOCUMENT } from '../ledger/row-findings.ts';
 import type { SubmissionDocument } from '../storage/portal/run-details.ts';
 import type { StoredSpan } from '../storage/portal/spans.ts';
 
@@ -27,16 +28,33 @@ export function payloadOf(said: object, kind: keyof typeof NAMED): Payload {
   return { ...Object.fromEntries(named), ...(others.length > 0 ? { others: Object.fromEntries(others) } : {}) };
 }
 
+const spansIn = (document: string): Span[] => (JSON.parse(document) as Trace).spans ?? [];
+
 /** The step at an index of a trace's submission. */
-export const spanIn = (document: string, ordinal: number): Span => ((JSON.parse(document) as Trace).spans ?? [])[ordinal]!;
+export const spanIn = (document: string, ordinal: number): Span => spansIn(document)[ordinal]!;
 
 /** The event at an index of a telemetry submission. */
 export const eventIn = (document: string, ordinal: number): TelemetryEvent =>
   telemetryEvents(JSON.parse(document) as Telemetry)[ordinal]!;
 
+/** The rows of a trace that differ from its log: those that the last comparison found, and documents that cannot be read now. */
+export function differingRows(
+  trace: string,
+  documents: readonly SubmissionDocument[],
+  found: readonly RowFinding[],
+): RowFinding[] {
+  const unreadable = documents.flatMap(({ number, document }) =>
+    document === undefined ? [{ table: 'trace_submissions', id: submissionName(trace, number), fault: UNREADABLE_DOCUMENT }] : [],
+  );
+  const named = new Set(unreadable.map(({ id }) => id));
+  return [...unreadable, ...found.filter(({ id }) => id.startsWith(trace) && !named.has(id))];
+}
+
 /** The steps of the tree, from columns and documents. Each document is parsed once. */
 export function spanRows(spans: readonly StoredSpan[], documents: readonly SubmissionDocument[], first: number): SpanRow[] {
-  const said = new Map(documents.map(({ number, document }) => [number, (JSON.parse(document) as Trace).spans ?? []]));
+  const said = new Map(
+    documents.flatMap(({ number, document }) => (document === undefined ? [] : [[number, spansIn(document)]])),
+  );
   return spans.map(({ submission, ordinal, document_bytes: _, ...columns }, index) => {
     const span = said.get(submission)?.[ordinal];
     return {
@@ -54,7 +72,7 @@ const shortened = (text: string | null): string | null =>
 
 /** The last detail, error and metadata in submissions, which are in order. */
 export function lastSaid(documents: readonly SubmissionDocument[]): Pick<TraceDetail, 'detail' | 'error' | 'metadata'> {
-  const said = documents.map(({ document }) => JSON.parse(document) as Trace);
+  const said = documents.flatMap(({ document }) => (document === undefined ? [] : [JSON.parse(document) as Trace]));
   const last = <M extends 'detail' | 'error' | 'metadata'>(member: M): Trace[M] | null =>
     said.findLast((trace) => (trace[member] ?? null) !== null)?.[member] ?? null;
   return { detail: last('detail') ?? null, error: last('error') ?? null, metadata: last('metadata') ?? null };

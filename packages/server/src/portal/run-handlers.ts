@@ -1,4 +1,5 @@
 import { inReadTransaction } from '../database/transaction.ts';
+import { readable } from '../storage/document-segments.ts';
 import { listFindings, listRecordsOfSpan } from '../storage/portal/log-records.ts';
 import {
   findEvent,
@@ -16,7 +17,7 @@ import { findSpan } from '../storage/portal/spans.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf } from './query.ts';
-import { eventIn, lastSaid, payloadOf, spanIn } from './run-documents.ts';
+import { differingRows, eventIn, lastSaid, payloadOf, spanIn } from './run-documents.ts';
 import { findingRow, withRecords } from './run-log-records.ts';
 import { placeOf, searchRuns } from './run-search.ts';
 import { readSpanPage, withinBytes } from './span-pages.ts';
@@ -80,7 +81,7 @@ export const runHandlers = handlers({
         submissions: submissions.map(({ document_bytes: _, ...each }) => each).reverse(),
         findings: findings.map(findingRow),
         telemetry,
-        differing_rows: parts.traceFindings.of(workspace).filter(({ id }) => id.startsWith(trace.id)),
+        differing_rows: differingRows(trace.id, documents, parts.traceFindings.of(workspace)),
       };
     }),
 
@@ -102,7 +103,7 @@ export const runHandlers = handlers({
         readDocuments(tx, params.trace, [span.submission]),
         listRecordsOfSpan(tx, params.trace, query.span_id),
       ]);
-      return { ...span, records, document: found(kept).document };
+      return { ...span, records, document: readable(found(kept).document) };
     });
     return { span_id: query.span_id, submission, payload: payloadOf(withRecords(spanIn(document, ordinal), records), 'span') };
   },
@@ -114,7 +115,7 @@ export const runHandlers = handlers({
       room.reserve(file.bytes);
       if (file.export !== null) return { file, content: found(await findExportBody(tx, file.export)) };
       const [kept] = await readDocuments(tx, params.trace, [number]);
-      return { file, content: found(kept).document };
+      return { file, content: readable(found(kept).document) };
     });
     const isJson = file.media_type === 'application/json';
     const name = `trace-${params.trace}-${number}.${isJson ? 'json' : 'binpb'}`;

@@ -66,7 +66,7 @@ const READ = sql<Segment>(
 );
 
 /** The document, or an error if it cannot be read. */
-export function readable(document: Buffer | undefined): Buffer {
+export function readable<T extends Buffer | string>(document: T | undefined): T {
   if (document === undefined) throw new ApiError('log_rewritten', [{ path: '', code: 'log_rewritten', message: UNREADABLE }]);
   return document;
 }

@@ -67,10 +67,11 @@ export async function findExportBody(tx: Transaction, id: string): Promise<Buffe
   return rows.length === 0 ? undefined : readable(body);
 }
 
-/** One submission's number and its original text. */
+/** One submission's number and its document. */
 export interface SubmissionDocument {
   number: number;
-  document: string;
+  /** Undefined if somebody else than the server changed what is stored. */
+  document: string | undefined;
 }
 
 const READ_DOCUMENTS = sql<StoredDocument & { number: number }>(
@@ -79,11 +80,11 @@ const READ_DOCUMENTS = sql<StoredDocument & { number: number }>(
     WHERE tenant_id = $1 AND trace = $2 AND number = ANY ($3::integer[]) ORDER BY number`,
 );
 
-/** The texts of these submissions of a trace. The caller bounds their bytes. */
+/** The documents of these submissions of a trace. The caller bounds their bytes. */
 export async function readDocuments(tx: Transaction, trace: string, numbers: readonly number[]): Promise<SubmissionDocument[]> {
   const rows = await tx.run(READ_DOCUMENTS, [tx.tenantId, trace, int4Array(numbers)]);
   const documents = await readDocumentsOf(tx, rows);
-  return rows.map(({ number }, index) => ({ number, document: readable(documents[index]).toString() }));
+  return rows.map(({ number }, index) => ({ number, document: documents[index]?.toString() }));
 }
 
 const EVENTS_OF_RUN = sql<RunSummary>(
