@@ -32,22 +32,31 @@ export interface StoredInstance extends Instance {
  */
 export async function keepInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
   const seals = requireSeals(pool);
-  await pool.query(
-    `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint, seal)
-     SELECT $1::uuid, $2::text, $3::text, $4::bytea
-      WHERE NOT EXISTS (SELECT FROM countersign.signing_keys) AND NOT EXISTS (SELECT FROM countersign.tenants)
-     ON CONFLICT DO NOTHING`,
-    [instance.id, instance.masterFingerprint, instance.signingFingerprint, seals.ofRow(INSTANCE, '', instance)],
-  );
-  const { rows } = await pool.query<RawRow & Instance>(
-    `SELECT ${INSTANCE_COLUMNS}, ${sealedColumns(INSTANCE, 'i')} FROM countersign.instance AS i`,
-  );
-  const [raw] = rows;
+  const raw = (await readInstance(pool)) ?? (await insertInstance(pool, instance));
   if (raw === undefined) return undefined;
   const { id, masterFingerprint, signingFingerprint } = raw;
   const isOtherSecret = masterFingerprint !== instance.masterFingerprint;
   const opened = isOtherSecret ? undefined : seals.openRow(INSTANCE, '', raw);
   return { ...(opened ?? { id, masterFingerprint, signingFingerprint }), isSealed: opened !== undefined };
+}
+
+/** Inserts the row unless another server was first or the database is not new, and returns what is stored then. */
+async function insertInstance(pool: Pool, instance: Instance): Promise<(RawRow & Instance) | undefined> {
+  await pool.query(
+    `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint, seal)
+     SELECT $1::uuid, $2::text, $3::text, $4::bytea
+      WHERE NOT EXISTS (SELECT FROM countersign.signing_keys) AND NOT EXISTS (SELECT FROM countersign.tenants)
+     ON CONFLICT DO NOTHING`,
+    [instance.id, instance.masterFingerprint, instance.signingFingerprint, requireSeals(pool).ofRow(INSTANCE, '', instance)],
+  );
+  return readInstance(pool);
+}
+
+async function readInstance(pool: Pool): Promise<(RawRow & Instance) | undefined> {
+  const { rows } = await pool.query<RawRow & Instance>(
+    `SELECT ${INSTANCE_COLUMNS}, ${sealedColumns(INSTANCE, 'i')} FROM countersign.instance AS i`,
+  );
+  return rows[0];
 }
 
 const INSTANCE_COLUMNS = `i.id, i.master_secret_fingerprint AS "masterFingerprint", i.signing_key_fingerprint AS "signingFingerprint"`;
