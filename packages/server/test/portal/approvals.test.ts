@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { reseal } from '../harness/sealed.ts';
@@ -78,6 +79,8 @@ describe('one evaluation', () => {
   test('has its document as it came, its notes, and the runs since the evaluation before', async () => {
     await server.post(paths.traces, key, { trace_id: 'behind-0', agent_name: 'ran' });
     const first = await evaluate('ran', { notes: 'the first' });
+    // The time of a trace is estimated from the clock of an earlier one, and can be early by the delay of that one's response.
+    await sleep(250);
     const spans = ['m-1', 'm-2', 'm-2'].map((model, index) => ({ span_id: `s${index}`, kind: 'llm', name: 'n', model }));
     await server.post(paths.traces, key, { trace_id: 'behind-1', agent_name: 'ran', outcome: 'failure', total_tokens: 9, spans });
     await server.post(paths.telemetry, key, {
