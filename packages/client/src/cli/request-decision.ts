@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { envelopeOfHeader } from '@countersign/core/domain/attestation';
+import { isRetryable } from '../http/retry-pace.ts';
+import { type Countersign, CountersignError, type PromotionDecision, receiptOf } from '../index.ts';
+import { type GateRequest, onlyApprovalMissing, rejectionReason } from './check-decision.ts';
+import type { Ending } from './exit-codes.ts';
+import type { Finding } from './gate-finding.ts';
+import { shortLine } from './plain-text.ts';
+import type { Session } from './session.ts';
+import type { PublishedKeyResult, TrustFileInput } from './trust-file-input.ts';
+import { checkSignature, hasKeys, type TrustSettings, withTrustFile, workspaceFault } from './trust-settings.ts';
+
+const UNSIGNED = 'the signature was rejected';
+
+/** Asks the service for the successors of the keys in a trust file. */
+type FollowSuccessors = (file: TrustFileInput) => Promise<PublishedKeyResult>;
+
+/** The request, and what the response must satisfy. */
+export interface GateRequirements {
+  request: GateRequest;
+  trusted: TrustSettings;
+  skewMs: number;
+  /** Whether the attestation is written to a file. */
+  wantsAttestation: boolean;
+}
+
+/** Asks for a decision once. Every failure becomes an undecided finding. */
+export async function requestDecision(
+  session: Session,
+  client: Countersign,
+  requirements: GateRequirements,
+  follow: FollowSuccessors,
+): Promise<Finding> {
+  const { request, trusted, wantsAttestation, skewMs } = requirements;
+  const nonce = randomBytes(24).toString('base64url');
+  let sentAt = session.terminal.now();
+  try {
+    const decision = await client.governance.checkPromotion(
+      {
+        ...agentOf(request),
+        ...(request.harnessId === undefined ? {} : { harness_id: request.harnessId }),
+        min_pass_rate: request.minPassRate,
+        max_age_hours: request.maxAgeHours,
+      },
+      { attestation: wantsAttestation || trusted.publicKeys.length > 0, nonce },
+    );
+    const receivedAt = session.terminal.now();
+    // If the clock was set back meanwhile, the order of the two is unknown.
+    sentAt = Math.min(sentAt, receivedAt);
+    const findingBy = (by: GateRequirements) => findingOf(decision, by, { sentAt, receivedAt, skewMs, nonce });
+    return await findingWithSuccessors(findingBy(requirements), requirements, findingBy, follow);
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    return { ...undecided(shortLine(error.message, 1000)), isTransient: isRetryable(error) };
+  }
+}
+
+/**
+ * Checks a rejected signature again with the successors of the keys in the trust file. If that fails too, the finding explains
+ * what is wrong with the trust file.
+ */
+async function findingWithSuccessors(
+  finding: Finding,
+  requirements: GateRequirements,
+  findingBy: (requirements: GateRequirements) => Finding,
+  follow: FollowSuccessors,
+): Promise<Finding> {
+  const { trusted } = requirements;
+  if (!finding.fault?.startsWith(UNSIGNED) || trusted.trustFile === undefined) return finding;
+  const news = await follow(trusted.trustFile);
+  const again =
+    news.followed === undefined ? finding : findingBy({ ...requirements, trusted: withTrustFile(trusted, news.followed) });
+  if (!again.fault?.startsWith(UNSIGNED) || news.problem === undefined) return again;
+  return { ...again, fault: `${again.fault}; ${shortLine(news.problem, 800)}` };
+}
+
+/** The agent in the request: by its ID, its name, or both. */
+function agentOf({ agentName, agentId }: GateRequest): { agent_name: string; agent_id?: string } | { agent_id: string } {
+  if (agentName === undefined) return { agent_id: agentId! };
+  return agentId === undefined ? { agent_name: agentName } : { agent_name: agentName, agent_id: agentId };
+}
+
+function findingOf(
+  decision: PromotionDecision,
+  { request, trusted, wantsAttestation }: GateRequirements,
+  moment: Parameters<typeof rejectionReason>[3],
+): Finding {
+  const { text, headers } = receiptOf(decision)!;
+  const fault = rejectionReason(decision, text, request, moment);
+  if (fault !== undefined) return undecided(`the response was rejected: ${fault}`);
+  const trust = hasKeys(trusted) ? checkSignature(text, headers['countersign-attestation'], trusted) : undefined;
+  if (trust !== undefined && 'fault' in trust) return undecided(`${UNSIGNED}: ${trust.fault}`);
+  const otherWorkspace = workspaceFault(decision, trusted);
+  if (otherWorkspace !== undefined) return undecided(`${otherWorkspace}; COUNTERSIGN_API_KEY must be a key of that workspace`);
+  const header = headers['countersign-attestation'];
+  const attestation = wantsAttestation && header !== undefined ? envelopeOfHeader(decision, header) : undefined;
+  if (wantsAttestation && attestation === undefined)
+    return undecided('the response has no attestation (Countersign-Attestation), which --attestation needs');
+  return {
+    ending: endingOf(decision),
+    decision,
+    text,
+    attestation,
+    verifiedBy: trust?.by,
+    checkpoint: headers['countersign-checkpoint'],
+    fault: undefined,
+    isTransient: false,
+    workspace: workspaceOf(headers),
+  };
+}
+
+/** The workspace that decided (`Countersign-Workspace`). It becomes part of a link, so only a UUID is accepted. */
+const workspaceOf = (headers: Record<string, string>): string | undefined =>
+  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(headers['countersign-workspace'] ?? '')?.[0];
+
+function endingOf(decision: PromotionDecision): Ending {
+  if (decision.allowed) return 'ok';
+  return onlyApprovalMissing(decision) ? 'pending' : 'no';
+}
+
+const undecided = (fault: string): Finding => ({
+  ending: 'undecided',
+  decision: undefined,
+  text: undefined,
+  attestation: undefined,
+  verifiedBy: undefined,
+  checkpoint: undefined,
+  fault,
+  isTransient: false,
+  workspace: undefined,
+});
