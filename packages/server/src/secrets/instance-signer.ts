@@ -48,13 +48,12 @@ export async function openSigner(
   const name = noteKeyName(instance.id);
   const current = signingKey(name, secrets.signingKey);
   const previous = secrets.previousSigningKey === undefined ? undefined : signingKey(name, secrets.previousSigningKey);
-  const listed = new Map((await listSigningKeys(pool)).map((key) => [key.kid, key]));
+  const listed = new Map((await listWith(pool, current.keyid)).map((key) => [key.kid, key]));
   const isCurrent = (key: SigningKey | undefined) => key !== undefined && listed.get(key.keyid)?.retiredAt === null;
   if (listed.get(current.keyid)?.retiredAt != null) {
     throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY was retired; give the one that followed it');
   }
   if (!listed.has(current.keyid)) {
-    if (await isSigningKeyStored(pool, current.keyid)) throw brokenSigningKey(current.keyid);
     const mayFollow = listed.size > 0 ? isCurrent(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
     if (!mayFollow) {
       throw new ExitError(
@@ -69,6 +68,19 @@ export async function openSigner(
   return { instanceId: instance.id, keys: both ? [current, previous!] : [current] };
 }
 
+/**
+ * All listed keys. A key that is stored but not listed has a broken seal, unless another server stored it since: so the list is read again.
+ * @throws ExitError if the row of the key `kid` has a broken seal.
+ */
+async function listWith(pool: Pool, kid: string): Promise<StoredSigningKey[]> {
+  const isOn = (keys: StoredSigningKey[]) => keys.some((key) => key.kid === kid);
+  const listed = await listSigningKeys(pool);
+  if (isOn(listed) || !(await isSigningKeyStored(pool, kid))) return listed;
+  const again = await listSigningKeys(pool);
+  if (!isOn(again)) throw brokenSigningKey(kid);
+  return again;
+}
+
 /** The row of a new key, with the signature of its predecessor. */
 function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, previous: SigningKey | undefined): NewSigningKey {
   const predecessor = previous?.keyid ?? null;
@@ -81,10 +93,9 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
  * @throws ExitError if the key is listed already and is not from a reset.
  */
 async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
-  const listed = await listSigningKeys(pool);
+  const listed = await listWith(pool, next.keyid);
   const lost = listed.filter(({ kid, retiredAt }) => retiredAt === null && kid !== next.keyid);
   const own = listed.find(({ kid }) => kid === next.keyid);
-  if (own === undefined && (await isSigningKeyStored(pool, next.keyid))) throw brokenSigningKey(next.keyid);
   if (lost.length === 0 || (own !== undefined && own.resetFrom === null))
     throw new ExitError(
       'refused',
