@@ -35,9 +35,14 @@ export interface KeptSubmission {
   receivedAt: string;
 }
 
+/** A step of a trace: the usage that its newest submission reports, and the number of that submission. */
+export interface MergedSpan extends ReportedUsage {
+  submission: number;
+}
+
 /** Merges the submissions of one trace, in order, by the rules for its columns (docs/decisions/0032). */
 export class MergedTrace {
-  readonly #spans = new Map<string, ReportedUsage>();
+  readonly #spans = new Map<string, MergedSpan>();
   #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;
 
   add({ document, isPartial, receivedAt }: KeptSubmission): void {
@@ -45,7 +50,8 @@ export class MergedTrace {
     const supplied = suppliedUsage(document);
     const { outcome, outcomeRank } = outcomeOf(document, isPartial);
     const isSurer = known === undefined || outcomeRank >= known.outcomeRank;
-    for (const span of document.spans ?? []) this.#spans.set(span.span_id, usageMembers(span));
+    const submission = (known?.submissionCount ?? 0) + 1;
+    for (const span of document.spans ?? []) this.#spans.set(span.span_id, { ...usageMembers(span), submission });
     this.#columns = {
       outcome: isSurer ? outcome : known.outcome,
       outcomeRank: isSurer ? outcomeRank : known.outcomeRank,
@@ -56,10 +62,15 @@ export class MergedTrace {
       startedAt: instantOf(document.started_at) ?? known?.startedAt ?? null,
       endedAt: instantOf(document.ended_at) ?? known?.endedAt ?? null,
       supplied: known === undefined ? supplied : mergedUsage(supplied, known.supplied),
-      submissionCount: (known?.submissionCount ?? 0) + 1,
+      submissionCount: submission,
       receivedAt: known?.receivedAt ?? receivedAt,
       lastSpanAt: isPartial ? receivedAt : (known?.lastSpanAt ?? null),
     };
+  }
+
+  /** The steps by their span_id. */
+  get spans(): ReadonlyMap<string, MergedSpan> {
+    return this.#spans;
   }
 
   /** The columns behind the submissions so far; undefined without any. Throws SumTooLargeError. */

@@ -1,27 +1,10 @@
 import type { Issue } from '@countersign/core/contract/issue';
 import { ISSUES_MAX, jsonPointer } from '@countersign/core/contract/json-pointer';
+import type { AgentClaim } from '@countersign/core/domain/agent-claim';
 import { acceptableName, agentNameProblems } from '@countersign/core/domain/agent-name';
 import type { Agent } from '../storage/agents.ts';
 import { newId } from '../storage/new-id.ts';
 import type { NewAgent } from './register-agents.ts';
-
-/** How a record names its agent. IDs are in lower case. */
-export interface AgentClaim {
-  id: string | null;
-  name: string | null;
-  /** Its place in the body, for issues. */
-  at: readonly (string | number)[];
-}
-
-/** The claim of a record's `agent_id` and `agent_name`. */
-export const agentClaim = (
-  record: { agent_id?: string | null; agent_name?: string | null },
-  at: readonly (string | number)[] = [],
-): AgentClaim => ({
-  id: record.agent_id?.toLowerCase() ?? null,
-  name: record.agent_name ?? null,
-  at,
-});
 
 /**
  * The agents that a batch knows: those in the database, and those that it registers (docs/api.md). A rejected record registers no agent.
@@ -124,14 +107,3 @@ const mismatch = (at: readonly (string | number)[], member: string, why: string)
   code: 'agent_mismatch',
   message: `${member} does not fit: ${why}; send one of the two, or a pair that belongs together`,
 });
-
-/** The distinct IDs and names, as arguments of findAgents. */
-export function claimedAgents(claims: readonly AgentClaim[]): [ids: string[], names: string[]] {
-  const ids = new Set<string>();
-  const names = new Set<string>();
-  for (const { id, name } of claims) {
-    if (id !== null) ids.add(id);
-    if (name !== null) names.add(name);
-  }
-  return [[...ids], [...names]];
-}

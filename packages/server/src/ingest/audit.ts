@@ -1,5 +1,5 @@
 import type { AuditEntry } from '@countersign/core/contract/audit-entry';
-import { agentClaim } from './agent-book.ts';
+import { agentClaim } from '@countersign/core/domain/agent-claim';
 import type { Endpoint } from './endpoint.ts';
 import { recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';

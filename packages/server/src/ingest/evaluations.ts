@@ -1,7 +1,7 @@
 import type { Evaluation } from '@countersign/core/contract/evaluation';
+import { agentClaim } from '@countersign/core/domain/agent-claim';
 import { unsignedZero } from '@countersign/core/domain/exact-json';
 import type { EvaluationRow } from '../storage/evaluations.ts';
-import { agentClaim } from './agent-book.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type IngestRequest, recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';

@@ -1,7 +1,7 @@
+import type { AgentClaim } from '@countersign/core/domain/agent-claim';
 import type { Usage } from '@countersign/core/domain/usage';
 import type { ApiError } from '../errors/api-error.ts';
 import type { TraceFacts } from '../storage/traces.ts';
-import type { AgentClaim } from './agent-book.ts';
 import type { Replayable } from './replays.ts';
 
 /** A trace request ready to be written: its searchable columns, and the bytes of its body. */

@@ -1,7 +1,7 @@
 import { MAX_AGE_HOURS_DEFAULT, MIN_PASS_RATE_DEFAULT, type PromotionCheck } from '@countersign/core/contract/promotion-check';
+import { agentClaim } from '@countersign/core/domain/agent-claim';
 import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import { unsignedZero } from '@countersign/core/domain/exact-json';
-import { agentClaim } from './agent-book.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { PreparedCheck } from './write-decisions.ts';
 

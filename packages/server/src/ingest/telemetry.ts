@@ -1,8 +1,8 @@
 import { type Telemetry, type TelemetryEvent, telemetryEvents } from '@countersign/core/contract/telemetry';
+import { agentClaim } from '@countersign/core/domain/agent-claim';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { usageOf } from '@countersign/core/domain/usage';
 import type { TelemetryRow } from '../storage/telemetry.ts';
-import { agentClaim } from './agent-book.ts';
 import type { Endpoint } from './endpoint.ts';
 import { recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { Issue } from '@countersign/core/contract/issue';
 import type { Trace } from '@countersign/core/contract/trace';
+import { agentClaim } from '@countersign/core/domain/agent-claim';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { OUTCOME_RANK } from '@countersign/core/domain/merged-trace';
 import { SumTooLargeError, suppliedUsage, traceTotals, type Usage, usageOfSpans } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import { validationFailed } from '../errors/api-error.ts';
 import { factsOfSpan, spansText } from '../storage/spans.ts';
-import { agentClaim } from './agent-book.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type IngestRequest, recordedByKey } from './ingest-request.ts';
 import type { PreparedTrace } from './prepared-trace.ts';

@@ -1,4 +1,5 @@
 import { operations } from '@countersign/core/contract/operations';
+import { type AgentClaim, claimedAgents } from '@countersign/core/domain/agent-claim';
 import type { UnlinkedEntry } from '@countersign/core/domain/audit-chain';
 import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { validationFailed } from '../errors/api-error.ts';
@@ -7,7 +8,7 @@ import { appendEntries } from '../ledger/append.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { findAgents } from '../storage/agents.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
-import { AgentBook, type AgentClaim, claimedAgents } from './agent-book.ts';
+import { AgentBook } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 

@@ -3,6 +3,7 @@ import { type DetailedEvaluationAccepted, FUTURE_MINUTES_MAX } from '@countersig
 import type { EvaluationAccepted } from '@countersign/core/contract/evaluation';
 import type { Issue } from '@countersign/core/contract/issue';
 import { operations } from '@countersign/core/contract/operations';
+import type { AgentClaim } from '@countersign/core/domain/agent-claim';
 import type { Transaction } from '../database/transaction.ts';
 import { validationFailed } from '../errors/api-error.ts';
 import { lockLogs } from '../ledger/advance.ts';
@@ -11,7 +12,7 @@ import { evidenceStates } from '../ledger/evidence-states.ts';
 import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts';
 import { exactText } from '../storage/instant-text.ts';
 import { newId } from '../storage/new-id.ts';
-import { AgentBook, type AgentClaim } from './agent-book.ts';
+import { AgentBook } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';

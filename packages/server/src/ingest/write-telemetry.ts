@@ -1,11 +1,12 @@
 import { operations } from '@countersign/core/contract/operations';
+import { type AgentClaim, claimedAgents } from '@countersign/core/domain/agent-claim';
 import type { Transaction } from '../database/transaction.ts';
 import { validationFailed } from '../errors/api-error.ts';
 import { findAgents } from '../storage/agents.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertRunIds, type SearchedRun } from '../storage/run-id-segments.ts';
 import { insertTelemetryEvents, insertTelemetrySubmissions, type TelemetryRow } from '../storage/telemetry.ts';
-import { AgentBook, type AgentClaim, claimedAgents } from './agent-book.ts';
+import { AgentBook } from './agent-book.ts';
 import type { BatchDocuments } from './batch-documents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { type NewAgent, registerAgents } from './register-agents.ts';

@@ -1,4 +1,5 @@
 import { operations } from '@countersign/core/contract/operations';
+import { claimedAgents } from '@countersign/core/domain/agent-claim';
 import type { TraceSubmission } from '@countersign/core/domain/trace-event';
 import type { Usage } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
@@ -12,7 +13,7 @@ import { carryMergedSpans } from '../storage/merged-spans.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertRunIds } from '../storage/run-id-segments.ts';
 import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces } from '../storage/traces.ts';
-import { AgentBook, claimedAgents } from './agent-book.ts';
+import { AgentBook } from './agent-book.ts';
 import type { BatchDocuments, DocumentPlaces } from './batch-documents.ts';
 import { ingestReply } from './ingest-request.ts';
 import { factsOf, mergeTraces, type PlacedTrace, submissionNumber } from './merge-traces.ts';

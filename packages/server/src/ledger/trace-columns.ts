@@ -1,18 +1,21 @@
 import type { Trace } from '@countersign/core/contract/trace';
+import { type AgentClaim, agentClaim } from '@countersign/core/domain/agent-claim';
 import { MergedTrace, type TraceColumns } from '@countersign/core/domain/merged-trace';
 import { SumTooLargeError } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
+import { digestOfSpans } from '../storage/merged-spans.ts';
 import { factsOfSpan, spansText } from '../storage/spans.ts';
 import { listTraceColumns, readTraceSubmissions, type StoredSubmission, type StoredTrace } from '../storage/trace-columns.ts';
 import type { SubmissionPlace } from '../storage/trace-rows.ts';
+import { isNamedAgent, namedAgents } from './named-agents.ts';
 import { submissionName } from './row-findings.ts';
 import { parsedDocument } from './stored-document.ts';
 
 /** A row that differs from its documents. */
 export interface ColumnFinding {
-  table: 'traces' | 'trace_submissions';
+  table: 'traces' | 'trace_submissions' | 'merged_spans' | 'merged_traces';
   /** The trace's `id`, with the number of the submission if the row is one. */
   id: string;
   fault: string;
@@ -59,7 +62,9 @@ async function comparePage(
   const rows = await inTenantTransaction(pool, tenantId, (tx) => listTraceColumns(tx, after, upTo));
   const last = rows.at(-1)?.id;
   if (last === undefined) return { differences: [], last };
-  const merging = new Map(rows.map((row) => [row.id, { row, merged: new MergedTrace(), isPartial: false }]));
+  const merging = new Map(
+    rows.map((row) => [row.id, { row, merged: new MergedTrace(), claims: [] as AgentClaim[], isPartial: false }]),
+  );
   const differences: Difference[] = [];
   for await (const submission of submissionsOf(pool, tenantId, after, last)) {
     const trace = merging.get(submission.id);
@@ -72,11 +77,20 @@ async function comparePage(
     }
     if (document === undefined) continue;
     trace.merged.add({ ...submission, document });
+    trace.claims.push(agentClaim(document));
     trace.isPartial ||= submission.isPartial;
   }
-  for (const { row, merged, isPartial } of merging.values()) {
-    const fault = rowFault(row, merged, isPartial);
+  const traces = [...merging.values()];
+  const named = await inTenantTransaction(pool, tenantId, (tx) =>
+    namedAgents(
+      tx,
+      traces.map(({ claims }) => claims),
+    ),
+  );
+  for (const [index, { row, merged, isPartial }] of traces.entries()) {
+    const fault = rowFault(row, merged, isPartial) ?? agentFault(row.agentId, named[index]!);
     if (fault !== undefined) differences.push({ table: 'traces', id: row.id, fault, trace: row.id });
+    else differences.push(...stepFaults(row, merged).map((found) => ({ ...found, id: row.id, trace: row.id })));
   }
   return { differences, last };
 }
@@ -120,6 +134,22 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
   return differing === undefined
     ? undefined
     : `the column ${differing} is ${shown(stored[differing])}, its documents say ${shown(said[differing])}`;
+}
+
+/** The row's agent must be one that a document names: each names the same, except pieces of OpenTelemetry traces. */
+const agentFault = (agentId: string | null, named: ReadonlySet<string>): string | undefined =>
+  isNamedAgent(agentId, named)
+    ? undefined
+    : `agent_id is ${agentId}, its documents name ${[...named].join(' or ') || 'no agent'}`;
+
+/** What differs in the steps that are merged from several submissions. A trace with one submission has no such rows. */
+function stepFaults(row: StoredTrace, merged: MergedTrace): Pick<ColumnFinding, 'table' | 'fault'>[] {
+  const expected = row.submissionCount === 1 ? null : digestOfSpans(merged.spans);
+  const faults: Pick<ColumnFinding, 'table' | 'fault'>[] = [];
+  if (row.stepsDigest !== expected)
+    faults.push({ table: 'merged_spans', fault: 'the steps of this trace are not those of its newest submissions' });
+  if (!row.hasSumsOfSteps) faults.push({ table: 'merged_traces', fault: 'the sums of this trace are not those of its steps' });
+  return faults;
 }
 
 const shown = (value: unknown): string => (typeof value === 'bigint' ? `${value} µs since 1970` : JSON.stringify(value));

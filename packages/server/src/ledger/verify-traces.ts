@@ -11,10 +11,11 @@ import {
   type SubmissionFacts,
   type SubmissionPlace,
 } from '../storage/trace-rows.ts';
+import { agentsNamedUpTo, isNamedAgent } from './named-agents.ts';
 import { submissionName, UNREADABLE_DOCUMENT } from './row-findings.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
-import { compareTraceColumns } from './trace-columns.ts';
+import { type ColumnFinding, compareTraceColumns } from './trace-columns.ts';
 import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
 
 /** The largest number of findings in a report. */
@@ -22,7 +23,7 @@ const FINDINGS_MAX = 20;
 
 /** A row that differs from the log of traces. */
 export interface TraceFinding {
-  table: 'traces' | 'trace_submissions' | 'trace_events';
+  table: ColumnFinding['table'] | 'trace_events';
   /** The trace's `id`, with the number of the submission; for an event its number. */
   id: string;
   /** What is wrong with it. */
@@ -92,10 +93,31 @@ const nameOf = ({ id, number }: SubmissionPlace): string => submissionName(id, n
 async function compareRows(pool: Pool, event: TraceEvent): Promise<TraceFinding[]> {
   const rows = await inTenantTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
-  return event.submissions.flatMap((said) => {
-    const found = rowFault(said, event.received_at, byName.get(nameOf(said)));
-    return found === undefined ? [] : [{ ...found, id: nameOf(said) }];
-  });
+  const findings: TraceFinding[] = [];
+  for (const said of event.submissions) {
+    const row = byName.get(nameOf(said));
+    const found = rowFault(said, event.received_at, row) ?? (await earlierAgentFault(pool, event.tenant_id, said, row!));
+    if (found !== undefined) findings.push({ ...found, id: nameOf(said) });
+  }
+  return findings;
+}
+
+/**
+ * What is wrong with the agent of a submission that another one followed. The agent of the row is compared with the documents later; only
+ * if the log has another one, the documents up to this submission are read: they must name it.
+ */
+async function earlierAgentFault(
+  pool: Pool,
+  tenantId: string,
+  said: TraceSubmission,
+  row: SubmissionFacts,
+): Promise<Omit<TraceFinding, 'id'> | undefined> {
+  if (said.agent_id === row.agentId) return undefined;
+  if (isNamedAgent(said.agent_id, await agentsNamedUpTo(pool, tenantId, said))) return undefined;
+  return {
+    table: 'traces',
+    fault: `agent_id was ${said.agent_id} when this submission was stored; no document up to it says so`,
+  };
 }
 
 function rowFault(
@@ -115,7 +137,7 @@ function rowFault(
     return { table, fault: `received_at is ${row.receivedAt}, the log says ${receivedAt}` };
   if (row.traceId !== said.trace_id)
     return { table: 'traces', fault: row.traceId === null ? 'the row is gone' : 'trace_id is not what the log says' };
-  // A later submission may set the agent of the trace, or replace it by one with a higher rank.
+  // A later submission may set the agent of the trace, or replace it by one with a higher rank: see earlierAgentFault.
   if (row.submissionCount === said.number && row.agentId !== said.agent_id)
     return { table: 'traces', fault: `agent_id is ${row.agentId}, the log says ${said.agent_id}` };
   return row.submissionCount! < said.number

@@ -2,15 +2,21 @@ import type { TraceColumns } from '@countersign/core/domain/merged-trace';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { documentBytes, documentColumns, readDocumentsOf, type StoredDocument } from './document-segments.ts';
 import { exactInstantText } from './instant-text.ts';
+import { digestOfStoredSpans, hasSumsOfSpans } from './merged-spans.ts';
 import type { SubmissionPlace } from './trace-rows.ts';
 
 /** The row of a trace, to be compared with its submissions. Instants of the server are UTC with six fraction digits. */
 export interface StoredTrace extends TraceColumns {
   id: string;
+  agentId: string | null;
   agentRank: number;
   provisionalAgentName: string | null;
   /** Whether an exception of one of its spans came as a log record. */
   hasException: boolean;
+  /** `digestOfSpans` of its rows in `merged_spans`. */
+  stepsDigest: string | null;
+  /** Whether its row in `merged_traces` has the sums over these rows. */
+  hasSumsOfSteps: boolean;
 }
 
 type Row = Omit<StoredTrace, 'startedAt' | 'endedAt' | 'supplied' | 'totals'> & {
@@ -32,13 +38,14 @@ const PAGE_TRACES = 100;
 
 const LIST = sql<Row>(
   'list_trace_columns',
-  `SELECT id, outcome, outcome_rank AS "outcomeRank", session_id AS "sessionId", external_user_id AS "externalUserId",
+  `SELECT id, agent_id AS "agentId", outcome, outcome_rank AS "outcomeRank", session_id AS "sessionId", external_user_id AS "externalUserId",
           latency_ms AS "latencyMs", has_error AS "hasError", ${micros('started_at')} AS "startedAt", ${micros('ended_at')} AS "endedAt",
           ${usage('supplied_')} AS supplied, ${usage('')} AS totals, span_count AS "spanCount", submission_count AS "submissionCount",
           ${exactInstantText('received_at')} AS "receivedAt", ${exactInstantText('last_span_at')} AS "lastSpanAt",
           agent_rank AS "agentRank", provisional_agent_name AS "provisionalAgentName",
           EXISTS (SELECT FROM countersign.log_records AS l
-            WHERE l.tenant_id = $1 AND l.trace_id = t.trace_id AND l.kind = 'exception') AS "hasException"
+            WHERE l.tenant_id = $1 AND l.trace_id = t.trace_id AND l.kind = 'exception') AS "hasException",
+          ${digestOfStoredSpans('t.id')} AS "stepsDigest", ${hasSumsOfSpans('t.id', 't.submission_count')} AS "hasSumsOfSteps"
      FROM countersign.traces AS t WHERE tenant_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT ${PAGE_TRACES}`,
 );
 

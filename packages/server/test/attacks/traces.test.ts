@@ -29,7 +29,7 @@ let key = '';
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
-  for (const table of ['traces', 'trace_submissions', 'trace_events', 'log_heads'])
+  for (const table of ['traces', 'trace_submissions', 'trace_events', 'log_heads', 'merged_spans', 'merged_traces'])
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
 });
 beforeEach(async () => {
@@ -177,6 +177,74 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 7 entries/)]);
     await sql(`UPDATE countersign.traces SET total_tokens = 1 WHERE tenant_id = $1 AND trace_id = $2`, [tenantId, OTLP_TRACE]);
     expect(await verify()).toEqual([1, expect.stringMatching(/the column total_tokens is 1, its documents say/)]);
+  });
+
+  const step = (more: object) => ({ span_id: 'a', kind: 'llm', name: 'one', ...more });
+  test.each([
+    ['a step that an older submission would show again', 'merged_spans', 'submission = 1', /the steps of this trace are not/],
+    ['a step that no submission would show', 'merged_spans', 'submission = 9', /the steps of this trace are not/],
+    ['the tokens of a step', 'merged_spans', 'prompt_tokens = 1', /the steps of this trace are not/],
+    ['the cost of a step', 'merged_spans', 'cost_usd = NULL', /the steps of this trace are not/],
+    ['the sum over the steps', 'merged_traces', 'prompt_tokens = 1', /the sums of this trace are not/],
+    ['how many steps report tokens', 'merged_traces', 'prompt_tokens_reported = 2', /the sums of this trace are not/],
+  ])('%s in the row is named', async (_, table, set, why) => {
+    const { body } = await send('run-1', { spans: [step({ prompt_tokens: 5, cost_usd: 0.25 })] });
+    await send('run-1', { spans: [step({ prompt_tokens: 7, cost_usd: 1e-7 }), step({ span_id: 'b ü "\\' })] });
+    await send('run-2', { spans: [step({})] });
+    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 3 entries/)]);
+    const ofStep = table === 'merged_spans' ? `AND span_id = 'a'` : '';
+    await sql(`UPDATE countersign.${table} SET ${set} WHERE tenant_id = $1 ${ofStep}`, [tenantId]);
+    const [status, out] = await verify();
+    expect([status, out]).toEqual([1, expect.stringMatching(why)]);
+    expect(out).toContain(`the table ${table}: the row ${(body as { id: string }).id} differs from the log`);
+  });
+
+  test('steps that were deleted, and steps that hide those of a trace with one submission', async () => {
+    const { body } = await send('run-1', { spans: [step({})] });
+    await sql(`INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission) VALUES ($1, $2, 'a', 2)`, [
+      tenantId,
+      (body as { id: string }).id,
+    ]);
+    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace are not/)]);
+    await sql('DELETE FROM countersign.merged_spans WHERE tenant_id = $1', [tenantId]);
+    await send('run-1', { spans: [step({})] });
+    expect((await verify())[0]).toBe(0);
+    await sql('DELETE FROM countersign.merged_spans WHERE tenant_id = $1', [tenantId]);
+    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace are not/)]);
+    await sql('DELETE FROM countersign.merged_traces WHERE tenant_id = $1', [tenantId]);
+    expect(await verify()).toEqual([1, expect.stringMatching(/the steps of this trace are not/)]);
+  });
+
+  const agentNamed = (name: string) => `(SELECT id FROM countersign.agents WHERE tenant_id = $1 AND name = '${name}')`;
+  test.each([
+    ['another agent', agentNamed('other')],
+    ['no agent', 'NULL'],
+  ])('%s in the row while a submission that names none is stored, put back afterwards or not', async (_, id) => {
+    await send('run-0', { agent_name: 'other' });
+    await send('run-1');
+    const setAgent = (to: string) =>
+      sql(`UPDATE countersign.traces SET agent_id = ${to} WHERE tenant_id = $1 AND trace_id = 'run-1'`, [tenantId]);
+    await setAgent(id);
+    expect((await send('run-1', { agent_name: undefined })).status).toBe(200);
+    expect(await verify()).toEqual([1, expect.stringMatching(/agent_id is .*, its documents name /)]);
+    await setAgent(agentNamed('bot'));
+    expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs from the log: agent_id is/)]);
+    expect((await send('run-1')).status).toBe(200);
+    expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs .*agent_id was .* when this submission/)]);
+  });
+
+  test('an agent that a later submission names first, or corrects by OpenTelemetry, is no finding', async () => {
+    await send('run-1', { agent_name: undefined });
+    await send('run-1');
+    const [agent] = await server.database.sql<{ id: string }>('SELECT id FROM countersign.agents WHERE tenant_id = $1', [
+      tenantId,
+    ]);
+    await send('run-1', { agent_name: undefined, agent_id: agent!.id.toUpperCase() });
+    const exporting = exporter(server, key);
+    const [piece, root] = chatRun(OTLP_TRACE);
+    for (const span of [piece!, root!]) await exporting.sendJson(jsonExport([span], { 'service.name': 'shop' }));
+    await send(OTLP_TRACE, { agent_name: 'otlp-bot' });
+    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 6 entries/)]);
   });
 
   test('the running server names the row in its log, in /readyz, in a metric and in the portal, until it is put back', async () => {

@@ -1,0 +1,28 @@
+/** How a record names its agent. IDs are in lower case. */
+export interface AgentClaim {
+  id: string | null;
+  name: string | null;
+  /** Its place in the body, for issues. */
+  at: readonly (string | number)[];
+}
+
+/** The claim of a record's `agent_id` and `agent_name`. */
+export const agentClaim = (
+  record: { agent_id?: string | null; agent_name?: string | null },
+  at: readonly (string | number)[] = [],
+): AgentClaim => ({
+  id: record.agent_id?.toLowerCase() ?? null,
+  name: record.agent_name ?? null,
+  at,
+});
+
+/** The distinct IDs and names of claims. */
+export function claimedAgents(claims: readonly AgentClaim[]): [ids: string[], names: string[]] {
+  const ids = new Set<string>();
+  const names = new Set<string>();
+  for (const { id, name } of claims) {
+    if (id !== null) ids.add(id);
+    if (name !== null) names.add(name);
+  }
+  return [[...ids], [...names]];
+}
