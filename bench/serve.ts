@@ -7,6 +7,7 @@ import { startServer } from '../packages/server/src/app/start-server.ts';
 import { readConfig } from '../packages/server/src/config/config.ts';
 import { Admission } from '../packages/server/src/database/admission.ts';
 import { BatchWriter } from '../packages/server/src/database/batch-writer.ts';
+import { isWrongGuess } from '../packages/server/src/database/pool.ts';
 import { Slots } from '../packages/server/src/database/slots.ts';
 import { inTenantTransaction, type Transaction } from '../packages/server/src/database/transaction.ts';
 import type { PublicApi } from '../packages/server/src/http/public-api.ts';
@@ -67,7 +68,12 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
       inFlightMax: 1,
       admission: new Admission(config.queueBytesMax),
       slots,
-      write: (tenantId, items) => inTenantTransaction(pool, tenantId, (tx) => write(tx, items)),
+      write: (tenantId, items) =>
+        inTenantTransaction(pool, tenantId, (tx) => write(tx, items)).catch((error: unknown) => {
+          // The product's own writer moves the same heads.
+          heads.drop(tenantId, isWrongGuess(error));
+          throw error;
+        }),
     });
   const writers = {
     [LIMIT_PATHS.auditSingly]: writer('audit-singly', 1, (tx, items) => writeAudit(tx, items, heads)),

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { FairTurns } from './fair-turns.ts';
+import { GENERIC_PLANS } from './planner.ts';
 
 /** The address of a database: a URL, or the socket of the embedded one. */
 export type DatabaseAddress = { connectionString: string } | { host: string; port: number; user: string; database: string };
@@ -15,13 +16,13 @@ const GIVE_UP_MS = 15_000;
 /**
  * The settings of a connection, sent before anything else.
  *
- * - Generic plans, made once: planning the evidence of a promotion check each time takes three times its execution.
+ * - Generic plans (planner.ts).
  * - The database times out before we do. A connection that we have abandoned would otherwise keep waiting for its lock, one more for each
  *   retry, until no connections are left.
  * - A transaction that stops, because its process hangs or its network is down, is ended, so that it releases the locks of its tenant.
  * - Whatever the settings of the role are: acknowledged data is on disk, and a transaction sees what was committed before each statement.
  */
-const SETTINGS = `SET plan_cache_mode = force_generic_plan; SET default_transaction_isolation = 'read committed';
+const SETTINGS = `${GENERIC_PLANS}; SET default_transaction_isolation = 'read committed';
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
   SET lock_timeout = ${GIVE_UP_MS - 3000};
   SET statement_timeout = ${GIVE_UP_MS - 1000}; SET idle_in_transaction_session_timeout = ${GIVE_UP_MS - 5000}`;

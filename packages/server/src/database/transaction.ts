@@ -1,6 +1,6 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 import { type Clock, clockOf } from './clock.ts';
-import { keepPlansFresh } from './fresh-plans.ts';
+import { keepPlansFresh, PLANS_FOR_VALUES } from './planner.ts';
 import { FairPool, OutcomeUnknownError } from './pool.ts';
 import { known, type Seals, sealsOf } from './seals.ts';
 import { type Result, type Statement, StatementGroup } from './statement-group.ts';
@@ -52,7 +52,7 @@ const IN_FAILED_TRANSACTION = '25P02';
 
 const BEGIN = sql('BEGIN', 'BEGIN');
 const BEGIN_READING = sql('BEGIN READ ONLY', 'BEGIN READ ONLY');
-const PLAN_FOR_VALUES = sql('plan_for_values', 'SET LOCAL plan_cache_mode = force_custom_plan');
+const PLAN_FOR_VALUES = sql('plan_for_values', PLANS_FOR_VALUES);
 const BE_TENANT = sql('be_tenant', `SELECT set_config('countersign.tenant_id', $1, true)`);
 const BE_PERSON = sql('be_person', `SELECT set_config('countersign.person_id', $1, true)`);
 const COMMIT = sql('COMMIT', 'COMMIT');
@@ -65,8 +65,7 @@ export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: 
   inTransaction(pool, { tenantId, personId: '' }, work);
 
 /**
- * The same for reading only; writes fail. Plans are made for the given values, because a list has optional filters, and one plan for all of
- * them would use no index (docs/decisions/0017).
+ * The same for reading only; writes fail. Plans are made for the given values (planner.ts).
  */
 export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '', reading: true }, work);

@@ -1,4 +1,5 @@
 import { digestArray, textArray, uuidArray } from '../database/binary-array.ts';
+import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { instantText } from './instant-text.ts';
 import type { SkeletonDigests } from './similar-agents.ts';
@@ -10,14 +11,14 @@ export interface Agent {
   highRisk: boolean;
 }
 
-// One index lookup for each id and name (LATERAL with OFFSET 0) instead of `= ANY`: see lockTraces.
+// One index look-up for each ID and each name: see FENCE.
 const FIND = sql<Agent>(
   'find_agents',
   `SELECT found.* FROM unnest($2::uuid[]) AS asked (id) CROSS JOIN LATERAL (
-     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = asked.id OFFSET 0) AS found
+     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = asked.id ${FENCE}) AS found
    UNION
    SELECT found.* FROM unnest($3::text[]) AS asked (name) CROSS JOIN LATERAL (
-     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = asked.name OFFSET 0) AS found`,
+     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = asked.name ${FENCE}) AS found`,
 );
 
 /** The agents with one of these ids or names. */

@@ -1,5 +1,6 @@
 import { digestArray, sealArray, textArray } from '../database/binary-array.ts';
 import { BrokenSealError } from '../database/broken-seals.ts';
+import { FENCE } from '../database/planner.ts';
 import { type RawRow, type SealedTable, sealedColumns, sealedInstant } from '../database/sealed-table.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
@@ -40,12 +41,12 @@ export const IDEMPOTENCY_KEYS: SealedTable<SealedAnswer> = {
   named: ['path', 'key'],
 };
 
-// One index lookup for each key (LATERAL with OFFSET 0) instead of `= ANY`: see lockTraces.
+// One index look-up for each key: see FENCE.
 const FIND = sql<RawRow & { asked: string }>(
   'find_answers',
   `SELECT asked.key AS asked, found.* FROM unnest($3::text[]) AS asked (key) CROSS JOIN LATERAL (
      SELECT ${sealedColumns(IDEMPOTENCY_KEYS, 'kept')}
-       FROM countersign.idempotency_keys AS kept WHERE kept.tenant_id = $1 AND kept.path = $2 AND kept.key = asked.key OFFSET 0) AS found`,
+       FROM countersign.idempotency_keys AS kept WHERE kept.tenant_id = $1 AND kept.path = $2 AND kept.key = asked.key ${FENCE}) AS found`,
 );
 
 const DELETE_KEYS = sql(

@@ -1,5 +1,6 @@
 import type { LogKind } from '@countersign/core/otlp/map-logs';
 import { digestArray, int4Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
+import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
 
@@ -26,7 +27,7 @@ export const WAITING_MAX = 10_000;
 const KNOWN = sql<{ trace_id: string }>(
   'find_known_trace_ids',
   `SELECT asked.trace_id FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
-     SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = asked.trace_id OFFSET 0) AS known`,
+     SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = asked.trace_id ${FENCE}) AS known`,
 );
 
 /** Those of these trace ids that are stored. */
@@ -76,7 +77,7 @@ const markFailing = (traceIds: string): string =>
   `UPDATE countersign.traces AS kept SET has_error = true
      FROM (SELECT found.ctid AS place FROM (${traceIds}) AS failing CROSS JOIN LATERAL (
              SELECT ctid FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = failing.trace_id AND NOT t.has_error
-              OFFSET 0) AS found) AS failed
+              ${FENCE}) AS found) AS failed
     WHERE kept.tenant_id = $1 AND kept.ctid = failed.place`;
 
 const MARK = sql('mark_failing_traces', markFailing('SELECT trace_id FROM unnest($2::text[]) AS sent (trace_id)'));
@@ -92,7 +93,7 @@ const JOIN = sql(
      UPDATE countersign.log_records AS kept SET joined = true
        FROM (SELECT found.ctid AS place FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
                SELECT ctid FROM countersign.log_records AS l WHERE l.tenant_id = $1 AND l.trace_id = asked.trace_id AND NOT l.joined
-                OFFSET 0) AS found) AS waiting
+                ${FENCE}) AS found) AS waiting
       WHERE kept.tenant_id = $1 AND kept.ctid = waiting.place RETURNING kept.trace_id, kept.kind)
    ${markFailing(`SELECT DISTINCT trace_id FROM joined WHERE kind = 'exception'`)}`,
 );

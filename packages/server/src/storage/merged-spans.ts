@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { MergedSpan } from '@countersign/core/domain/merged-trace';
 import { usageOf } from '@countersign/core/domain/usage';
 import { int4Array, uuidArray } from '../database/binary-array.ts';
+import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
 /** Sums over the merged spans of a trace. Token sums stay text: they may be beyond 2^53-1. null if no span reports any. */
@@ -28,14 +29,14 @@ const SUM_COLUMNS = USAGE.flatMap((member) => [member, `${member}_reported`]).jo
 
 /** Traces that have no sums yet. */
 const UNMERGED = `(SELECT trace FROM unnest($2::uuid[]) AS asked (trace)
-  WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = asked.trace) OFFSET 0) AS unmerged`;
+  WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = asked.trace) ${FENCE}) AS unmerged`;
 
 const CARRY = sql(
   'carry_merged_spans',
   `WITH carried AS (
      INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
      SELECT $1, unmerged.trace, span.span_id, span.submission, ${USAGE.map((member) => `span.${member}`).join(', ')} FROM ${UNMERGED}
-      CROSS JOIN LATERAL (SELECT * FROM countersign.spans AS s WHERE s.tenant_id = $1 AND s.trace = unmerged.trace OFFSET 0) AS span
+      CROSS JOIN LATERAL (SELECT * FROM countersign.spans AS s WHERE s.tenant_id = $1 AND s.trace = unmerged.trace ${FENCE}) AS span
      RETURNING trace, ${USAGE_COLUMNS})
    INSERT INTO countersign.merged_traces (tenant_id, trace, span_count, ${SUM_COLUMNS})
    SELECT $1, unmerged.trace, count(carried.trace),
@@ -51,7 +52,7 @@ export function carryMergedSpans(tx: Transaction, traces: readonly string[]): vo
   if (traces.length > 0) tx.send(CARRY, [tx.tenantId, uuidArray(traces)]);
 }
 
-// LATERAL with OFFSET 0, as in lock_traces, so that each span_id is looked up by the primary key.
+// The fences keep the look-up of each span_id by the primary key.
 // The replaced row is read from the snapshot of the statement, so it is the row before `written` changes it.
 const MERGE = sql<SpanSums>(
   'merge_spans',
@@ -61,12 +62,12 @@ const MERGE = sql<SpanSums>(
             (span.said ->> 7)::bigint AS completion_tokens, (span.said ->> 8)::bigint AS total_tokens, (span.said ->> 9)::numeric AS cost_usd
        FROM asked
       CROSS JOIN LATERAL (SELECT s.spans FROM countersign.trace_submissions AS s
-        WHERE s.tenant_id = $1 AND s.trace = asked.trace AND s.number = asked.number OFFSET 0) AS submission
+        WHERE s.tenant_id = $1 AND s.trace = asked.trace AND s.number = asked.number ${FENCE}) AS submission
       CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (said)),
    replaced AS (
      SELECT sent.trace, ${USAGE.map((member) => `kept.${member}`).join(', ')} FROM sent
       CROSS JOIN LATERAL (SELECT * FROM countersign.merged_spans AS m
-        WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.span_id = sent.span_id OFFSET 0) AS kept),
+        WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.span_id = sent.span_id ${FENCE}) AS kept),
    written AS (
      INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
      SELECT $1, trace, span_id, number, ${USAGE_COLUMNS} FROM sent
@@ -86,7 +87,7 @@ const MERGE = sql<SpanSums>(
        .map((column) => `${column} = kept.${column} + change.${column}`)
        .join(', ')}
      FROM change CROSS JOIN LATERAL (
-       SELECT m.ctid AS place FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = change.trace OFFSET 0) AS found
+       SELECT m.ctid AS place FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = change.trace ${FENCE}) AS found
     WHERE kept.tenant_id = $1 AND kept.ctid = found.place
    RETURNING kept.trace, kept.span_count AS "spanCount",
      CASE WHEN kept.prompt_tokens_reported > 0 THEN kept.prompt_tokens::text END AS "promptTokens",

@@ -10,6 +10,7 @@ import {
   timestampArray,
   uuidArray,
 } from '../database/binary-array.ts';
+import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
@@ -36,8 +37,7 @@ const LOCK = sql<{
   supplied_cost_usd: string | null;
 }>(
   'lock_traces',
-  // One index lookup for each id (LATERAL with OFFSET 0) instead of `= ANY`. Without table statistics, the planner may scan all traces of
-  // the tenant for `= ANY`, in every batch (docs/performance.md).
+  // One index look-up for each ID. FOR UPDATE has the effect of a FENCE.
   `SELECT known.* FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
      SELECT id, trace_id, agent_id, agent_rank, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
             trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
@@ -127,7 +127,7 @@ export function insertTraces(tx: Transaction, receivedAt: string, traces: readon
 
 const UPDATE = sql(
   'update_traces',
-  // One index lookup for each id, as in LOCK. The rows are locked, so their ctid does not change.
+  // One index look-up for each ID. The rows are locked, so their ctid does not change.
   `UPDATE countersign.traces AS kept SET
      agent_id = coalesce(sent.agent_id, kept.agent_id),
      agent_rank = CASE WHEN sent.agent_id IS NULL THEN kept.agent_rank ELSE sent.agent_rank END,
@@ -143,7 +143,7 @@ const UPDATE = sql(
      prompt_tokens = sent.prompt_tokens, completion_tokens = sent.completion_tokens, total_tokens = sent.total_tokens,
      cost_usd = sent.cost_usd::numeric, span_count = sent.span_count, submission_count = kept.submission_count + 1
      FROM ${FACTS} CROSS JOIN LATERAL (
-       SELECT found.ctid AS place FROM countersign.traces AS found WHERE found.tenant_id = $1 AND found.id = sent.id OFFSET 0) AS locked
+       SELECT found.ctid AS place FROM countersign.traces AS found WHERE found.tenant_id = $1 AND found.id = sent.id ${FENCE}) AS locked
     WHERE kept.tenant_id = $1 AND kept.ctid = locked.place`,
 );
 

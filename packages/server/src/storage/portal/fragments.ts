@@ -1,3 +1,4 @@
+import { FENCE } from '../../database/planner.ts';
 import { instantText } from '../instant-text.ts';
 
 /** SQL that makes `{id, name}` of a joined agent, or null if there is none. */
@@ -36,11 +37,11 @@ export const dollarsText = (amount: string): string => `trim_scale(${amount})::t
 export const instantKey = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /**
- * Joins the one row of a table that has an id, or nothing. OFFSET 0 keeps it a look-up for each row of the page: as a plain join the
- * planner would rather read the whole table once and hash it.
+ * Joins the one row of a table that has an id, or nothing: one look-up for each row of the page. Without the fence the planner would read
+ * the whole table and hash it.
  */
 export const lookUp = (table: string, as: string, column: string, id: string): string =>
-  `LEFT JOIN LATERAL (SELECT * FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.${column} = ${id} OFFSET 0) AS ${as} ON true`;
+  `LEFT JOIN LATERAL (SELECT * FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.${column} = ${id} ${FENCE}) AS ${as} ON true`;
 
 /** The beginning of a text that people wrote, as lists show it. PostgreSQL reads no more of a long text than that. */
 export const beginningOf = (column: string): string => `left(${column}, 500)`;

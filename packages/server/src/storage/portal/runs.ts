@@ -1,5 +1,6 @@
 import type { RunSource, RunSummary } from '@countersign/core/portal/run-facts';
 import { int4Array, uuidArray } from '../../database/binary-array.ts';
+import { FENCE, notEstimated } from '../../database/planner.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, dollarsText, lookUp } from './fragments.ts';
@@ -39,9 +40,9 @@ export const EVENT_COLUMNS = `${SHARED_COLUMNS}, r.outcome, NULL::text AS provis
 
 const AGENT_OF_RUN = lookUp('agents', 'a', 'id', 'r.agent_id');
 
-// `coalesce` hides the moments from the planner: it would take them for another condition than the range of ids, expect a thirtieth of the
-// rows of a day, and rather sort them all than walk the index.
-const FILTERS = `coalesce(r.received_at >= $7::timestamptz, true) AND coalesce(r.received_at < $8::timestamptz, true)
+// The range of IDs already bounds the time. If the planner counted these two conditions as well, it would expect a thirtieth of the rows of
+// a day, and sort them all instead of reading the index in order.
+const FILTERS = `${notEstimated('r.received_at >= $7::timestamptz')} AND ${notEstimated('r.received_at < $8::timestamptz')}
   AND ($9::uuid IS NULL OR r.agent_id = $9) AND ($11::text IS NULL OR r.session_id = $11)`;
 
 const TRACES = `r.tenant_id = $1 AND coalesce($2::text, 'trace') = 'trace' AND r.id < $3 AND r.id >= $5 AND r.id <= $6 AND ${FILTERS}
@@ -51,8 +52,8 @@ const EVENTS = `r.tenant_id = $1 AND coalesce($2::text, 'telemetry') = 'telemetr
   AND r.submission >= $5 AND r.submission <= $6 AND ${FILTERS}
   AND ($10::text IS NULL OR r.outcome = $10)`;
 
-// Each half is cut to the page in the order of its own index before the two are merged. The plan is made for the values at hand
-// (inReadTransaction): a filter that is not given is no condition then, and the partial indexes are seen to hold.
+// Each half is cut to the page in the order of its own index before the two are merged. The plan is made for the given values (inReadTransaction), so a
+// filter that is not given is no condition, and the partial indexes can be used.
 const both = (traces: string, events: string): string =>
   `SELECT * FROM (
      (SELECT 'trace' AS source, r.id, NULL::integer AS ordinal, ${TRACE_COLUMNS}, r.span_count, NULL::bigint AS tool_count, NULL AS model
@@ -113,9 +114,9 @@ const AT_PLACES = sql<RunSummary>(
   'portal_list_runs_at_places',
   both(
     `FROM unnest($13::uuid[]) AS place (id) CROSS JOIN LATERAL (
-       SELECT * FROM countersign.traces AS r WHERE ${TRACES} AND r.id = place.id OFFSET 0) AS r`,
+       SELECT * FROM countersign.traces AS r WHERE ${TRACES} AND r.id = place.id ${FENCE}) AS r`,
     `FROM unnest($13::uuid[], $14::integer[]) AS place (id, ordinal) CROSS JOIN LATERAL (
-       SELECT * FROM countersign.telemetry_events AS r WHERE ${EVENTS} AND r.submission = place.id AND r.ordinal = place.ordinal OFFSET 0) AS r`,
+       SELECT * FROM countersign.telemetry_events AS r WHERE ${EVENTS} AND r.submission = place.id AND r.ordinal = place.ordinal ${FENCE}) AS r`,
   ),
 );
 

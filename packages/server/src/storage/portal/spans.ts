@@ -1,4 +1,5 @@
 import type { SpanRow } from '@countersign/core/portal/run-routes';
+import { FENCE } from '../../database/planner.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { documentBytes } from '../document-segments.ts';
 import { instantText } from '../instant-text.ts';
@@ -59,7 +60,7 @@ const LIST = sql<StoredSpan>(
           p.submission, p.ordinal, p.document_bytes
      FROM (SELECT s.number AS submission, span.said, ${ordinalOf('span.said', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
              FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (said, place)
-            WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number BETWEEN $3 AND $5 OFFSET 0) AS p
+            WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number BETWEEN $3 AND $5 ${FENCE}) AS p
     WHERE (p.submission, p.ordinal) > ($3::integer, $4::integer) AND ${isCurrentSpan('$2', 'p.said ->> 0', 'p.submission')}
     ORDER BY p.submission, p.ordinal LIMIT $6`,
 );

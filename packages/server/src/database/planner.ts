@@ -1,6 +1,29 @@
 import type { PoolClient } from 'pg';
 import type { Statement } from './statement-group.ts';
 
+/*
+ * Everything by which the server steers PostgreSQL's planner, with the reasons: docs/decisions/0056. Statements of the server are prepared
+ * once per connection, and a table may have no statistics yet.
+ */
+
+/** The setting of each connection: one plan per statement, for any values. Planning a promotion check each time takes three times its execution. */
+export const GENERIC_PLANS = 'SET plan_cache_mode = force_generic_plan';
+
+/** The setting of a transaction that reads lists: a plan for the given values, because a list has optional filters. */
+export const PLANS_FOR_VALUES = 'SET LOCAL plan_cache_mode = force_custom_plan';
+
+/**
+ * Put at the end of a subquery: the planner does not merge the subquery into the statement around it. `CROSS JOIN LATERAL (SELECT ... OFFSET
+ * 0)` so remains one index look-up for each outer row. As a plain join or `= ANY`, a table without statistics is scanned as a whole.
+ */
+export const FENCE = 'OFFSET 0';
+
+/**
+ * A condition that the planner cannot estimate, so that it keeps to the index which the other conditions name.
+ * @param condition SQL that is true or false; unknown counts as true.
+ */
+export const notEstimated = (condition: string): string => `coalesce(${condition}, true)`;
+
 const AGE_MAX_MS = 2_000;
 const AGE_MAX_AT_FIRST_MS = 50;
 
