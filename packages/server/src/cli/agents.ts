@@ -1,12 +1,19 @@
 import { RISK_LEVELS, type RiskLevel } from '@countersign/core/portal/agent-facts';
 import { Argument, type Command } from 'commander';
-import { inTenantTransaction } from '../database/transaction.ts';
-import { listAgents } from '../storage/agents.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { listAgentsPage } from '../storage/portal/agents.ts';
+import { type IncidentPlace, listOpenRecertifications } from '../storage/portal/incidents.ts';
 import { setRiskLevel } from '../workspace/agent-risk.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
+import { wholeList } from './whole-list.ts';
+
+const agentsPage = (tx: Transaction, after: string | null, limit: number) =>
+  listAgentsPage(tx, { search: null, riskLevel: null, archived: null }, after, limit);
+const openPage = (tx: Transaction, after: IncidentPlace | null, limit: number) =>
+  listOpenRecertifications(tx, { agentId: null, severity: null }, after, limit);
 
 /** `agents list | risk`. */
 export function addAgents(program: Command, session: Session): void {
@@ -19,15 +26,16 @@ export function addAgents(program: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('agents list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
-      const agents = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        inTenantTransaction(pool, tenant.id, listAgents),
-      );
-      const rows = agents.map(({ id, name, highRisk, openRecertifications, createdAt }) => ({
+      const [agents, open] = await session.withWorkspace(workspace, async ({ pool }, tenant) => [
+        await wholeList(pool, tenant.id, agentsPage, ({ name }) => name),
+        await wholeList(pool, tenant.id, openPage, ({ place_seq: seq, id }) => ({ seq, id })),
+      ]);
+      const rows = agents.map(({ id, name, risk_level, created_at }) => ({
         id,
         name,
-        risk_level: highRisk ? 'high' : 'low',
-        open_recertifications: openRecertifications,
-        created_at: createdAt,
+        risk_level,
+        open_recertifications: open.filter(({ agent }) => agent.id === id).length,
+        created_at,
       }));
       await session.list(rows, 'no agents yet; the first trace or evaluation that names one registers it', [
         ['NAME', ({ name }) => name],

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { inTenantTransaction } from '../database/transaction.ts';
-import { listApprovals } from '../storage/approvals.ts';
+import { listApprovalsWithTexts } from '../storage/portal/approvals.ts';
 import { decideEvaluation } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shortLine, shownTime } from './table.ts';
+import { wholeList } from './whole-list.ts';
 
 /** `approvals list | approve | reject | withdraw`. */
 export function addApprovals(program: Command, session: Session): void {
@@ -38,20 +38,25 @@ function addList(group: Command, session: Session): void {
     .addHelpText('after', examples('approvals list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
       const approvals = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        inTenantTransaction(pool, tenant.id, listApprovals),
+        wholeList(pool, tenant.id, listApprovalsWithTexts, ({ place_seq: seq, evaluation }) => ({
+          seq,
+          evaluationId: evaluation.id,
+        })),
       );
-      const rows = approvals.map((approval) => ({
-        evaluation_id: approval.evaluationId,
-        evaluation: approval.evaluationName,
-        evaluation_status: approval.evaluationStatus,
-        pass_rate: approval.passRate,
-        agent_id: approval.agentId,
-        agent: approval.agentName,
+      const isPending = ({ status }: (typeof approvals)[number]) => status === 'pending';
+      const pendingFirst = [...approvals.filter(isPending), ...approvals.filter((approval) => !isPending(approval))];
+      const rows = pendingFirst.map(({ evaluation, agent, ...approval }) => ({
+        evaluation_id: evaluation.id,
+        evaluation: evaluation.name,
+        evaluation_status: evaluation.status,
+        pass_rate: evaluation.pass_rate,
+        agent_id: agent.id,
+        agent: agent.name,
         status: approval.status,
-        requested_at: approval.requestedAt,
-        requested_by: approval.requestedBy,
-        decided_at: approval.decidedAt,
-        decided_by: approval.decidedBy,
+        requested_at: approval.requested_at,
+        requested_by: approval.requested_by,
+        decided_at: approval.decided_at,
+        decided_by: approval.decided_by,
         rationale: approval.rationale,
       }));
       await session.list(rows, 'no approvals yet; a promotion check of a high-risk agent requests one', [

@@ -1,7 +1,6 @@
 import { SEVERITIES, type Severity } from '@countersign/core/portal/incident-routes';
 import { type Command, Option } from 'commander';
-import { inTenantTransaction } from '../database/transaction.ts';
-import { listIncidents } from '../storage/incidents.ts';
+import { listIncidentsWithTexts } from '../storage/portal/incidents.ts';
 import { closeRecertifications } from '../workspace/close-recertifications.ts';
 import { openIncident } from '../workspace/open-incident.ts';
 import { recordViolation } from '../workspace/record-violation.ts';
@@ -9,6 +8,7 @@ import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shortLine, shownTime } from './table.ts';
+import { wholeList } from './whole-list.ts';
 
 /** `incidents open | violation | list` and `recertifications close`. */
 export function addIncidents(program: Command, session: Session): void {
@@ -91,21 +91,21 @@ function addList(group: Command, session: Session): void {
     .addHelpText('after', examples('incidents list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
       const incidents = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        inTenantTransaction(pool, tenant.id, listIncidents),
+        wholeList(pool, tenant.id, listIncidentsWithTexts, ({ place_seq: seq, id }) => ({ seq, id })),
       );
       const rows = incidents.map((incident) => ({
         incident_id: incident.id,
-        agent_id: incident.agentId,
-        agent: incident.agentName,
+        agent_id: incident.agent.id,
+        agent: incident.agent.name,
         severity: incident.severity,
         description: incident.description,
-        opened_at: incident.openedAt,
-        opened_by: incident.openedBy,
+        opened_at: incident.opened_at,
+        opened_by: incident.opened_by,
         recertification: incident.recertification,
-        closed_at: incident.closedAt,
-        closed_by: incident.closedBy,
-        closing_rationale: incident.closingRationale,
-        closing_evaluation_id: incident.closingEvaluationId,
+        closed_at: incident.closed_at,
+        closed_by: incident.closed_by,
+        closing_rationale: incident.closing_rationale,
+        closing_evaluation_id: incident.closing_evaluation_id,
       }));
       await session.list(rows, 'no incidents', [
         ['OPENED', ({ opened_at }) => shownTime(opened_at)],

@@ -1,12 +1,12 @@
 import type { KeyKind, Scope } from '@countersign/core/contract/scopes';
 import type { Command } from 'commander';
-import { inTenantTransaction } from '../database/transaction.ts';
-import { type ListedKey, listKeys } from '../storage/ingestion-keys.ts';
+import { type KeyPlace, listKeysPage, type PlacedKey } from '../storage/portal/keys.ts';
 import { changeScopes, mintKey, type NewKey, revokeKey, rotateKey } from '../workspace/ingestion-keys.ts';
 import { JSON_OPTION, parseExpiry, parsePrefix, parseScopes, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
+import { wholeList } from './whole-list.ts';
 
 const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
 
@@ -139,9 +139,14 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
     .addHelpText('after', examples(`${name} list --workspace acme`))
     .action(async ({ workspace }: { workspace: string }) => {
       const keys = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        inTenantTransaction(pool, tenant.id, (tx) => listKeys(tx, kind)),
+        wholeList(
+          pool,
+          tenant.id,
+          (tx, after: KeyPlace | null, limit) => listKeysPage(tx, kind, after, limit),
+          ({ place_at: at, prefix }) => ({ at, prefix }),
+        ),
       );
-      await session.list(keys.map(listed), `no ${one}s yet; \`${name} mint\` makes one`, [
+      await session.list(keys.reverse().map(listed), `no ${one}s yet; \`${name} mint\` makes one`, [
         ['PREFIX', ({ prefix }) => before + prefix],
         ['NAME', ({ name }) => name],
         ['SCOPES', ({ scopes }) => scopes.join(',')],
@@ -154,21 +159,9 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
     });
 }
 
-const listed = (key: ListedKey) => ({
-  prefix: key.prefix,
-  name: key.name,
-  scopes: key.scopes,
-  state: stateOf(key),
-  created_at: key.createdAt,
-  rotated_at: key.rotatedAt,
-  expires_at: key.expiresAt,
-  revoked_at: key.revokedAt,
-  last_used_at: key.lastUsedAt,
+const listed = ({ id: _id, kind: _kind, place_at: _place, prefix, name, scopes, state, ...times }: PlacedKey) => ({
+  ...{ prefix, name, scopes, state: state === 'active' ? 'live' : state },
+  ...times,
 });
-
-function stateOf({ revokedAt, expiresAt }: ListedKey): 'live' | 'revoked' | 'expired' {
-  if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'live';
-}
 
 const prefixOf = (key: string): string => key.slice(KINDS.live.prefix.length, key.indexOf('.'));

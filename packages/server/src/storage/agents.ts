@@ -1,7 +1,6 @@
 import { digestArray, textArray, uuidArray } from '../database/binary-array.ts';
 import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { instantText } from './instant-text.ts';
 import type { SkeletonDigests } from './similar-agents.ts';
 
 /** An agent of a tenant. */
@@ -48,23 +47,6 @@ export function insertAgents(
     digestArray(agents.map(({ skeletons }) => skeletons?.caseless ?? null)),
   ]);
 }
-
-/** An agent as shown to its workspace. */
-export interface ListedAgent extends Agent {
-  createdAt: string;
-  openRecertifications: number;
-}
-
-const LIST = sql<ListedAgent>(
-  'list_agents',
-  `SELECT id, name, risk_level = 'high' AS "highRisk", ${instantText('created_at')} AS "createdAt",
-          (SELECT count(*) FROM countersign.recertifications AS r
-            WHERE r.tenant_id = $1 AND r.agent_id = agents.id AND r.closed_at IS NULL) AS "openRecertifications"
-     FROM countersign.agents WHERE tenant_id = $1 ORDER BY name`,
-);
-
-/** All agents of the tenant, by name. */
-export const listAgents = (tx: Transaction): Promise<ListedAgent[]> => tx.run(LIST, [tx.tenantId]);
 
 const SET_RISK = sql('set_agent_risk', `UPDATE countersign.agents SET risk_level = $3 WHERE tenant_id = $1 AND id = $2`);
 

@@ -1,6 +1,6 @@
 import { textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { instantText, isInFuture } from './instant-text.ts';
+import { isInFuture } from './instant-text.ts';
 
 /** A request for an approval, by a promotion check that needs one. */
 export interface ApprovalRequest {
@@ -118,33 +118,3 @@ const REOPEN_AFTER = sql(
 /** Makes evaluations pending again whose approval has a time after a moment. The caller holds the head of the audit log. */
 export const reopenApprovedAfter = (tx: Transaction, moment: string): Promise<unknown> =>
   tx.run(REOPEN_AFTER, [tx.tenantId, moment]);
-
-/** An approval as shown to its workspace, with its evaluation. */
-export interface ListedApproval {
-  evaluationId: string;
-  evaluationName: string;
-  evaluationStatus: string;
-  passRate: number | null;
-  agentId: string;
-  agentName: string;
-  status: ApprovalStatus;
-  requestedAt: string;
-  requestedBy: string;
-  decidedAt: string | null;
-  decidedBy: string | null;
-  rationale: string | null;
-}
-
-const LIST = sql<ListedApproval>(
-  'list_approvals',
-  `SELECT p.evaluation_id AS "evaluationId", e.name AS "evaluationName", e.status AS "evaluationStatus", e.pass_rate AS "passRate",
-          p.agent_id AS "agentId", a.name AS "agentName", p.status, ${instantText('p.requested_at')} AS "requestedAt",
-          p.requested_by AS "requestedBy", ${instantText('p.decided_at')} AS "decidedAt", p.decided_by AS "decidedBy", p.rationale
-     FROM countersign.approvals AS p
-     JOIN countersign.evaluations AS e ON e.tenant_id = p.tenant_id AND e.id = p.evaluation_id
-     JOIN countersign.agents AS a ON a.tenant_id = p.tenant_id AND a.id = p.agent_id
-    WHERE p.tenant_id = $1 ORDER BY p.status <> 'pending', p.requested_seq, p.evaluation_id`,
-);
-
-/** The tenant's approvals: pending ones first, oldest first. */
-export const listApprovals = (tx: Transaction): Promise<ListedApproval[]> => tx.run(LIST, [tx.tenantId]);

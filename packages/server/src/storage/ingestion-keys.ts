@@ -61,16 +61,6 @@ export interface ListedKey {
 const LISTED = `k.id, k.kind, k.prefix, k.name, k.scopes, ${instantText('k.created_at')} AS "createdAt", ${instantText('k.rotated_at')} AS "rotatedAt",
   ${instantText('k.expires_at')} AS "expiresAt", ${instantText('k.revoked_at')} AS "revokedAt", ${instantText('u.last_used_at')} AS "lastUsedAt"`;
 
-const LIST = sql<ListedKey>(
-  'list_keys',
-  `SELECT ${LISTED} FROM countersign.ingestion_keys AS k
-     LEFT JOIN countersign.key_last_use AS u ON u.tenant_id = k.tenant_id AND u.key_id = k.id
-    WHERE k.tenant_id = $1 AND k.kind = $2 ORDER BY k.created_at, k.prefix`,
-);
-
-/** The tenant's keys of a kind, oldest first, revoked ones too. */
-export const listKeys = (tx: Transaction, kind: KeyKind): Promise<ListedKey[]> => tx.run(LIST, [tx.tenantId, kind]);
-
 const LOCK = sql<ListedKey>(
   'lock_key',
   `SELECT ${LISTED} FROM countersign.ingestion_keys AS k

@@ -20,10 +20,10 @@ export interface ApprovalPlace {
 /** An approval of the list with its place. */
 export type PlacedApproval = ListedApproval & { place_seq: number };
 
-const listOf = (name: string, from: string, seq: string, order: string) =>
+const listOf = (name: string, from: string, seq: string, order: string, rationale = beginningOf('p.rationale')) =>
   sql<PlacedApproval>(
     name,
-    `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${approvalColumns(beginningOf('p.rationale'))}, ${seq} AS place_seq
+    `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${approvalColumns(rationale)}, ${seq} AS place_seq
        FROM (${from}) AS p
        ${lookUp('evaluations', 'e', 'id', 'p.evaluation_id')}
        ${lookUp('agents', 'a', 'id', 'p.agent_id')}
@@ -67,6 +67,21 @@ export const listDecidedApprovals = (
   limit: number,
 ): Promise<PlacedApproval[]> =>
   tx.run(DECIDED, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit, status]);
+
+const ALL_WITH_TEXTS = listOf(
+  'list_approvals_with_texts',
+  `SELECT * FROM countersign.approvals AS p
+    WHERE p.tenant_id = $1
+      AND (p.requested_seq, p.evaluation_id) > (coalesce($2::bigint, -1), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
+    ORDER BY p.requested_seq, p.evaluation_id LIMIT $4`,
+  'p.requested_seq',
+  'p.requested_seq, p.evaluation_id',
+  'p.rationale',
+);
+
+/** All approvals behind a place in the order of their requests, with whole texts: for the command line. */
+export const listApprovalsWithTexts = (tx: Transaction, after: ApprovalPlace | null, limit: number): Promise<PlacedApproval[]> =>
+  tx.run(ALL_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, limit]);
 
 const FIND = sql<Approval>(
   'portal_find_approval',

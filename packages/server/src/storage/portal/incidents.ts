@@ -18,19 +18,24 @@ const columns = (
   CASE WHEN r.incident_id IS NULL THEN 'none' WHEN r.closed_at IS NULL THEN 'open' ELSE 'closed' END AS recertification,
   ${instantText('r.closed_at')} AS closed_at, r.closed_by, ${shown('r.rationale')} AS closing_rationale, r.evaluation_id AS closing_evaluation_id,
   i.seq AS place_seq`;
+const asStored = (column: string): string => column;
 const LISTED_COLUMNS = columns(beginningOf);
 const JOINS = `${lookUp('agents', 'a', 'id', 'i.agent_id')} ${lookUp('recertifications', 'r', 'incident_id', 'i.id')}`;
 const LOWEST = `'00000000-0000-0000-0000-000000000000'`;
 const HIGHEST = `'9223372036854775807'`;
 
-const LIST = sql<PlacedIncident>(
-  'portal_list_incidents',
-  `SELECT ${LISTED_COLUMNS} FROM (
-     SELECT * FROM countersign.incidents AS i
-      WHERE i.tenant_id = $1 AND (i.seq, i.id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
-        AND ($4::uuid IS NULL OR i.agent_id = $4) AND ($5::text IS NULL OR i.severity = $5)
-      ORDER BY i.seq DESC, i.id DESC LIMIT $6) AS i ${JOINS} ORDER BY i.seq DESC, i.id DESC`,
-);
+const listAll = (name: string, shown: string) =>
+  sql<PlacedIncident>(
+    name,
+    `SELECT ${shown} FROM (
+       SELECT * FROM countersign.incidents AS i
+        WHERE i.tenant_id = $1 AND (i.seq, i.id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
+          AND ($4::uuid IS NULL OR i.agent_id = $4) AND ($5::text IS NULL OR i.severity = $5)
+        ORDER BY i.seq DESC, i.id DESC LIMIT $6) AS i ${JOINS} ORDER BY i.seq DESC, i.id DESC`,
+  );
+
+const LIST = listAll('portal_list_incidents', LISTED_COLUMNS);
+const LIST_WITH_TEXTS = listAll('list_incidents_with_texts', columns(asStored));
 
 /** Which incidents of the list. Null lets everything through. */
 export interface IncidentFilter {
@@ -45,6 +50,10 @@ export const listIncidentsPage = (
   after: IncidentPlace | null,
   limit: number,
 ): Promise<PlacedIncident[]> => tx.run(LIST, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
+
+/** The same for all agents and severities, with whole texts: for the command line. */
+export const listIncidentsWithTexts = (tx: Transaction, after: IncidentPlace | null, limit: number): Promise<PlacedIncident[]> =>
+  tx.run(LIST_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.id ?? null, null, null, limit]);
 
 const listOpen = (name: string, order: 'ASC' | 'DESC') =>
   sql<PlacedIncident>(
@@ -77,7 +86,7 @@ export const listLongestOpen = (tx: Transaction, limit: number): Promise<PlacedI
 
 const FIND = sql<PlacedIncident>(
   'portal_find_incident',
-  `SELECT ${columns((column) => column)} FROM countersign.incidents AS i ${JOINS} WHERE i.tenant_id = $1 AND i.id = $2`,
+  `SELECT ${columns(asStored)} FROM countersign.incidents AS i ${JOINS} WHERE i.tenant_id = $1 AND i.id = $2`,
 );
 
 /** One incident; undefined if there is none. */

@@ -1,0 +1,25 @@
+import type { Pool } from 'pg';
+import { inReadTransaction, type Transaction } from '../database/transaction.ts';
+
+const PAGE_ROWS = 1000;
+
+/**
+ * Reads a list of the portal to its end, in one transaction.
+ * @param page reads the rows behind a place.
+ * @param placeOf the place of a row.
+ */
+export const wholeList = <Row, Place>(
+  pool: Pool,
+  tenantId: string,
+  page: (tx: Transaction, after: Place | null, limit: number) => Promise<Row[]>,
+  placeOf: (row: Row) => Place,
+): Promise<Row[]> =>
+  inReadTransaction(pool, tenantId, async (tx) => {
+    const rows: Row[] = [];
+    for (let after: Place | null = null; ; ) {
+      const read: Row[] = await page(tx, after, PAGE_ROWS);
+      rows.push(...read);
+      if (read.length < PAGE_ROWS) return rows;
+      after = placeOf(read.at(-1)!);
+    }
+  });
