@@ -9,14 +9,14 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/co
 /** The files that take longest. One of them begun last would run alone while the other core idles. */
 const LONGEST = [
   'portal/test/accessibility',
-  'server/test/database-away',
-  'server/test/shutdown',
+  'server/test/app/database-away',
+  'server/test/app/shutdown',
   'portal/test/hostile-texts',
   'test/independent-verifier',
-  'server/test/first-start',
+  'server/test/app/first-start',
   'server/test/portal/plans',
-  'server/test/memory',
-  'server/test/demo',
+  'server/test/app/memory',
+  'server/test/app/demo',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -1,4 +1,4 @@
--- Made by packages/server/test/schema.test.ts from a migrated database; renew it with -u and read its diff.
+-- Made by packages/server/test/database/schema.test.ts from a migrated database; renew it with -u and read its diff.
 
 -- columns
 agents.tenant_id uuid not null

@@ -1,5 +1,5 @@
 import { Command, type ParseOptionsResult } from 'commander';
-import { collected } from './kept.ts';
+import { repeatable } from './verification-options.ts';
 
 /**
  * A command that rejects what commander accepts: a misspelt option is reported before a missing required one, and an option that is given
@@ -28,7 +28,7 @@ export class CarefulCommand extends Command {
       const [name = '', value] = args[at]!.split('=', 2);
       const option = this.options.find(({ long, required }) => required && long === name);
       if (option === undefined) continue;
-      if (seen.has(name) && option.parseArg !== collected) return name;
+      if (seen.has(name) && option.parseArg !== repeatable) return name;
       seen.add(name);
       if (value === undefined) at += 1; // The next argument is its value, whatever it looks like.
     }

@@ -19,16 +19,16 @@ import { WrongInput } from '../workspace/wrong-input.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
 import { readingFile } from './files.ts';
 import { examples } from './help.ts';
-import { collected, type KeptOptions, keptHeads, keysGiven } from './kept.ts';
 import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { shortLine } from './table.ts';
+import { keptHeads, keysGiven, repeatable, type VerificationOptions } from './verification-options.ts';
 
 /** The number of schema differences that are shown to people; JSON has all. */
 const SCHEMA_FINDINGS_MAX = 20;
 
-interface Asked extends KeptOptions {
+interface Asked extends VerificationOptions {
   workspace?: string;
   file?: string;
   log: LogName | 'all';
@@ -63,9 +63,9 @@ export function addVerify(group: Command, session: Session): void {
         .argParser(parseUuid)
         .conflicts('workspace'),
     )
-    .option('--checkpoint <file>', 'a checkpoint that you kept; can be repeated', collected)
-    .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', collected)
-    .option('--key <key>', 'the public key: a verifier key, or a file with verifier keys or a JWKS; can be repeated', collected)
+    .option('--checkpoint <file>', 'a checkpoint that you kept; can be repeated', repeatable)
+    .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', repeatable)
+    .option('--key <key>', 'the public key: a verifier key, or a file with verifier keys or a JWKS; can be repeated', repeatable)
     .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
     .option(...JSON_OPTION)
     .addHelpText('after', examples(...EXAMPLES) + VERIFY_NOTE)

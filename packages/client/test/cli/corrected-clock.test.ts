@@ -1,0 +1,215 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { processEnvironment } from '../../../server/test/fixtures/process-environment.ts';
+import { environmentOf } from '../../../server/test/fixtures/run-command.ts';
+import { reseal } from '../../../server/test/harness/sealed.ts';
+import { databaseWithShiftedClock, type ShiftedDatabase } from '../../../server/test/harness/shifted-clock.ts';
+import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+
+const JUMP_MS = 3_600_000;
+const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
+type Log = (typeof LOGS)[number];
+
+interface Ran {
+  status: number;
+  out: string;
+  err: string;
+}
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+/** Runs a program as a process, with these variables and nothing else of the test's. */
+const run = (program: string, args: string[], variables: Record<string, string> = {}): Promise<Ran> =>
+  new Promise((resolve) => {
+    const env = processEnvironment(variables);
+    execFile(program, args, { env, cwd: root, timeout: 60_000 }, (error, out, err) =>
+      resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err }),
+    );
+  });
+
+let database: ShiftedDatabase;
+let server: TestServer;
+let folder: string;
+const at = (name: string) => join(folder, name);
+const operate = (...args: string[]) => run(process.execPath, ['packages/server/src/main.ts', ...args], environmentOf(server));
+const countersign = (args: string[], key = '') =>
+  run(process.execPath, ['packages/client/bin/countersign.js', ...args], {
+    COUNTERSIGN_URL: server.url,
+    ...(key === '' ? {} : { COUNTERSIGN_API_KEY: key }),
+  });
+const evaluate = (on: TestServer, key: string) =>
+  on.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 'passing' });
+
+/** Lets a workspace write to one log: an audit entry, an allowed decision, an evaluation, a key or a trace. */
+async function append(on: TestServer, { tenantId, key }: Workspace, log: Log): Promise<void> {
+  if (log === 'keys') await on.key(tenantId);
+  else if (log === 'evidence') expect((await evaluate(on, key)).status).toBe(200);
+  else if (log === 'traces')
+    expect((await on.post(paths.traces, key, { trace_id: randomUUID(), agent_name: 'bot', spans: [] })).status).toBe(200);
+  else {
+    const body = log === 'audit' ? { actor: 'ci', action: 'test.ran' } : { agent_name: 'bot' };
+    const { status } = await on.post(log === 'audit' ? paths.audit : paths.promotionCheck, key, body);
+    expect([log, status]).toEqual([log, 200]);
+  }
+}
+
+interface Workspace {
+  tenantId: string;
+  key: string;
+}
+async function workspaceOf(on: TestServer, name: string): Promise<Workspace> {
+  const tenantId = await on.workspace(name);
+  const key = await on.key(tenantId);
+  await evaluate(on, key);
+  for (const log of LOGS) await append(on, { tenantId, key }, log);
+  return { tenantId, key };
+}
+
+/** Starts a server while its clock and the database's are both ahead: a jump that happened while all was stopped is not noticed. */
+async function whileAhead(work: (ahead: TestServer) => Promise<void>): Promise<void> {
+  const now = Date.now;
+  const spy = vi.spyOn(Date, 'now').mockImplementation(() => now() + JUMP_MS);
+  await database.shiftClock(`${JUMP_MS} milliseconds`);
+  const ahead = await testServer({ database });
+  try {
+    await work(ahead);
+  } finally {
+    await ahead.stop();
+    spy.mockRestore();
+    await database.shiftClock('0');
+  }
+}
+
+/** Exports the logs of a workspace. */
+async function exported(name: string): Promise<void> {
+  for (const log of LOGS) {
+    const { status, err } = await operate(
+      'ledger',
+      'export',
+      '--workspace',
+      name,
+      '--log',
+      log,
+      '--output',
+      at(`${name}-${log}`),
+    );
+    expect([status, err]).toEqual([0, expect.stringContaining('exported')]);
+  }
+}
+
+/** What each verifier says of a log of a workspace, as processes. */
+async function verified(name: string, log: Log): Promise<Ran[]> {
+  const [file, audit] = [at(`${name}-${log}`), log === 'audit' ? [] : ['--audit', at(`${name}-audit`)]];
+  const which = log === 'audit' ? 'ledger' : log;
+  return [
+    await operate('ledger', 'verify', '--workspace', name, '--log', log),
+    await operate('ledger', 'verify', '--file', file, '--log', log, ...audit),
+    await countersign(['verify', 'ledger', file, '--log', log, ...audit]),
+    await run('python3', ['examples/verify/verify.py', which, file, ...audit]),
+  ];
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-corrected-clock-'));
+  database = await databaseWithShiftedClock();
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await server.stop();
+  await database.drop();
+});
+
+describe('after a clock was ahead while the server was started', () => {
+  let workspace: Workspace;
+  const gate = () =>
+    countersign(
+      ['gate', '--agent', 'bot', '--verify-key', at('instance.vkey'), '--workspace', workspace.tenantId, '--timeout', '20s'],
+      workspace.key,
+    );
+
+  beforeAll(async () => {
+    const before = await testServer({ database });
+    workspace = await workspaceOf(before, 'acme');
+    // In each of these one log alone is ahead, and continues from the right clock without an entry that allows it.
+    const others = await Promise.all(LOGS.map((log) => workspaceOf(before, `only-${log}`)));
+    await before.stop();
+    await whileAhead(async (ahead) => {
+      await evaluate(ahead, workspace.key);
+      for (const log of LOGS) await append(ahead, workspace, log);
+      for (const [index, log] of LOGS.entries()) await append(ahead, others[index]!, log);
+    });
+    server = await testServer({ database });
+    for (const [index, log] of LOGS.entries()) {
+      const { tenantId } = others[index]!;
+      await database.sql(
+        `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() - interval '1 day' WHERE tenant_id = $1 AND log = $2`,
+        [tenantId, log],
+      );
+      await reseal(server.open.pool, tenantId);
+      await append(server, others[index]!, log);
+    }
+    writeFileSync(at('instance.vkey'), (await operate('signing-key', 'show', '--vkey')).out);
+  }, 120_000);
+
+  test('the gate says what to do, the operator does it, and the gate believes the next decision', {
+    timeout: 120_000,
+  }, async () => {
+    const stopped = await gate();
+    expect(stopped.status).not.toBe(0);
+    expect(stopped.out + stopped.err).toContain('countersign-server ledger correct-clock');
+    expect((await operate('ledger', 'correct-clock', '--workspace', 'acme')).err).toContain('nothing was written');
+    const corrected = await operate('ledger', 'correct-clock', '--workspace', 'acme', '--yes', '--json');
+    expect([corrected.status, JSON.parse(corrected.out)]).toEqual([0, expect.objectContaining({ written: true })]);
+    expect(Object.keys(JSON.parse(corrected.out).logs).sort()).toEqual([...LOGS]);
+
+    const blocked = await gate();
+    expect([blocked.status, blocked.out]).toEqual([1, expect.stringMatching(/time in the future.*record a new evaluation/)]);
+    await evaluate(server, workspace.key);
+    const allowed = await gate();
+    expect([allowed.status, allowed.err, allowed.out]).toEqual([0, '', expect.stringContaining('ALLOWED')]);
+    await append(server, workspace, 'keys');
+    expect((await operate('ledger', 'correct-clock', '--workspace', 'acme', '--yes')).err).toContain('nothing to correct');
+  });
+
+  test('every verifier passes the logs that were corrected', { timeout: 120_000 }, async () => {
+    await exported('acme');
+    for (const log of LOGS)
+      for (const { status, out, err } of await verified('acme', log))
+        expect({ log, status, out, err }).toEqual({
+          log,
+          status: 0,
+          out: expect.stringMatching(/^whole((?!not checked).)*\n$/),
+          err: '',
+        });
+  });
+
+  test.each(['decisions', 'evidence', 'keys', 'traces'] as const)(
+    'without the audit ledger, every verifier says of the export of %s that times were not checked',
+    { timeout: 120_000 },
+    async (log) => {
+      const file = at(`acme-${log}`);
+      const runs = [
+        await operate('ledger', 'verify', '--file', file, '--log', log),
+        await countersign(['verify', 'ledger', file, '--log', log]),
+        await run('python3', ['examples/verify/verify.py', log, file]),
+      ];
+      for (const { status, out } of runs)
+        expect([status, out]).toEqual([0, expect.stringMatching(/^whole: .*; times were not checked: give --audit\n$/)]);
+      const json = await operate('ledger', 'verify', '--file', file, '--log', log, '--json');
+      expect(JSON.parse(json.out)).toMatchObject({ result: 'ok', times_checked: false });
+    },
+  );
+
+  test.each(LOGS)('every verifier finds a step back in %s that no entry allows', { timeout: 120_000 }, async (log) => {
+    await exported(`only-${log}`);
+    for (const { status, out, err } of await verified(`only-${log}`, log))
+      expect({ status, out, err }).toEqual({
+        status: 1,
+        out: expect.stringMatching(/^broken.*(is before that of the row before|goes backwards)/),
+        err: '',
+      });
+  });
+});

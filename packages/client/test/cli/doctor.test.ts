@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
+import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { lyingServer, says } from '../fixtures/lying-server.ts';
+import { runCli, type World } from '../fixtures/run-cli.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace('acme');
+  key = await server.key(tenantId);
+});
+
+interface Finding {
+  what: string;
+  ok: boolean | null;
+  says: string;
+  remedy?: string;
+}
+
+const doctor = async (variables: Record<string, string>, args: string[] = [], world: World = {}) => {
+  const environment = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...variables };
+  const { status, out, err } = await runCli(['doctor', '--json', ...args], { environment, ...world });
+  expect(err).toBe('');
+  const { findings } = JSON.parse(out) as { findings: Finding[] };
+  return { status, findings, bad: findings.filter(({ ok }) => ok === false) };
+};
+
+describe('doctor', () => {
+  test('finds nothing wrong where nothing is, and records nothing', async () => {
+    const rows = async () =>
+      JSON.stringify(
+        await server.database.sql(
+          'SELECT (SELECT count(*) FROM countersign.audit_entries) AS entries, (SELECT count(*) FROM countersign.decisions) AS decisions, (SELECT count(*) FROM countersign.traces) AS traces, (SELECT count(*) FROM countersign.evaluations) AS evaluations',
+        ),
+      );
+    const before = await rows();
+    const { status, findings } = await doctor({});
+    expect(status).toBe(0);
+    expect(findings.map(({ what }) => what)).toEqual([
+      'address',
+      'key',
+      'verify key',
+      'TLS',
+      'service',
+      'clock',
+      ...['telemetry', 'evaluations', 'audit', 'governance'].map((scope) => `scope ${scope}`),
+    ]);
+    expect(await rows()).toBe(before);
+    const people = await runCli(['doctor'], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key } });
+    expect(people.out).toContain('ok    service');
+    expect(people.out).toContain('note  verify key          none given: signatures are not checked');
+    expect(people.out).not.toContain(key.split('.')[1]);
+  });
+
+  test('a scope that is missing is bad where it is wanted, and a note where it is not', async () => {
+    const narrow = { COUNTERSIGN_API_KEY: await server.key(tenantId, ['evaluations']) };
+    const { status, bad } = await doctor(narrow);
+    expect([status, bad]).toEqual([
+      1,
+      [expect.objectContaining({ what: 'scope governance', remedy: expect.stringContaining('mint a key') })],
+    ]);
+    expect((await doctor(narrow, ['--scopes', 'evaluations'])).status).toBe(0);
+  });
+
+  test('a public key that signs nothing here is bad; one that signs, and a decision key, are not', async () => {
+    const keyFinding = async (given: string) =>
+      (await doctor({ COUNTERSIGN_VERIFY_KEY: given }, ['--workspace', tenantId])).findings
+        .filter(({ what }) => what === 'verify key')
+        .at(-1);
+    const own = (await runCommand(environmentOf(server), 'signing-key', 'show', '--vkey')).out.trim();
+    expect(await keyFinding(own)).toMatchObject({ ok: true, says: 'matches a signing key of this service' });
+    const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
+    expect(await keyFinding(other)).toMatchObject({ ok: false, remedy: expect.stringContaining('trust show') });
+    expect(await keyFinding('ab'.repeat(32))).toMatchObject({ ok: null });
+  });
+
+  test('everything that is bad has its remedy', async () => {
+    for (const variables of [{ COUNTERSIGN_API_KEY: 'aa_live_x' }, { COUNTERSIGN_VERIFY_KEY: 'hello' }, { COUNTERSIGN_URL: '' }])
+      for (const finding of (await doctor(variables)).bad) expect(finding.remedy, finding.what).toBeDefined();
+  });
+
+  test('a revoked key is told from one that lacks a scope', async () => {
+    const dead = await server.key(tenantId);
+    await runCommand(environmentOf(server), 'keys', 'revoke', '--workspace', 'acme', dead.slice(8, 20));
+    const { bad } = await doctor({ COUNTERSIGN_API_KEY: dead });
+    expect(bad.length).toBe(4);
+    expect(bad[0]).toMatchObject({ says: expect.stringContaining('revoked'), remedy: expect.stringContaining('mint a new key') });
+  });
+
+  test.each([
+    ['no address', { COUNTERSIGN_URL: '' }, 'address', /set --url or COUNTERSIGN_URL/],
+    ['an invalid address', { COUNTERSIGN_URL: 'localhost' }, 'address', /is not a valid address/],
+    ['no key', { COUNTERSIGN_API_KEY: '' }, 'key', /set COUNTERSIGN_API_KEY/],
+    ['a key that is malformed', { COUNTERSIGN_API_KEY: 'aa_live_x' }, 'key', /must have the form/],
+    ['an invalid verify key', { COUNTERSIGN_VERIFY_KEY: 'hello' }, 'verify key', /invalid key/],
+    ['a key that would travel unencrypted', { COUNTERSIGN_URL: 'http://countersign.invalid' }, 'TLS', /unencrypted/],
+    ['a name that does not resolve', { COUNTERSIGN_URL: 'https://countersign.invalid' }, 'service', /cannot be reached/],
+  ])('%s', async (_what, variables, what, says) => {
+    const { status, bad } = await doctor(variables as Record<string, string>, ['--timeout', '5s']);
+    expect(status).toBe(1);
+    expect(bad.find((finding) => finding.what === what)?.says).toMatch(says);
+  });
+
+  test('a closed port, TLS where there is none, a page, a redirect: each with its remedy', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    const lying = await lyingServer();
+    const remedyFor = async (url: string) =>
+      (await doctor({ COUNTERSIGN_URL: url })).bad.find(({ what }) => what === 'service')?.remedy;
+    expect(await remedyFor(`http://127.0.0.1:${port}`)).toContain('nothing listens there');
+    expect(await remedyFor(server.url.replace('http:', 'https:'))).toContain('TLS');
+    const tls = (await doctor({ COUNTERSIGN_URL: server.url.replace('http:', 'https:') })).bad.at(-1)!.says;
+    expect(tls).toMatch(/^cannot be reached: E[A-Z_]+: [a-z ]+$/);
+    expect(await remedyFor(`${server.url}/foo`)).toContain('only host and port');
+    lying.lie = says('<html>sign in</html>', 200, { 'content-type': 'text/html' });
+    expect(await remedyFor(lying.url)).toContain('proxy');
+    lying.lie = says('', 302, { location: 'https://elsewhere.example' });
+    expect(await remedyFor(lying.url)).toContain('final address');
+  });
+
+  test('clocks that are apart: a note by seconds, bad by minutes', async () => {
+    const clock = async (ms: number) =>
+      (await doctor({}, [], { now: () => Date.now() + ms })).findings.find(({ what }) => what === 'clock');
+    expect(await clock(0)).toMatchObject({ ok: true });
+    expect(await clock(45_000)).toMatchObject({ ok: null, remedy: expect.stringContaining('NTP') });
+    expect(await clock(-600_000)).toMatchObject({ ok: false, says: expect.stringContaining('ahead of this machine') });
+  });
+});

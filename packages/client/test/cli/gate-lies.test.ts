@@ -1,0 +1,293 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
+import { evaluatedAt } from '../../../server/test/harness/backdate.ts';
+import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { type Lie, type LyingServer, lyingServer, says } from '../fixtures/lying-server.ts';
+import { runCli, type World } from '../fixtures/run-cli.ts';
+
+let server: TestServer;
+let lying: LyingServer;
+let key: string;
+let environment: Record<string, string>;
+let decisionKey: string;
+
+beforeAll(async () => {
+  [server, lying] = [await testServer(), await lyingServer()];
+  key = await server.key(await server.workspace('acme'));
+  decisionKey = (await runCommand(environmentOf(server), 'decision-key', 'show', '--workspace', 'acme')).out.trim();
+  environment = { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: decisionKey };
+  for (const agent_name of ['good', 'poor', 'stale'])
+    await server.post(paths.evaluations, key, { name: 'nightly', agent_name, pass_rate: agent_name === 'poor' ? 60 : 92.5 });
+  await evaluatedAt(server, 'stale', `recorded_at - interval '5 hours'`);
+});
+
+/** Asks the real server what a body asks, and answers what `change` makes of its answer. */
+const forward =
+  (change: (decision: string) => string, ask: (body: object) => object = (body) => body): Lie =>
+  async ({ headers, method }: IncomingMessage, body, response) => {
+    // What the gate reads to word a refusal: the public keys, of which there are none here.
+    if (method === 'GET') return void response.writeHead(404).end();
+    const real = await fetch(server.url + paths.promotionCheck, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: headers.authorization!,
+        prefer: String(headers.prefer ?? ''),
+        'countersign-nonce': String(headers['countersign-nonce']),
+      },
+      body: JSON.stringify(ask(JSON.parse(body))),
+    });
+    const attestation = real.headers.get('countersign-attestation');
+    response.writeHead(real.status, {
+      'content-type': 'application/json',
+      ...(attestation === null ? {} : { 'countersign-attestation': attestation }),
+    });
+    response.end(change(await real.text()));
+  };
+
+/** The real answer with members changed. */
+const doctored = (change: (decision: Record<string, unknown>) => void): Lie =>
+  forward((text) => {
+    const decision = JSON.parse(text);
+    change(decision);
+    return JSON.stringify(decision);
+  });
+
+const gate = (args: readonly string[], world: World = {}) => runCli(['gate', ...args], { environment, ...world });
+
+/** That a lie is not believed, in both forms of output. */
+async function expectDisbelief(
+  lie: Lie,
+  why: string | RegExp,
+  args: readonly string[] = ['--agent', 'good'],
+  world: World = {},
+): Promise<void> {
+  lying.lie = lie;
+  const text = await gate(args, world);
+  expect({ status: text.status, out: text.out }).toEqual({
+    status: 3,
+    out: expect.stringMatching(/^UNDECIDED: no decision: .*`countersign doctor`/s),
+  });
+  expect(text.out).toMatch(why);
+  lying.lie = lie;
+  const json = await gate([...args, '--json'], world);
+  expect(json.status).toBe(3);
+  expect(JSON.parse(json.out)).toMatchObject({ outcome: 'undecided', exit_code: 3, decision: null });
+}
+
+describe('gate, against a server that lies', () => {
+  test('what passes on the real answer is believed: the tests below fail for what they change', async () => {
+    lying.lie = forward((text) => text);
+    expect((await gate(['--agent', 'good'])).status).toBe(0);
+    expect((await gate(['--agent', 'poor'])).status).toBe(1);
+  });
+
+  test.each<[string, (decision: Record<string, unknown>) => void, RegExp]>([
+    ['allowed turned round', (decision) => (decision.allowed = true), /altered/],
+    ['the reason', (decision) => (decision.reason = 'all_conditions_met'), /altered/],
+    ['the signature', (decision) => (decision.signature = 'ab'.repeat(32)), /not of this key/],
+    ['another algorithm', (decision) => (decision.signature_alg = 'none'), /signature_alg/],
+    ['a member that is missing', (decision) => delete decision.checks, /checks is missing/],
+    ['conditions that are left out', (decision) => (decision.checks = []), /checks/],
+    ['allowed as a text', (decision) => (decision.allowed = 'true'), /allowed|not Countersign/],
+    ['another policy', (decision) => (decision.policy = 'anything-goes/v9'), /altered/],
+  ])('a doctored decision: %s', (_what, change, why) => expectDisbelief(doctored(change), why, ['--agent', 'poor']));
+
+  test('a decision that an old one is replayed for', async () => {
+    let old = '';
+    lying.lie = forward((text) => (old = text));
+    expect((await gate(['--agent', 'good'])).status).toBe(0);
+    await expectDisbelief((...call) => says(old)(...call), /an old decision/, ['--agent', 'good'], {
+      now: () => Date.now() + 120_000,
+    });
+  });
+
+  test('a decision from the future, and clocks that are apart; --clock-skew admits it on purpose', async () => {
+    const behind = { now: () => Date.now() - 240_000 };
+    await expectDisbelief(
+      forward((text) => text),
+      /after it arrived/,
+      ['--agent', 'good'],
+      behind,
+    );
+    expect((await gate(['--agent', 'good', '--clock-skew', '5m'], behind)).status).toBe(0);
+  });
+
+  test('one decision answered again and again while the gate waits', async () => {
+    await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
+    await runCommand(environmentOf(server), 'agents', 'risk', '--workspace', 'acme', '--agent', 'risky', 'high');
+    let first = '';
+    const replay: Lie = (...call) => (first === '' ? forward((text) => (first = text))(...call) : says(first)(...call));
+    const args = ['--agent', 'risky', '--wait', '1m'];
+    lying.lie = replay;
+    const { status, out } = await gate(args, { sleep: async () => undefined });
+    expect([status, out]).toEqual([3, expect.stringMatching(/nonce of another request/)]);
+  });
+
+  test("another agent's decision, genuine and new", () =>
+    expectDisbelief(
+      forward(
+        (text) => text,
+        (body) => ({ ...body, agent_name: 'good' }),
+      ),
+      /it is about agent good, but the request named poor/,
+      ['--agent', 'poor'],
+    ));
+
+  test("another agent's decision, where the agent is asked for by its id", () =>
+    expectDisbelief(
+      forward(
+        (text) => text,
+        ({ agent_id: _, ...body }: { agent_id?: string }) => ({ ...body, agent_name: 'good' }),
+      ),
+      /it is about agent/,
+      ['--agent-id', '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f'],
+    ));
+
+  test('a decision about a lower threshold, an older evaluation, another harness', async () => {
+    await expectDisbelief(
+      forward(
+        (text) => text,
+        (body) => ({ ...body, min_pass_rate: 1 }),
+      ),
+      /about a threshold of 1 %, but the request named 80 %/,
+      ['--agent', 'poor'],
+    );
+    await expectDisbelief(
+      forward(
+        (text) => text,
+        (body) => ({ ...body, max_age_hours: 100 }),
+      ),
+      /5(\.\d+)? hours old; at most 1 was requested/,
+      ['--agent', 'stale', '--max-age-hours', '1'],
+    );
+    await expectDisbelief(
+      forward(
+        (text) => text,
+        ({ harness_id: _, ...body }: { harness_id?: string }) => body,
+      ),
+      /it is about harness null/,
+      ['--agent', 'good', '--harness', 'ours'],
+    );
+  });
+
+  test("a decision that is signed with another workspace's key", async () => {
+    const foreign = await server.key(await server.workspace('other'));
+    await server.post(paths.evaluations, foreign, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
+    const asForeign: Lie = (request, ...call) => {
+      request.headers.authorization = `Bearer ${foreign}`;
+      return forward((text) => text)(request, ...call);
+    };
+    await expectDisbelief(asForeign, /not of this key/);
+  });
+
+  test('an attestation that is missing, of another decision, or by another key', async () => {
+    const trust = (await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out;
+    const world = { environment: { ...environment, COUNTERSIGN_VERIFY_KEY: '', COUNTERSIGN_TRUST: trust } };
+    const prefer = { prefer: 'countersign-attestation' };
+    const kept = (await server.post(paths.promotionCheck, key, { agent_name: 'good' }, prefer)).headers.get(
+      'countersign-attestation',
+    )!;
+    lying.lie = forward((text) => text);
+    expect((await gate(['--agent', 'good'], world)).status).toBe(0);
+    const without: Lie = (request, ...call) => {
+      delete request.headers.prefer;
+      return forward((text) => text)(request, ...call);
+    };
+    await expectDisbelief(without, /has no attestation/, ['--agent', 'good'], world);
+    const never = join(tmpdir(), `countersign-never-${process.pid}.json`);
+    await expectDisbelief(without, /which --attestation needs/, ['--agent', 'good', '--attestation', never]);
+    expect(existsSync(never)).toBe(false);
+    const stale: Lie = async (request, body, response) => {
+      const head = response.writeHead.bind(response);
+      const headers = { 'content-type': 'application/json', 'countersign-attestation': kept };
+      response.writeHead = ((status: number) => head(status, headers)) as never;
+      await forward((text) => text)(request, body, response);
+    };
+    await expectDisbelief(stale, /none of the known keys has signed it/, ['--agent', 'good'], world);
+  });
+
+  test('a member that stands twice: readers disagree on which of the two counts', () =>
+    expectDisbelief(
+      forward((text) => text.replace('{"allowed":false', '{"allowed":true,"allowed":false')),
+      /given twice/,
+      ['--agent', 'poor'],
+    ));
+});
+
+describe('gate, against answers that are none', () => {
+  const quick = ['--agent', 'good', '--timeout', '400ms'];
+
+  test.each<[string, Lie, RegExp]>([
+    ['truncated JSON', (...call) => says('{"allowed":true,"reason":"all_cond')(...call), /cut off|did not answer/],
+    [
+      'a connection that is cut',
+      (_request, _body, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '900' });
+        response.write('{"allowed":true', () => response.destroy());
+      },
+      /cannot be reached|did not answer/,
+    ],
+    ['nothing but allowed', (...call) => says('{"allowed":true}')(...call), /not a decision of this service/],
+    ['an array', (...call) => says('[true]')(...call), /not from Countersign/],
+    ['no body', (...call) => says('')(...call), /cut off|did not answer/],
+    ['a page', (...call) => says('<html>allowed</html>', 200, { 'content-type': 'text/html' })(...call), /not from Countersign/],
+    ['a page that says it is JSON', (...call) => says('<html>allowed</html>')(...call), /cut off|did not answer/],
+    ['a redirect', (...call) => says('', 307, { location: 'http://127.0.0.1:9/' })(...call), /redirects/],
+    ['a redirect after a POST', (...call) => says('', 302, { location: '/login' })(...call), /redirects/],
+    ['204', (_request, _body, response) => void response.writeHead(204).end(), /204/],
+    ['401', (...call) => says('{"error":"unauthorized","issues":[]}', 401)(...call), /401 unauthorized/],
+    ['403', (...call) => says('forbidden', 403, { 'content-type': 'text/plain' })(...call), /403/],
+    ['404', (...call) => says('{"error":"not_found","issues":[]}', 404)(...call), /404 not_found/],
+    ['422', (...call) => says('{"error":"validation_failed","issues":[]}', 422)(...call), /422/],
+    [
+      '429',
+      (...call) => says('{"error":"rate_limited","issues":[]}', 429, { 'retry-after': '1' })(...call),
+      /429|did not answer/,
+    ],
+    ['500', (...call) => says('{"error":"internal_error","issues":[]}', 500)(...call), /500 internal_error/],
+    ['503', (...call) => says('{"error":"unavailable","issues":[]}', 503)(...call), /503|did not answer/],
+    ['500 that says allowed', (...call) => says('{"allowed":true}', 500)(...call), /500/],
+    ['a server that never answers', () => new Promise(() => undefined), /did not answer within/],
+  ])('%s', (_what, lie, why) => expectDisbelief(lie, why, quick));
+
+  test('a closed port, and a name that does not resolve', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await expectDisbelief(says(''), /cannot be reached|did not answer/, [...quick, '--url', `http://127.0.0.1:${port}`]);
+    await expectDisbelief(says(''), /cannot be reached|did not answer/, [...quick, '--url', 'https://countersign.invalid']);
+  });
+
+  test('an answer that is asked for again and then comes is believed', async () => {
+    let times = 0;
+    lying.lie = (...call) =>
+      ++times < 3 ? says('{"error":"unavailable","issues":[]}', 503)(...call) : forward((text) => text)(...call);
+    expect((await gate(['--agent', 'good'])).status).toBe(0);
+  });
+});
+
+describe('the key is never written', () => {
+  const secret = () => key.split('.')[1]!;
+
+  test.each<[string, (body: string) => Lie]>([
+    ['in an error', (body) => says(`{"error":"validation_failed","issues":[{"path":"","code":"x","message":"${body}"}]}`, 422)],
+    ['in a decision', (body) => forward((text) => text.replace('"message":"', `"message":"${body} `))],
+    ['in a redirect', (body) => says('', 302, { location: `/${body}` })],
+  ])('not even when a server sends it back %s, and not with --debug', async (_where, lie) => {
+    for (const form of [[], ['--json']]) {
+      lying.lie = lie(key);
+      const { status, out, err } = await gate(['--agent', 'good', '--debug', ...form]);
+      expect(status).toBe(3);
+      expect(out + err).not.toContain(secret());
+      expect(out + err).not.toContain(decisionKey);
+    }
+  });
+});

@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { runCli } from '../fixtures/run-cli.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace('acme');
+  key = await server.key(tenantId);
+  await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'good', pass_rate: 92.5 });
+  await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
+  await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'risky', 'high');
+});
+afterEach(() => vi.restoreAllMocks());
+
+const operate = (...args: string[]) => runCommand(environmentOf(server), ...args);
+
+/** An address where nobody listens until `open`; what arrives then is answered by the real server. */
+async function lateServer(): Promise<{ url: string; open(): Promise<void>; close(): void }> {
+  const standIn: Server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { authorization = '', prefer = '', 'countersign-nonce': nonce = '' } = request.headers;
+    const real = await fetch(server.url + request.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization, prefer: String(prefer), 'countersign-nonce': String(nonce) },
+      body: Buffer.concat(chunks),
+    });
+    const headers = Object.fromEntries([...real.headers].filter(([name]) => /^(content-type|countersign-.*)$/.test(name)));
+    response.writeHead(real.status, headers).end(await real.text());
+  });
+  standIn.listen(0, '127.0.0.1');
+  await once(standIn, 'listening');
+  const { port } = standIn.address() as AddressInfo;
+  standIn.close();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    open: async () => {
+      if (standIn.listening) return;
+      standIn.listen(port, '127.0.0.1');
+      await once(standIn, 'listening');
+    },
+    close: () => {
+      standIn.closeAllConnections();
+      standIn.close();
+    },
+  };
+}
+
+describe('gate, while the service is away', () => {
+  test('asks until --timeout is over, and not five times', async () => {
+    const late = await lateServer();
+    vi.spyOn(Math, 'random').mockReturnValue(0); // no pauses between the attempts
+    let attempts = 0;
+    const fetchAndOpen: typeof fetch = async (...call) => {
+      attempts += 1;
+      if (attempts === 12) await late.open();
+      return fetch(...call);
+    };
+    const environment = { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key };
+    const { status, out } = await runCli(['gate', '--agent', 'good', '--timeout', '1m'], { environment, fetch: fetchAndOpen });
+    late.close();
+    expect([status, attempts, out]).toEqual([0, 12, expect.stringContaining('ALLOWED: good')]);
+  });
+
+  test('asks until --wait is over, and then goes on waiting for the approval', async () => {
+    const late = await lateServer();
+    const environment = { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key };
+    let pauses = 0;
+    const sleep = async () => {
+      pauses += 1;
+      if (pauses === 3) await late.open();
+      if (pauses !== 5) return;
+      late.close();
+      const asked = await runCli(['gate', '--agent', 'risky', '--json'], {
+        environment: { ...environment, COUNTERSIGN_URL: server.url },
+      });
+      const evaluation = JSON.parse(asked.out).decision.evaluation_id;
+      const args = ['--workspace', 'acme', '--evaluation', evaluation, '--rationale', 'test'];
+      expect((await operate('approvals', 'approve', ...args)).status).toBe(0);
+      await late.open();
+    };
+    const args = ['gate', '--agent', 'risky', '--timeout', '100ms', '--wait', '30m'];
+    const { status, out, err } = await runCli(args, { environment, sleep });
+    late.close();
+    expect([status, out]).toEqual([0, expect.stringContaining('ALLOWED: risky')]);
+    expect(err).toMatch(/^waiting up to 30 min for the service: .*cannot be reached/m);
+    expect(err).toMatch(/^waiting up to 30 min for an approval/m);
+  });
+
+  test('ends as undecided when --wait is over, and at once when waiting cannot help', async () => {
+    const late = await lateServer();
+    let clock = Date.now();
+    const world = {
+      environment: { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key },
+      now: () => clock,
+      sleep: async (ms: number) => {
+        clock += ms;
+      },
+    };
+    const startedAt = clock;
+    const away = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], world);
+    expect([away.status, clock - startedAt]).toEqual([3, 10_000]);
+    const wrongKey = `${key.slice(0, -1)}${key.endsWith('A') ? 'E' : 'A'}`;
+    const refused = await runCli(['gate', '--agent', 'good', '--wait', '30m'], {
+      environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: wrongKey },
+      sleep: () => Promise.reject(new Error('it waited')),
+    });
+    expect([refused.status, refused.out]).toEqual([3, expect.stringContaining('401')]);
+  });
+});
+
+describe("gate's approval link", () => {
+  const pending = async (environment: Record<string, string> = {}) => {
+    await server.post(paths.evaluations, key, { name: 'again', agent_name: 'risky', pass_rate: 98 });
+    const world = { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...environment } };
+    const { status, out } = await runCli(['gate', '--agent', 'risky', '--json'], world);
+    expect(status).toBe(4);
+    const { approve_at, decision } = JSON.parse(out);
+    return { approveAt: approve_at, page: `/w/${tenantId}/approvals/${decision.evaluation_id}` };
+  };
+
+  test("opens the evaluation's page in the portal", async () => {
+    const { approveAt, page } = await pending();
+    expect(approveAt).toBe(server.url + page);
+  });
+
+  test.each(['https://portal.example.test', 'https://portal.example.test/', 'https://portal.example.test/w/acme'])(
+    'leads to the portal that COUNTERSIGN_PORTAL_URL names as %s',
+    async (portal) => {
+      const { approveAt, page } = await pending({ COUNTERSIGN_PORTAL_URL: portal });
+      expect(approveAt).toBe(`https://portal.example.test${page}`);
+    },
+  );
+});

@@ -1,0 +1,142 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../../../server/test/fixtures/server-process.ts';
+import { paths } from '../../../server/test/harness/test-server.ts';
+import { type LyingServer, lyingServer } from '../fixtures/lying-server.ts';
+import { runCli } from '../fixtures/run-cli.ts';
+
+const data = new DataFolder();
+let server: ServerProcess | undefined;
+let lying: LyingServer;
+let key: string;
+
+beforeAll(async () => {
+  lying = await lyingServer();
+  server = await ServerProcess.start(data.environment);
+  ({ key } = await newKey(data.environment, 'shop'));
+  await fetch(server.url + paths.evaluations, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({ name: 'nightly', agent_name: 'good', pass_rate: 95 }),
+  });
+});
+afterAll(async () => {
+  await server?.end('SIGTERM');
+  await data.clear();
+});
+
+const operate = (...args: string[]) => run(args, data.environment);
+const inFile = (name: string, text: string) => {
+  writeFileSync(join(data.path, '..', name), text);
+  return join(data.path, '..', name);
+};
+const trustShow = async (name: string) => inFile(name, await operate('trust', 'show', '--workspace', 'shop'));
+const gate = async (trust: string, url = server!.url) => {
+  const environment = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key };
+  const { status, out, err } = await runCli(['gate', '--agent', 'good', '--trust', trust], { environment });
+  return [status, out + err];
+};
+async function restart(): Promise<void> {
+  await server!.end('SIGTERM');
+  server = await ServerProcess.start(data.environment);
+}
+async function rotate(): Promise<void> {
+  const [old] = JSON.parse(await operate('signing-key', 'show')).keys.filter((each: { retired_at?: string }) => !each.retired_at);
+  await operate('signing-key', 'rotate');
+  await restart();
+  await operate('signing-key', 'retire', old.kid);
+  await restart();
+}
+
+/** Answers as the server does, with another list of keys. */
+function listing(change: (keys: Record<string, unknown>[]) => unknown[]): void {
+  lying.lie = async ({ url, method, headers }, body, response) => {
+    const {
+      host: _,
+      connection: __,
+      'content-length': ___,
+      'transfer-encoding': ____,
+      ...sent
+    } = headers as Record<string, string>;
+    const real = await fetch(server!.url + url, { method: method!, headers: sent, ...(method === 'POST' ? { body } : {}) });
+    const text = await real.text();
+    const attestation = real.headers.get('countersign-attestation');
+    const answered = {
+      'content-type': 'application/json',
+      ...(attestation === null ? {} : { 'countersign-attestation': attestation }),
+    };
+    const listed = url === '/.well-known/jwks.json' ? JSON.stringify({ keys: change(JSON.parse(text).keys) }) : text;
+    response.writeHead(real.status, answered).end(listed);
+  };
+}
+
+test('a trust file follows two rotations by their signatures, and no reset', { timeout: 240_000 }, async () => {
+  const old = await trustShow('old.json');
+  expect(await gate(old)).toEqual([0, expect.anything()]);
+  await rotate();
+  await rotate();
+  expect(await gate(old)).toEqual([0, expect.anything()]);
+
+  // Only the signatures count, wherever the list comes from.
+  const { keys } = JSON.parse(await operate('signing-key', 'show'));
+  expect(keys).toHaveLength(3);
+  const forged = (each: Record<string, unknown>) => ({ ...each, predecessor_signature: keys[1].predecessor_signature });
+  const lists: [string, (listed: Record<string, unknown>[]) => unknown[], RegExp][] = [
+    ['a wrong signature', ([a, b, c]) => [a, b, forged(c!)], /the signature over the key .* is not one of its predecessor/],
+    ['no signature', ([a, b, c]) => [a, b, { ...c, predecessor_signature: undefined }], /has no signature of its predecessor/],
+    ['a gap', ([a, , c]) => [a, c], /the predecessor .* is not proven/],
+    ['no keys', () => [], /the signature was rejected/],
+  ];
+  for (const [what, change, why] of lists) {
+    listing(change);
+    expect([what, ...(await gate(old, lying.url))]).toEqual([what, 3, expect.stringMatching(why)]);
+  }
+  listing((listed) => listed.reverse());
+  expect(await gate(old, lying.url)).toEqual([0, expect.anything()]);
+
+  // The same offline: the file's own `successors`.
+  const file = JSON.parse(await operate('trust', 'show', '--workspace', 'shop'));
+  const carried = { ...file, keys: [{ ...file.keys[0], retired_at: undefined }], successors: file.keys.slice(1) };
+  listing(() => []);
+  expect(await gate(inFile('carried.json', JSON.stringify(carried)), lying.url)).toEqual([0, expect.anything()]);
+  const wrong = { ...carried, successors: [file.keys[1], forged(file.keys[2])] };
+  expect(await gate(inFile('wrong.json', JSON.stringify(wrong)))).toEqual([
+    2,
+    expect.stringMatching(/has a successor that is not proven: the signature over the key/),
+  ]);
+
+  // A lost key: the server does not start without it, nor is it replaced unasked.
+  const present = await trustShow('present.json');
+  const secret = join(data.path, 'secrets', 'signing-key.pem');
+  const lost = keys[2].kid;
+  const refused = async (...args: string[]) => {
+    const command = new CommandProcess(args, data.environment);
+    return [await command.ended, command.stdout, command.stderr];
+  };
+  expect(await refused('signing-key', 'reset', '--yes')).toEqual([
+    9,
+    '',
+    expect.stringMatching(/it is not lost; nothing was changed/),
+  ]);
+  await server!.end('SIGTERM');
+  await until('nothing runs', () => data.isAtRest());
+  rmSync(secret);
+  expect(await refused('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
+  expect(await refused('signing-key', 'reset')).toEqual([0, '', expect.stringMatching(/nothing was changed/)]);
+  expect(await refused('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
+  const kid = await operate('signing-key', 'reset', '--yes');
+  server = await ServerProcess.start(data.environment);
+  const published = ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as typeof file).keys;
+  expect(published[2]).toMatchObject({ kid: lost, retired_at: expect.any(String) });
+  expect(published[3]).toMatchObject({ kid, reset_from: lost });
+  expect(published[3]).not.toHaveProperty('predecessor');
+  for (const before of [old, present])
+    expect(await gate(before)).toEqual([
+      3,
+      expect.stringMatching(/was put in the place of the lost key .* by an operator.*trust show/s),
+    ]);
+  expect(await gate(await trustShow('after.json'))).toEqual([0, expect.anything()]);
+  expect(server.faults).toEqual([]);
+});

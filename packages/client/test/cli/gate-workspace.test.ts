@@ -1,0 +1,290 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { type LyingServer, lyingServer } from '../fixtures/lying-server.ts';
+import { runCli, type World } from '../fixtures/run-cli.ts';
+
+let server: TestServer;
+let lying: LyingServer;
+let tenantId: string;
+let foreignId: string;
+let key: string;
+let foreignKey: string;
+let folder: string;
+let trust: string;
+let vkey: string;
+
+beforeAll(async () => {
+  [server, lying] = [await testServer(), await lyingServer()];
+  [tenantId, foreignId] = [await server.workspace('shop'), await server.workspace('other')];
+  [key, foreignKey] = [await server.key(tenantId), await server.key(foreignId)];
+  folder = mkdtempSync(join(tmpdir(), 'countersign-c-gate-'));
+  // The agent of this workspace fails; the one of the other workspace has the same name and passes.
+  await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 12, status: 'failing' });
+  await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'good', pass_rate: 92.5 });
+  await server.post(paths.evaluations, foreignKey, { name: 'nightly', agent_name: 'bot', pass_rate: 99 });
+  vkey = await operate('signing-key', 'show', '--vkey');
+  trust = inFile('trust.json', await operate('trust', 'show', '--workspace', 'shop'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function operate(...args: string[]): Promise<string> {
+  const ran = await runCommand(environmentOf(server), ...args);
+  if (ran.status !== 0) throw new Error(ran.err);
+  return ran.out.trim();
+}
+const inFile = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+const gate = (args: string[], apiKey = key, world: World = {}) =>
+  runCli(['gate', ...args], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: apiKey }, ...world });
+// biome-ignore lint/suspicious/noExplicitAny: a test changes whatever the file holds
+const trustWith = (change: (file: any) => void): string => {
+  const file = JSON.parse(readTrust());
+  change(file);
+  return inFile(`trust-${Math.random()}.json`, JSON.stringify(file));
+};
+const readTrust = () => readFileSync(trust, 'utf8');
+
+describe("attack I: another workspace's key, and an agent of the same name", () => {
+  test.each<[string, () => string[]]>([
+    ['a trust file', () => ['--trust', trust]],
+    ['the public key and --workspace', () => ['--verify-key', vkey, '--workspace', tenantId]],
+    ['no key at all, but --workspace', () => ['--workspace', tenantId]],
+  ])('is rejected with %s', async (_what, args) => {
+    const { status, out } = await gate(['--agent', 'bot', ...args()], foreignKey);
+    expect({ status, out }).toEqual({
+      status: 3,
+      out: expect.stringContaining(`the decision is of workspace ${foreignId}, not of ${tenantId}`),
+    });
+    expect(out).toContain('COUNTERSIGN_API_KEY');
+    expect((await gate(['--agent', 'bot', ...args()])).status).toBe(1);
+    expect((await gate(['--agent', 'good', ...args()])).status).toBe(0);
+  });
+
+  test('a public key alone is refused before anything is asked: every workspace has the same', async () => {
+    const { status, out, err } = await gate(['--agent', 'bot', '--verify-key', vkey], foreignKey);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(/a public key is the same for every workspace.*--trust.*countersign-server trust show --workspace/s);
+  });
+
+  test('the decision key binds its workspace by itself', async () => {
+    const decisionKey = inFile('decision.key', await operate('decision-key', 'show', '--workspace', 'shop'));
+    expect((await gate(['--agent', 'bot', '--verify-key', decisionKey], foreignKey)).status).toBe(3);
+    expect((await gate(['--agent', 'good', '--verify-key', decisionKey])).status).toBe(0);
+  });
+
+  test('--trust and --workspace of two workspaces contradict', async () => {
+    const { status, err } = await gate(['--agent', 'good', '--trust', trust, '--workspace', foreignId]);
+    expect([status, err]).toEqual([2, expect.stringMatching(/is of workspace .* and --workspace is/)]);
+  });
+
+  test('the trust file comes from the environment as well, as a file and as its text', async () => {
+    const of = (variables: Record<string, string>) => ({
+      environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: foreignKey, ...variables },
+    });
+    for (const variables of [{ COUNTERSIGN_TRUST_FILE: trust }, { COUNTERSIGN_TRUST: readTrust() }]) {
+      expect((await gate(['--agent', 'bot'], foreignKey, of(variables))).status).toBe(3);
+      const own = { ...variables, COUNTERSIGN_API_KEY: key };
+      expect((await gate(['--agent', 'good', '--json'], key, of(own))).status).toBe(0);
+    }
+  });
+});
+
+describe('attack J: a decision that is replayed', () => {
+  /** Gives the first answer for every later question, as it came. */
+  const replaying = () => {
+    let kept: { text: string; headers: Record<string, string> } | undefined;
+    lying.lie = async ({ headers }, body, response) => {
+      kept ??= await answerTo(headers as Record<string, string>, body);
+      response.writeHead(200, kept.headers).end(kept.text);
+    };
+  };
+  const answerTo = async (headers: Record<string, string>, body: string) => {
+    const forwarded = ['authorization', 'prefer', 'countersign-nonce'].filter((name) => headers[name] !== undefined);
+    const real = await fetch(server.url + paths.promotionCheck, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...Object.fromEntries(forwarded.map((name) => [name, headers[name]!])) },
+      body,
+    });
+    const attestation = real.headers.get('countersign-attestation');
+    return {
+      text: await real.text(),
+      headers: {
+        'content-type': 'application/json',
+        ...(attestation === null ? {} : { 'countersign-attestation': attestation }),
+      },
+    };
+  };
+  const replayed = (args: string[], world: World = {}) =>
+    gate(args, key, { environment: { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key }, ...world });
+
+  test('within the 60 seconds of --clock-skew it is not believed', async () => {
+    replaying();
+    expect((await replayed(['--agent', 'good', '--trust', trust])).status).toBe(0);
+    const again = await replayed(['--agent', 'good', '--trust', trust]);
+    expect([again.status, again.out]).toEqual([3, expect.stringMatching(/nonce of another request.*replayed/)]);
+  });
+
+  test('nor within --wait: each question has a nonce of its own', async () => {
+    await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
+    await operate('agents', 'risk', '--workspace', 'shop', '--agent', 'risky', 'high');
+    replaying();
+    const { status, out } = await replayed(['--agent', 'risky', '--trust', trust, '--wait', '1m'], {
+      sleep: async () => undefined,
+    });
+    expect([status, out]).toEqual([3, expect.stringContaining('nonce')]);
+  });
+
+  test('an answer without the nonce is not believed, and the sentence names an older server', async () => {
+    lying.lie = async ({ headers }, body, response) => {
+      const { 'countersign-nonce': _, ...older } = headers as Record<string, string>;
+      const { text, headers: answered } = await answerTo(older, body);
+      response.writeHead(200, answered).end(text);
+    };
+    const { status, out } = await replayed(['--agent', 'good', '--trust', trust]);
+    expect([status, out]).toEqual([3, expect.stringMatching(/does not repeat the nonce.*update the server/)]);
+  });
+
+  test.each(['5m1s', '301s', '6m', '24h'])('--clock-skew %s is refused', async (skew) => {
+    const { status, err } = await gate(['--agent', 'good', '--trust', trust, '--clock-skew', skew]);
+    expect([status, err]).toEqual([2, expect.stringContaining('--clock-skew')]);
+  });
+
+  test('--clock-skew 5m is taken', async () => {
+    expect((await gate(['--agent', 'good', '--trust', trust, '--clock-skew', '5m'])).status).toBe(0);
+  });
+});
+
+describe('the trust file', () => {
+  test('names the workspace and the public keys, and the address as a hint', async () => {
+    expect(JSON.parse(readTrust())).toEqual({
+      version: 1,
+      workspace: { id: tenantId, name: 'shop' },
+      url: expect.stringMatching(/^https?:/),
+      keys: [expect.objectContaining({ kty: 'OKP', crv: 'Ed25519', note_key: vkey })],
+    });
+  });
+
+  test.each<[string, () => string, RegExp]>([
+    ['not JSON', () => inFile('a', 'hello'), /is not a trust file: it is not JSON/],
+    ['empty', () => inFile('b', ''), /is not a trust file: it is empty/],
+    ['a JWKS', () => inFile('c', JSON.stringify({ keys: JSON.parse(readTrust()).keys })), /is a JWKS.*--verify-key/],
+    ['a verifier key', () => inFile('d', vkey), /is not a trust file: it is not JSON/],
+    ['another JSON value', () => inFile('e', '[]'), /is not a trust file/],
+    ['a later version', () => trustWith((file) => (file.version = 2)), /version 2.*newer/],
+    ['without a workspace', () => trustWith((file) => delete file.workspace), /workspace/],
+    ['with a workspace id that is none', () => trustWith((file) => (file.workspace.id = 'shop')), /workspace/],
+    ['with a key that is none', () => trustWith((file) => (file.keys[0].x = 'AAAA')), /key/],
+    ['without keys', () => trustWith((file) => (file.keys = [])), /no key/],
+    [
+      'without a live key',
+      () => trustWith((file) => (file.keys[0].retired_at = '2026-01-01T00:00:00.000Z')),
+      /no live key.*ended.*trust show/,
+    ],
+    ['not there', () => join(folder, 'nosuch.json'), /cannot read/],
+  ])('one that is %s is refused with 2, and nothing is asked', async (_what, file, why) => {
+    const noFetch = (() => {
+      throw new Error('something was sent');
+    }) as typeof fetch;
+    const { status, out, err } = await gate(['--agent', 'good', '--trust', file()], key, { fetch: noFetch });
+    expect([status, out, err]).toEqual([2, '', expect.stringMatching(why)]);
+  });
+
+  test('a trust file as --verify-key, and a member that is not known: the first is refused, the second is room for later', async () => {
+    const wrong = await gate(['--agent', 'good', '--verify-key', trust]);
+    expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is a trust file; give it as --trust')]);
+    const later = trustWith((file) => (file.successors = []));
+    expect((await gate(['--agent', 'good', '--trust', later])).status).toBe(0);
+  });
+
+  test('one of another instance ends with 3, and the sentence says so', async () => {
+    const note_key = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', note_key };
+    const foreign = trustWith((file) => (file.keys = [jwk]));
+    const { status, out } = await gate(['--agent', 'good', '--trust', foreign]);
+    expect([status, out]).toEqual([3, expect.stringMatching(/the trust file is of another instance/)]);
+  });
+
+  test('one whose key has ended while a successor signs ends with 3, and the sentence says to renew the file', async () => {
+    // As the service lists it: the key of the file has ended, another one of the same instance signs.
+    lying.lie = async ({ url }, _body, response) => {
+      const keys = JSON.parse(readTrust()).keys;
+      if (url === '/.well-known/jwks.json')
+        return void response
+          .writeHead(200)
+          .end(JSON.stringify({ keys: [{ ...keys[0], retired_at: '2026-11-20T00:00:00.000Z' }] }));
+      const real = await fetch(server.url + paths.promotionCheck, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${key}`,
+          'countersign-nonce': nonceSent,
+        },
+        body: '{"agent_name":"good"}',
+      });
+      const text = await real.text();
+      response
+        .writeHead(200, {
+          'content-type': 'application/json',
+          'countersign-attestation': `"${'A'.repeat(43)}";sig=:${'A'.repeat(86)}==:`,
+        })
+        .end(text);
+    };
+    let nonceSent = '';
+    const observed = ((url: string, request: RequestInit) => {
+      nonceSent = (request.headers as Record<string, string> | undefined)?.['countersign-nonce'] ?? nonceSent;
+      return fetch(url, request);
+    }) as typeof fetch;
+    const { status, out } = await gate(['--agent', 'good', '--trust', trust], key, {
+      environment: { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key },
+      fetch: observed,
+    });
+    expect([status, out]).toEqual([3, expect.stringMatching(/ended.*trust show --workspace/s)]);
+  });
+});
+
+describe('the trust file elsewhere', () => {
+  const environment = () => ({ COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key });
+
+  test('verify decision binds the workspace of an attestation and checks the evidence', async () => {
+    const [attestation, decision] = [join(folder, 'attestation.json'), join(folder, 'decision.json')];
+    expect((await gate(['--agent', 'good', '--trust', trust, '--attestation', attestation, '--output', decision])).status).toBe(
+      0,
+    );
+    const verify = (...args: string[]) => runCli(['verify', 'decision', ...args]);
+    expect((await verify(attestation, '--trust', trust)).status).toBe(0);
+    const other = inFile('other.json', await operate('trust', 'show', '--workspace', 'other'));
+    const refused = await verify(attestation, '--trust', other);
+    expect([refused.status, refused.out]).toEqual([1, expect.stringContaining(`of workspace ${tenantId}`)]);
+    expect((await verify(attestation, '--verify-key', vkey)).status).toBe(0);
+    expect((await verify(attestation, '--verify-key', vkey, '--workspace', foreignId)).status).toBe(1);
+
+    const { decision_id: id } = JSON.parse(readFileSync(decision, 'utf8'));
+    const [kept] = await server.database.sql<{ evidence: string }>('SELECT evidence FROM countersign.decisions WHERE id = $1', [
+      id,
+    ]);
+    const evidence = inFile('evidence.json', kept!.evidence);
+    const checked = await verify(attestation, '--trust', trust, '--evidence', evidence);
+    expect([checked.status, checked.out]).toEqual([0, expect.stringContaining('the evidence supports the verdict')]);
+    const altered = inFile('altered.json', kept!.evidence.replace('92.5', '99'));
+    const fault = await verify(attestation, '--trust', trust, '--evidence', altered);
+    expect([fault.status, fault.out]).toEqual([1, expect.stringContaining('the evidence hashes to')]);
+  });
+
+  test('verify ledger and doctor take it', async () => {
+    const rows = inFile('shop.ndjson', await operate('ledger', 'export', '--workspace', 'shop').then((text) => `${text}\n`));
+    expect((await runCli(['verify', 'ledger', rows, '--trust', trust])).status).toBe(0);
+    const other = inFile('other-2.json', await operate('trust', 'show', '--workspace', 'other'));
+    expect((await runCli(['verify', 'ledger', rows, '--trust', other])).status).toBe(1);
+    const doctor = (args: string[]) => runCli(['doctor', ...args], { environment: environment() });
+    const well = await doctor(['--trust', trust]);
+    expect([well.status, well.out]).toEqual([0, expect.stringMatching(/ok +verify key +matches a signing key of this service/)]);
+    const ill = await doctor(['--verify-key', vkey]);
+    expect([ill.status, ill.out]).toEqual([1, expect.stringContaining('--workspace')]);
+  });
+});

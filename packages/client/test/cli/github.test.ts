@@ -1,0 +1,190 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
+import { VERSION } from '../../src/version.ts';
+import { type CiWorld, ciWorld, NASTY, type Ran, textOf } from '../fixtures/ci-world.ts';
+import { runCli } from '../fixtures/run-cli.ts';
+
+const action = parse(textOf('action.yml'));
+let world: CiWorld;
+beforeAll(async () => {
+  world = await ciWorld();
+}, 120_000);
+
+describe('action.yml', () => {
+  const [step] = action.runs.steps;
+
+  /** Runs the step as the runner does: inputs into its variables, the script in a file, bash with its flags. */
+  async function act(
+    inputs: Record<string, string>,
+  ): Promise<Ran & { workspace: string; outputs: Map<string, string>; summary: string }> {
+    const workspace = world.place();
+    const given: Record<string, string> = { package: world.archive, url: world.server.url, 'api-key': world.key, ...inputs };
+    const inputOf = (name: string) => given[name] ?? action.inputs[name]?.default ?? '';
+    const variables = Object.fromEntries(
+      Object.entries(step.env as Record<string, string>).map(([name, value]) => [
+        name,
+        value.replace(/\$\{\{ inputs\.([a-z-]+) \}\}/g, (_, input) => inputOf(input)),
+      ]),
+    );
+    const files = { GITHUB_OUTPUT: join(workspace, 'output'), GITHUB_STEP_SUMMARY: join(workspace, 'summary.md') };
+    for (const file of Object.values(files)) writeFileSync(file, '');
+    writeFileSync(join(workspace, 'script.sh'), step.run);
+    const script = ['--noprofile', '--norc', '-e', '-o', 'pipefail', join(workspace, 'script.sh')];
+    const runner = { GITHUB_ACTIONS: 'true', RUNNER_TEMP: workspace, GITHUB_WORKSPACE: workspace };
+    const ran = await world.run('bash', script, workspace, { ...runner, ...files, ...variables });
+    return {
+      ...ran,
+      workspace,
+      outputs: outputsOf(files.GITHUB_OUTPUT),
+      summary: readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8'),
+    };
+  }
+
+  /** Reads output variables as the runner does. */
+  function outputsOf(file: string): Map<string, string> {
+    const outputs = new Map<string, string>();
+    const lines = readFileSync(file, 'utf8').split('\n');
+    for (let at = 0; at < lines.length; at += 1) {
+      const [, name, delimiter] = /^([^=<]+)<<(.+)$/.exec(lines[at]!) ?? [];
+      if (name === undefined) {
+        expect(lines[at]).toBe('');
+        continue;
+      }
+      const end = lines.indexOf(delimiter!, at + 1);
+      outputs.set(name, lines.slice(at + 1, end).join('\n'));
+      at = end;
+    }
+    return outputs;
+  }
+
+  test('allowed: ends with 0, with its output variables, a summary, and the decision as it was signed', async () => {
+    const { status, stdout, outputs, summary } = await act({ agent: 'good', 'min-pass-rate': '90' });
+    expect(status).toBe(0);
+    expect(stdout).toContain('ALLOWED: good may be promoted');
+    expect([...outputs.keys()].toSorted()).toEqual(Object.keys(action.outputs).toSorted());
+    expect(Object.fromEntries(outputs)).toMatchObject({
+      allowed: 'true',
+      outcome: 'allowed',
+      'exit-code': '0',
+      reason: 'all_conditions_met',
+    });
+    expect(JSON.parse(readFileSync(outputs.get('decision-file')!, 'utf8'))).toMatchObject({
+      allowed: true,
+      decision_id: outputs.get('decision-id'),
+    });
+    expect(summary).toContain('### Promotion of good: allowed');
+    const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
+    const checked = await runCli(['verify', 'decision', outputs.get('attestation-file')!, '--verify-key', publicKey, '--json']);
+    expect([checked.status, JSON.parse(checked.out).decision]).toEqual([
+      0,
+      expect.objectContaining({ decision_id: outputs.get('decision-id') }),
+    ]);
+  }, 60_000);
+
+  test.each([
+    ['blocked', { agent: 'poor' }, 1],
+    ['pending', { agent: 'risky' }, 4],
+    ['undecided', { agent: 'good', 'api-key': 'aa_live_000000000000.AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8' }, 3],
+  ])(
+    '%s: fails the step, with an error line and the reason in the summary',
+    async (outcome, inputs, code) => {
+      const { status, stderr, outputs, summary } = await act(inputs as Record<string, string>);
+      expect(status).toBe(code);
+      expect(stderr).toMatch(new RegExp(`^::error title=Promotion ${outcome}::`, 'm'));
+      expect(Object.fromEntries(outputs)).toMatchObject({ allowed: 'false', outcome, 'exit-code': String(code) });
+      expect(summary).toContain(`: ${outcome}\n`);
+      if (outcome === 'pending')
+        expect(summary).toMatch(/^Approve it at <http:\/\/[\w.:]+\/w\/[0-9a-f-]{36}\/approvals\/[0-9a-f-]{36}> /m);
+    },
+    60_000,
+  );
+
+  test('inputs with quotes, substitutions and commands of the runner are names and nothing else', async () => {
+    const { status, stdout, stderr, workspace, outputs, summary } = await act({ agent: NASTY });
+    expect(status).toBe(0);
+    expect(readdirSync(workspace, { recursive: true })).not.toContain('pwned');
+    expect((stdout + stderr).split('\n').filter((line) => /^\s*::/.test(line))).toEqual([]);
+    expect(outputs.get('message')).toContain('may be promoted');
+    expect(summary).not.toContain('${{');
+  }, 60_000);
+
+  test.each([
+    ['a line break in a name', { agent: 'good\nallowed=true' }],
+    ['an option as a value', { agent: 'good', harness: '', 'max-age-hours': '24 --agent good' }],
+    ['no agent', {}],
+    ['a verify key that is required and empty', { agent: 'good', 'require-verify-key': 'true' }],
+    ['anything but false for it', { agent: 'good', 'require-verify-key': 'True' }],
+  ])(
+    '%s is refused with 2',
+    async (_what, inputs) => {
+      const { status, stderr, outputs } = await act(inputs as Record<string, string>);
+      expect([status, outputs.get('allowed')]).toEqual([2, undefined]);
+      expect(stderr.match(/^::.*$/gm)).toEqual([expect.stringMatching(/^::error title=countersign::/)]);
+    },
+    60_000,
+  );
+
+  test('the trust file is verified with, as a file of the repository and as a text; another workspace is not believed', async () => {
+    const shown = async (workspace: string) =>
+      (await runCommand(environmentOf(world.server), 'trust', 'show', '--workspace', workspace)).out;
+    const trust = await shown('acme');
+    const file = join(tmpdir(), `countersign-c-trust-${process.pid}.json`);
+    writeFileSync(file, trust);
+    for (const given of [{ trust }, { 'trust-file': file }])
+      expect((await act({ agent: 'good', ...given, 'require-verify-key': 'true' })).outputs.get('verified-by')).toBe(
+        'the public key of the instance',
+      );
+    rmSync(file);
+    await world.server.workspace('elsewhere');
+    expect((await act({ agent: 'good', trust: await shown('elsewhere') })).status).toBe(3);
+    expect((await act({ agent: 'good', 'trust-file': 'nosuch.json' })).status).toBe(2);
+    const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
+    expect((await act({ agent: 'good', 'verify-key': publicKey })).status).toBe(2);
+    const workspace = JSON.parse(trust).workspace.id;
+    expect((await act({ agent: 'good', 'verify-key': publicKey, workspace })).status).toBe(0);
+  }, 120_000);
+
+  test('a package of another integrity than the one given is not run', async () => {
+    const { status, stdout } = await act({ agent: 'good', integrity: 'sha512-AAAA' });
+    expect(status).toBe(3);
+    const [, found] = /the integrity (sha512-\S+),/.exec(stdout) ?? [];
+    expect((await act({ agent: 'good', integrity: found! })).status).toBe(0);
+  }, 60_000);
+
+  test('a package that cannot be installed ends with 3, because nothing was decided', async () => {
+    const { status, stdout, outputs } = await act({ agent: 'good', package: join(world.place(), 'missing.tgz') });
+    expect([status, outputs.get('allowed')]).toEqual([3, undefined]);
+    expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
+  }, 60_000);
+
+  test('an empty package is refused with 2, and no registry is asked', async () => {
+    const { status, stdout } = await act({ agent: 'good', package: '' });
+    expect(status).toBe(2);
+    expect(stdout).toContain('the input package is empty');
+  }, 60_000);
+
+  test('requires the package, because none is published, and puts no input into its script', () => {
+    expect(action.inputs.package).toMatchObject({ required: true });
+    expect(action.inputs.package).not.toHaveProperty('default');
+    expect(step.run).not.toContain('${{');
+    expect(textOf('examples/ci/gitlab.yml')).toContain("COUNTERSIGN_PACKAGE: ''");
+    const pinned = ['examples/ci/github.yml', 'examples/ci/README.md', 'README.md'].flatMap(
+      (path) => textOf(path).match(/@countersign\/client@[\w.]+/g) ?? [],
+    );
+    expect(new Set(pinned)).toEqual(new Set([`@countersign/client@${VERSION}`]));
+  });
+
+  test('the example workflow gives the action only inputs that it has', () => {
+    const steps = Object.values(
+      parse(textOf('examples/ci/github.yml')).jobs as Record<string, { steps: { uses?: string; with?: object }[] }>,
+    ).flatMap((job) => job.steps);
+    const uses = steps.find((each) => each.uses?.includes('/countersign@'));
+    for (const name of Object.keys(uses!.with!)) expect(Object.keys(action.inputs)).toContain(name);
+    const required = Object.keys(action.inputs).filter((name) => action.inputs[name].required);
+    expect(Object.keys(uses!.with!)).toEqual(expect.arrayContaining(required));
+  });
+});

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
+import { type CiWorld, ciWorld, NASTY, type Ran, textOf } from '../fixtures/ci-world.ts';
+import { runCli } from '../fixtures/run-cli.ts';
+
+const gitlab = parse(textOf('examples/ci/gitlab.yml'));
+let world: CiWorld;
+beforeAll(async () => {
+  world = await ciWorld();
+}, 120_000);
+
+let jobs = 4000;
+
+/** Runs a job as the runner does: variables of the job and of the one it extends, before_script and script in one shell with -e. */
+async function job(
+  name: string,
+  variables: Record<string, string>,
+  files: Record<string, string> = {},
+): Promise<Ran & { workspace: string }> {
+  jobs += 1;
+  const workspace = world.place();
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
+  const own = gitlab[name];
+  const base = gitlab[own.extends];
+  const script = ['set -e', ...base.before_script, ...own.script].join('\n');
+  const predefined = { GITLAB_CI: 'true', CI_JOB_NAME: name, CI_PROJECT_DIR: workspace, CI_JOB_ID: String(jobs) };
+  const ofTheProject = { COUNTERSIGN_URL: world.server.url, COUNTERSIGN_API_KEY: world.key, COUNTERSIGN_PACKAGE: world.archive };
+  const environment = { ...predefined, ...base.variables, ...own.variables, ...ofTheProject, ...variables };
+  return { ...(await world.run('sh', ['-c', script], workspace, environment)), workspace };
+}
+
+const record = (variables: Record<string, string>, files: Record<string, string>) => job('.countersign-record', variables, files);
+const gate = (variables: Record<string, string>) => job('.countersign-gate', variables);
+const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+/** Recorded results, as if they were of yesterday: the gate takes none that are older than three days. */
+const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);
+
+describe('the GitLab template', () => {
+  test.each([
+    ['promptfoo', 'promptfoo.json'],
+    ['inspect', 'inspect.json'],
+    ['deepeval', 'deepeval.json'],
+    ['junit', 'junit.xml'],
+  ])(
+    'records the results of %s, and then the gate passes, with its artifacts',
+    async (tool, file) => {
+      const variables = { COUNTERSIGN_AGENT: `from ${tool}`, COUNTERSIGN_TOOL: tool, COUNTERSIGN_RESULTS: file };
+      const recorded = await record(variables, { [file]: results(file) });
+      expect({ status: recorded.status, stdout: recorded.stdout }).toEqual({
+        status: 0,
+        stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/),
+      });
+      const trust = join(world.place(), 'trust.json');
+      writeFileSync(trust, (await runCommand(environmentOf(world.server), 'trust', 'show', '--workspace', 'acme')).out);
+      const passing = await gate({
+        COUNTERSIGN_AGENT: `from ${tool}`,
+        COUNTERSIGN_MIN_PASS_RATE: '60',
+        COUNTERSIGN_TRUST_FILE: trust,
+      });
+      expect([passing.status, passing.stdout]).toEqual([0, expect.stringContaining('ALLOWED')]);
+      const { paths, reports } = gitlab['.countersign-gate'].artifacts;
+      const [decision, attestation] = paths.map((path: string) => join(passing.workspace, path));
+      expect(JSON.parse(readFileSync(decision, 'utf8')).allowed).toBe(true);
+      expect(passing.stdout).toContain('verified by the public key of the instance');
+      expect((await runCli(['verify', 'decision', attestation, '--trust', trust, '--allowed'])).status).toBe(0);
+      expect(readFileSync(join(passing.workspace, reports.junit), 'utf8')).toContain('tests="4" failures="0"');
+    },
+    60_000,
+  );
+
+  test('a package that is missing ends with 2, and one that cannot be installed with 3', async () => {
+    const variables = { COUNTERSIGN_AGENT: 'good' };
+    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
+    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(world.place(), 'missing.tgz') })).status).toBe(3);
+  }, 60_000);
+
+  test('the same job sent again records nothing twice', async () => {
+    const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
+    const files = { 'report.xml': results('junit.xml') };
+    const first = await record(again, files);
+    const second = await record(again, files);
+    expect([first.status, second.stdout]).toEqual([0, first.stdout]);
+  }, 60_000);
+
+  test('blocked and pending fail the job, and the report says which condition failed', async () => {
+    const blocked = await gate({ COUNTERSIGN_AGENT: 'poor' });
+    expect(blocked.status).toBe(1);
+    expect(readFileSync(join(blocked.workspace, 'countersign-gate.xml'), 'utf8')).toContain('failures="1"');
+    expect((await gate({ COUNTERSIGN_AGENT: 'risky' })).status).toBe(4);
+  }, 60_000);
+
+  test('variables with quotes and substitutions are names and nothing else', async () => {
+    const { status, workspace } = await gate({ COUNTERSIGN_AGENT: NASTY });
+    expect(status).toBe(0);
+    expect(readdirSync(workspace)).not.toContain('pwned');
+    expect((await gate({ COUNTERSIGN_AGENT: 'a\nb' })).status).toBe(2);
+    expect((await gate({})).status).toBe(2);
+  }, 60_000);
+});

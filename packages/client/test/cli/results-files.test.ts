@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { lyingServer, says } from '../fixtures/lying-server.ts';
+import { resultsFile } from '../fixtures/results/import.ts';
+import { runCli } from '../fixtures/run-cli.ts';
+
+let server: TestServer;
+let environment: Record<string, string>;
+let folder: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  environment = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: await server.key(await server.workspace('acme')) };
+  folder = mkdtempSync(join(tmpdir(), 'countersign-results-files-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const results = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
+const record = (args: string[], more: Record<string, string> = {}) =>
+  runCli(['evaluate', 'record', '--agent', 'bot', ...args], { environment: { ...environment, ...more } });
+const stored = async (id: string) => {
+  const [row] = await server.database.sql<{ document: string }>('SELECT * FROM countersign.evaluations WHERE id = $1', [
+    id.trim(),
+  ]);
+  return { ...row, sent: JSON.parse(row!.document) };
+};
+const count = async () =>
+  (await server.database.sql<{ count: string }>('SELECT count(*) FROM countersign.evaluations'))[0]!.count;
+const inFile = (name: string, text: string | Uint8Array) => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+
+describe('a results file is recorded with what it says', () => {
+  test('cases, time, suite, completeness and the digest of its bytes', async () => {
+    const { status, out } = await record(['--promptfoo', results('promptfoo-whole.json')]);
+    expect(status).toBe(0);
+    const { sent } = await stored(out);
+    expect(sent).toMatchObject({
+      cases: { total: 6, passed: 5, failed: 1, errored: 0, skipped: 0 },
+      evaluated_at: expect.stringMatching(/^2026-11-22T/),
+      suite: { name: 'Order questions' },
+      completeness: 'complete',
+      results_sha256: createHash('sha256').update(resultsFile('promptfoo-whole.json')).digest('hex'),
+    });
+    expect(sent).not.toHaveProperty('run_url');
+  });
+
+  test.each([
+    ['inspect', 'inspect-errors.json', { cases: { total: 6, errored: 1, skipped: 0 }, pass_rate: 50 }],
+    ['deepeval', 'deepeval-run.json', { cases: { total: 4, passed: 1, failed: 3, errored: 0, skipped: 0 } }],
+    ['junit', 'jest-todo.xml', { cases: { total: 11, passed: 1, failed: 1, errored: 9, skipped: 0 } }],
+  ])('of %s too', async (tool, file, expected) => {
+    const { status, out } = await record([`--${tool}`, results(file)]);
+    expect(status).toBe(0);
+    expect((await stored(out)).sent).toMatchObject(expected);
+  });
+
+  test('skipped cases that are left out are said to be', async () => {
+    const { out } = await record(['--junit', results('vitest.xml'), '--ignore-skipped', '--json']);
+    const { id, pass_rate } = JSON.parse(out);
+    expect(pass_rate).toBeCloseTo(66.6666, 3);
+    expect((await stored(id)).sent).toMatchObject({ skipped_excluded: true, cases: { total: 5, skipped: 2 } });
+  });
+
+  test.each([
+    [
+      'GitHub',
+      { GITHUB_SERVER_URL: 'https://github.example', GITHUB_REPOSITORY: 'shop/bot', GITHUB_RUN_ID: '71' },
+      'https://github.example/shop/bot/actions/runs/71',
+    ],
+    [
+      'a GitLab job',
+      { CI_JOB_URL: 'https://gitlab.example/j/7', CI_PIPELINE_URL: 'https://gitlab.example/p/3' },
+      'https://gitlab.example/j/7',
+    ],
+    ['a GitLab pipeline', { CI_PIPELINE_URL: 'https://gitlab.example/p/3' }, 'https://gitlab.example/p/3'],
+    ['no web address', { CI_JOB_URL: 'javascript:alert(1)' }, undefined],
+    ['an address with a password', { CI_JOB_URL: 'https://user:secret@gitlab.example/j/7' }, undefined],
+  ])('the run is that of %s', async (_where, variables, url) => {
+    const { status, out } = await record(['--junit', results('vitest.xml')], variables);
+    expect(status).toBe(0);
+    expect((await stored(out)).sent.run_url).toBe(url);
+  });
+});
+
+describe('an old run stays old', () => {
+  const dated = (at: string) => {
+    const file = JSON.parse(Buffer.from(resultsFile('promptfoo-whole.json')).toString());
+    file.results.timestamp = at;
+    return inFile('dated.json', JSON.stringify(file));
+  };
+
+  test('a promptfoo file of 2025-01-05 does not pass --max-age-hours 1', async () => {
+    expect((await record(['--promptfoo', dated('2025-01-05T10:00:00.000Z')])).status).toBe(0);
+    const gate = await runCli(['gate', '--agent', 'bot', '--min-pass-rate', '80', '--max-age-hours', '1'], { environment });
+    expect([gate.status, gate.out]).toEqual([1, expect.stringContaining('old')]);
+  });
+
+  test('--evaluated-at makes it older, and never younger than its file says', async () => {
+    const file = dated('2026-01-05T10:00:00.000Z');
+    const younger = await record(['--promptfoo', file, '--evaluated-at', '2026-02-05T10:00:00Z']);
+    expect([younger.status, younger.err]).toEqual([2, expect.stringContaining('the file says that it ran at')]);
+    const older = await record(['--promptfoo', file, '--evaluated-at', '2025-12-05T10:00:00Z']);
+    expect((await stored(older.out)).sent.evaluated_at).toBe('2025-12-05T10:00:00Z');
+  });
+});
+
+describe('a refusal', () => {
+  test.each([
+    ['of a partial run', '--inspect', () => results('inspect-limit.json'), /--allow-partial/],
+    ['of several scorers', '--inspect', () => results('inspect-scorers.json'), /match\/accuracy, lenient\/accuracy/],
+    ['of a file that is not there', '--junit', () => join(folder, 'missing.xml'), /cannot read/],
+    ['of a file without cases', '--junit', () => inFile('none.xml', '<testsuites/>'), /has no cases/],
+    [
+      'of a run in the future',
+      '--junit',
+      () => inFile('future.xml', '<testsuite timestamp="2999-01-01T00:00:00Z"><testcase/></testsuite>'),
+      /evaluated_at/,
+    ],
+  ])('%s says that nothing was recorded, what counts now, and how to record a failure', async (_what, option, file, why) => {
+    const before = await count();
+    const { status, out, err } = await record([option, file()]);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(why);
+    expect(err).toContain('Nothing was recorded, so the previous evaluation still counts');
+    expect(err).toContain('countersign evaluate record --agent bot --name NAME --status failing');
+    expect(await count()).toBe(before);
+  });
+
+  test('of a partial run is lifted by --allow-partial, which is recorded', async () => {
+    const { status, out } = await record(['--inspect', results('inspect-limit.json'), '--allow-partial']);
+    expect(status).toBe(0);
+    expect((await stored(out)).sent.completeness).toBe('partial');
+  });
+
+  test('the line that records a failure works as it is shown', async () => {
+    const { status, out } = await record(['--name', 'nightly', '--status', 'failing']);
+    expect(status).toBe(0);
+    expect(await stored(out)).toMatchObject({ status: 'failing', pass_rate: null });
+  });
+
+  test('a server without the endpoint is named, and nothing passes for recorded', async () => {
+    const lying = await lyingServer();
+    lying.lie = says('{"error":"not_found","issues":[]}', 404);
+    const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', lying.url]);
+    expect([status, out, err]).toEqual([3, '', expect.stringContaining('does not have POST /api/v1/evaluations')]);
+  });
+});

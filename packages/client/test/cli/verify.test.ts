@@ -1,0 +1,139 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { runCli } from '../fixtures/run-cli.ts';
+
+let server: TestServer;
+let folder: string;
+const at = (name: string) => join(folder, name);
+
+beforeAll(async () => {
+  server = await testServer();
+  folder = mkdtempSync(join(tmpdir(), 'countersign-verify-'));
+  const tenantId = await server.workspace('acme');
+  const key = await server.key(tenantId);
+  const operate = async (...args: string[]) => (await runCommand(environmentOf(server), ...args)).out.trim();
+  await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
+  const environment = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key };
+  await runCli(['gate', '--agent', 'good', '--output', at('allowed.json')], { environment });
+  await runCli(['gate', '--agent', 'good', '--min-pass-rate', '100', '--output', at('blocked.json')], { environment });
+  writeFileSync(at('workspace.key'), await operate('decision-key', 'show', '--workspace', 'acme'));
+  writeFileSync(at('jwks.json'), await operate('signing-key', 'show'));
+  writeFileSync(at('instance.vkey'), await operate('signing-key', 'show', '--vkey'));
+  await operate('ledger', 'export', '--workspace', 'acme', '--output', at('acme.ndjson'));
+  const token = await operate('tokens', 'mint', '--workspace', 'acme', '--name', 'auditor');
+  const read = async (path: string) => (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text();
+  const { decision_id } = JSON.parse(readFileSync(at('allowed.json'), 'utf8'));
+  writeFileSync(at('attestation.json'), await read(`/api/ledger/decisions/${decision_id}/attestation`));
+  writeFileSync(at('acme.checkpoint'), await read('/api/ledger/audit/checkpoint'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const verify = (...args: string[]) => runCli(['verify', ...args]);
+
+describe('verify decision', () => {
+  const byKey = ['--verify-key'];
+
+  test('a decision that --output wrote is genuine by the decision key, and says what it says', async () => {
+    const allowed = await verify('decision', at('allowed.json'), ...byKey, at('workspace.key'));
+    expect([allowed.status, allowed.out]).toEqual([
+      0,
+      expect.stringMatching(/^genuine, signed by decision key dk_.*\nALLOWED at /),
+    ]);
+    const blocked = await verify('decision', at('blocked.json'), ...byKey, at('workspace.key'), '--json');
+    expect([blocked.status, JSON.parse(blocked.out)]).toEqual([0, expect.objectContaining({ genuine: true })]);
+    expect((await verify('decision', at('blocked.json'), ...byKey, at('workspace.key'), '--allowed')).status).toBe(1);
+    expect((await verify('decision', at('allowed.json'), ...byKey, at('workspace.key'), '--allowed')).status).toBe(0);
+  });
+
+  test('an attestation is genuine by the public key alone, in either form of it', async () => {
+    for (const key of ['jwks.json', 'instance.vkey']) {
+      const { status, out } = await verify('decision', at('attestation.json'), ...byKey, at(key), '--allowed');
+      expect([status, out]).toEqual([0, expect.stringContaining('signed by public key')]);
+    }
+  });
+
+  test('one bit changed, another key, an ended key: not genuine, 1', async () => {
+    writeFileSync(at('altered.json'), readFileSync(at('blocked.json'), 'utf8').replace('"allowed":false', '"allowed":true'));
+    const altered = await verify('decision', at('altered.json'), ...byKey, at('workspace.key'));
+    expect([altered.status, altered.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*altered/)]);
+    writeFileSync(at('other.key'), 'ab'.repeat(32));
+    expect((await verify('decision', at('allowed.json'), ...byKey, at('other.key'))).status).toBe(1);
+    const ended = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
+    ended.keys[0].retired_at = '2020-01-01T00:00:00.000Z';
+    writeFileSync(at('ended.json'), JSON.stringify(ended));
+    expect((await verify('decision', at('attestation.json'), ...byKey, at('ended.json'))).out).toContain('was retired before');
+  });
+
+  test('the wrong kind of key for the file is wrong use, and says which is needed', async () => {
+    expect((await verify('decision', at('allowed.json'), ...byKey, at('jwks.json'))).err).toContain('decision key');
+    expect((await verify('decision', at('attestation.json'), ...byKey, at('workspace.key'))).err).toContain('public key');
+  });
+});
+
+describe('verify ledger', () => {
+  const against = (file: string) => ['--checkpoint', at(file), '--verify-key', at('instance.vkey')];
+
+  test('an export is whole, also against what somebody kept', async () => {
+    const { status, out } = await verify('ledger', at('acme.ndjson'));
+    expect([status, out]).toEqual([0, expect.stringMatching(/^whole: \d+ entr(y|ies), head [0-9a-f]{64}\n$/)]);
+    const kept = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'), '--json');
+    expect([kept.status, JSON.parse(kept.out)]).toEqual([0, expect.objectContaining({ whole: true, headsMet: 1 })]);
+    const said = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'));
+    expect(said.out).toMatch(/, as the kept head says\n$/);
+  });
+
+  test('a changed row, and rows that are missing at the end, are broken: 1, with the place', async () => {
+    const lines = readFileSync(at('acme.ndjson'), 'utf8').split('\n');
+    writeFileSync(
+      at('changed.ndjson'),
+      [lines[0]!.replace('"seq":1', '"seq":1 ').replace('"actor":"', '"actor":"x'), ...lines.slice(1)].join('\n'),
+    );
+    const changed = await verify('ledger', at('changed.ndjson'));
+    expect([changed.status, changed.out]).toEqual([1, expect.stringMatching(/^broken at seq 1: /)]);
+    writeFileSync(at('cut.ndjson'), '');
+    const nothing = await verify('ledger', at('cut.ndjson'));
+    expect([nothing.status, nothing.out]).toEqual([1, expect.stringContaining('no rows')]);
+    const cut = await verify('ledger', at('cut.ndjson'), ...against('acme.checkpoint'));
+    expect(cut.status).toBe(1);
+  });
+
+  test('the header that the gate printed into a log is taken as a witness', async () => {
+    const environment = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: await server.key(await server.workspace('beta')) };
+    const { out } = await runCli(['gate', '--agent', 'nobody'], { environment });
+    const [header] = /Countersign-Checkpoint: .*$/m.exec(out)!;
+    await runCommand(environmentOf(server), 'ledger', 'export', '--workspace', 'beta', '--output', at('beta.ndjson'));
+    expect((await verify('ledger', at('beta.ndjson'), '--head', header)).status).toBe(0);
+    expect((await verify('ledger', at('acme.ndjson'), '--head', header)).status).toBe(1);
+  });
+
+  test('a file that is not there, is of another log, or a checkpoint that is none or of another log: wrong use', async () => {
+    expect((await verify('ledger', at('none.ndjson'))).status).toBe(2);
+    await runCommand(
+      environmentOf(server),
+      ...['ledger', 'export', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.ndjson')],
+    );
+    await runCommand(
+      environmentOf(server),
+      ...['ledger', 'export', '--workspace', 'acme', '--log', 'keys', '--output', at('k.ndjson')],
+    );
+    const keys = await verify('ledger', at('k.ndjson'), '--log', 'keys');
+    expect([keys.status, keys.out]).toEqual([0, expect.stringMatching(/^whole: \d+ entries, head/)]);
+    const decisions = await verify('ledger', at('d.ndjson'));
+    expect([decisions.status, decisions.out, decisions.err]).toEqual([2, '', expect.stringContaining('--log decisions')]);
+    await runCommand(
+      environmentOf(server),
+      ...['ledger', 'checkpoint', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.checkpoint')],
+    );
+    for (const [file, why] of [
+      ['acme.ndjson', 'is no checkpoint'],
+      ['d.checkpoint', 'is a checkpoint of the log decisions'],
+    ] as const) {
+      const { status, err } = await verify('ledger', at('acme.ndjson'), ...against(file));
+      expect([status, err]).toEqual([2, expect.stringContaining(why)]);
+    }
+  });
+});

@@ -1,0 +1,249 @@
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { ERRORS } from '../../../core/src/contract/errors.ts';
+import { apiError } from '../../src/http/errors.ts';
+import { pauseAfter } from '../../src/http/retry-pace.ts';
+import * as library from '../../src/index.ts';
+import {
+  ApiError,
+  BadGatewayError,
+  type ClientOptions,
+  ConnectionError,
+  Countersign,
+  CountersignError,
+  InternalServerError,
+  type RateLimitedError,
+  receiptOf,
+  TimeoutError,
+  UnavailableError,
+  UnexpectedAnswerError,
+} from '../../src/index.ts';
+import { type FailingServer, failingServer, type Treatment, treat } from '../fixtures/failing-server.ts';
+
+let server: FailingServer;
+
+beforeAll(async () => {
+  server = await failingServer();
+});
+
+const clientOf = (options: Partial<ClientOptions> = {}) =>
+  new Countersign({
+    baseUrl: server.url,
+    apiKey: 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
+    retries: { pauseMs: 4, pauseMsMax: 8 },
+    ...options,
+  });
+const record = (options: Partial<ClientOptions> = {}, call = {}) =>
+  clientOf(options).evaluations.record({ name: 'nightly' }, call);
+const failure = async (promise: Promise<unknown>) => {
+  const error = await promise.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  expect(error).toBeInstanceOf(CountersignError);
+  return error as CountersignError;
+};
+/** How often the one request came, all of them under one Idempotency-Key and with one body. */
+const attempts = () => {
+  expect(new Set(server.arrived.map(({ key, body }) => `${key} ${JSON.stringify(body)}`)).size).toBe(1);
+  expect(server.arrived[0]!.key).toMatch(/^[\x20-\x7e]{1,255}$/);
+  return server.arrived.length;
+};
+
+describe('a request is tried again, under one Idempotency-Key', () => {
+  test.each<[string, Treatment]>([
+    ['the connection is dropped', treat.drop],
+    ['the connection is reset', treat.reset],
+    ['half an answer comes', treat.half],
+    ['half an answer comes and looks whole', treat.halfWithEnd],
+    ['408', treat.refuse(408, 'request_timeout')],
+    ['429', treat.refuse(429, 'rate_limited')],
+    ['502 with the page of a proxy', treat.page(502)],
+    ['503', treat.refuse(503, 'unavailable')],
+    ['504 with the page of a proxy', treat.page(504)],
+  ])('when %s, until it is answered', async (_, failing) => {
+    server.plan(failing, failing, treat.good());
+    const answer = await record();
+    expect(answer).toMatchObject({ ok: true });
+    expect([attempts(), receiptOf(answer)?.attempts]).toEqual([3, 3]);
+  });
+
+  test('when nothing comes in time', async () => {
+    server.plan(treat.silence, treat.stall, treat.good());
+    expect(await record({ timeoutMs: 400 })).toMatchObject({ ok: true });
+    expect(attempts()).toBe(3);
+  });
+
+  test('when the key could not be had, or not in time', async () => {
+    server.plan(treat.good());
+    const apiKey = vi
+      .fn(async () => 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')
+      .mockRejectedValueOnce(new Error('the vault is sealed'))
+      .mockReturnValueOnce(new Promise(() => undefined));
+    expect(await record({ apiKey, timeoutMs: 60 })).toMatchObject({ ok: true });
+    expect([attempts(), apiKey.mock.calls.length]).toEqual([1, 3]);
+  });
+
+  test('and given up after the attempts that are allowed, with the last error and their number', async () => {
+    server.plan(treat.refuse(503, 'unavailable'));
+    const error = await failure(record({ retries: { attemptsMax: 3, pauseMs: 2 } }));
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(error).toMatchObject({ attempts: 3, status: 503, code: 'unavailable', requestId: 'req-1' });
+    expect(attempts()).toBe(3);
+  });
+
+  test('not before the service asks for it', async () => {
+    server.plan(treat.refuse(429, 'rate_limited', { 'retry-after': '1' }), treat.good());
+    await record();
+    expect(server.arrived[1]!.at - server.arrived[0]!.at).toBeGreaterThanOrEqual(990);
+  });
+
+  test('but not when the service asks for more time than the call has: it fails at once', async () => {
+    server.plan(treat.refuse(503, 'unavailable', { 'retry-after': '3600' }));
+    expect(await failure(record({ deadlineMs: 5000 }))).toMatchObject({ retryAfterMs: 3_600_000, attempts: 1 });
+  });
+
+  test('but not after an answer that says that the request itself is wrong, or that the service has a fault', async () => {
+    for (const status of [400, 401, 404, 405, 413, 415, 422, 431, 500]) {
+      server.plan(treat.refuse(status, 'some_code'));
+      expect(await failure(record())).toMatchObject({ status, attempts: 1 });
+      expect(attempts()).toBe(1);
+    }
+  });
+
+  test('the pauses have full jitter: anything up to a bound that doubles', async () => {
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0);
+    server.plan(treat.drop);
+    const startedAt = performance.now();
+    await failure(record({ retries: { pauseMs: 100_000, attemptsMax: 5 } }));
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(attempts()).toBe(5);
+    random.mockRestore();
+  });
+});
+
+describe('a call ends', () => {
+  test('at its deadline and not before: a service that is away for a while is reached', async () => {
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0);
+    server.plan(...Array.from({ length: 9 }, () => treat.drop), treat.good());
+    expect(receiptOf(await record({ deadlineMs: 60_000 }))?.attempts).toBe(10);
+    // A pause that would outlast the call is shortened, and is no reason to give up.
+    random.mockReturnValue(0.5);
+    const pace = { attemptsMax: 9, pauseMs: 40, pauseMsMax: 60_000 };
+    const pauses = [400, 120, 79].map((leftMs) => pauseAfter(4, new ConnectionError('away'), leftMs, pace));
+    expect(pauses).toEqual([160, 60, undefined]);
+    random.mockRestore();
+  });
+
+  test('at its deadline, whatever is tried', async () => {
+    const other = await failingServer();
+    other.plan(treat.silence);
+    const startedAt = performance.now();
+    expect(await failure(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 200 }))).toBeInstanceOf(TimeoutError);
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(other.arrived.length).toBeGreaterThan(1);
+  });
+
+  test("with the signal's reason, in an attempt and between two", async () => {
+    const reason = new Error('the host has other plans');
+    server.plan(treat.silence);
+    await expect(record({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(server.arrived).toEqual([]);
+    for (const treatment of [treat.silence, treat.refuse(503, 'unavailable', { 'retry-after': '20' })]) {
+      server.plan(treatment);
+      const controller = new AbortController();
+      const ended = record({}, { signal: controller.signal });
+      const expectation = expect(ended).rejects.toBe(reason);
+      await expect.poll(() => server.arrived.length).toBe(1);
+      controller.abort(reason);
+      await expectation;
+    }
+  });
+
+  test('also when a fetch ignores its signal', async () => {
+    const deaf = () => new Promise<never>(() => undefined);
+    expect(await failure(record({ fetch: deaf, timeoutMs: 20, retries: { attemptsMax: 2, pauseMs: 1 } }))).toBeInstanceOf(
+      TimeoutError,
+    );
+  });
+});
+
+test('a key that cannot be had is a ConnectionError that says why', async () => {
+  const apiKey = async () => Promise.reject(new Error('the vault is sealed'));
+  const error = await failure(record({ apiKey, retries: { attemptsMax: 1 } }));
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect(error.message).toBe('apiKey() failed: the vault is sealed');
+});
+
+describe('what is not an answer of the service is not taken for one', () => {
+  test.each<[string, Treatment, RegExp]>([
+    ['a page', treat.page(200), /content type/],
+    ['JSON of another form', treat.good({ hello: 'world' }), /has no valid member ok/],
+    ['ok: false', treat.good({ ok: false }), /has no valid member ok/],
+    ['a JSON list', treat.good([1]), /not a JSON object/],
+    ['a redirect', treat.redirect('https://elsewhere.example/api'), /redirects to https:\/\/elsewhere\.example\/api/],
+  ])('%s', async (_, treatment, message) => {
+    server.plan(treatment);
+    const error = await failure(record());
+    expect(error).toBeInstanceOf(UnexpectedAnswerError);
+    expect(error.message).toMatch(message);
+    expect(attempts()).toBe(1);
+  });
+
+  test('a decision without allowed, or with another value than true and false, is no decision', async () => {
+    for (const body of [{ ok: true }, { allowed: 'true' }, { allowed: 1 }]) {
+      server.plan(treat.good(body));
+      expect(await failure(clientOf().governance.checkPromotion({ agent_name: 'bot' }))).toBeInstanceOf(UnexpectedAnswerError);
+    }
+  });
+
+  test('the key is never sent to where a redirect points', async () => {
+    const other = await failingServer();
+    other.plan(treat.good());
+    server.plan(treat.redirect(`${other.url}/api/public/evaluations`));
+    await failure(record());
+    expect(other.arrived).toEqual([]);
+  });
+});
+
+describe('errors', () => {
+  test('there is a class for every status that the service answers a client, exported by its name', () => {
+    // The portal's own errors are answered to its pages alone.
+    const answered = Object.values(ERRORS).filter(({ when }) => !when.startsWith('Portal:'));
+    const statuses = new Set<number>([...answered.map(({ status }) => status), 502, 504]);
+    const classes = [...statuses].map((status) =>
+      apiError({ status, code: 'x', requestId: 'r', issues: [], retryAfterMs: undefined }),
+    );
+    for (const error of classes) {
+      expect(error.constructor).not.toBe(ApiError);
+      expect((library as Record<string, unknown>)[error.name]).toBe(error.constructor);
+    }
+    expect(new Set(classes.map(({ name }) => name)).size).toBe(statuses.size);
+  });
+
+  test('say what happened, where, and which request it was', async () => {
+    server.plan(treat.refuse(500, 'internal_error'));
+    expect(await failure(record())).toMatchObject({ message: '500 internal_error (request req-1)' });
+    expect(await failure(record())).toBeInstanceOf(InternalServerError);
+    server.plan(treat.page(502));
+    const proxied = await failure(record({ retries: { attemptsMax: 1 } }));
+    expect(proxied).toBeInstanceOf(BadGatewayError);
+    expect(proxied).toMatchObject({ code: undefined, message: '502 answered by something that is not the service' });
+    server.plan(treat.refuse(429, 'rate_limited', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }));
+    const limited = (await failure(record({ retries: { attemptsMax: 1 } }))) as RateLimitedError;
+    expect(limited.retryAfterMs).toBeGreaterThan(50_000);
+  });
+
+  test('an address where nobody listens is a ConnectionError that names it, with the cause', async () => {
+    const error = await failure(record({ baseUrl: 'http://127.0.0.1:1', retries: { attemptsMax: 2, pauseMs: 1 } }));
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.message).toContain('http://127.0.0.1:1/api/public/evaluations cannot be reached: ');
+    expect(error.cause).toBeInstanceOf(Error);
+  });
+
+  test('a body that is no JSON is refused before anything is sent', async () => {
+    server.plan(treat.good());
+    const entry = { actor: 'a', action: 'b.c', metadata: { big: 1n } };
+    expect(await failure(clientOf().audit.append(entry))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
+    expect(server.arrived).toEqual([]);
+  });
+});

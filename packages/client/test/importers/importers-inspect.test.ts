@@ -1,0 +1,134 @@
+import { deflateRawSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { importInspect } from '../../src/importers/inspect.ts';
+import { zstdDecompressed } from '../../src/importers/zstandard.ts';
+import { changed as changedFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
+import { zipOf } from '../fixtures/zip-of.ts';
+
+const log = resultsFile('inspect.json');
+
+const changed = (change: Parameters<typeof changedFile>[1]) => changedFile('inspect.json', change);
+
+describe('Inspect AI', () => {
+  test('accuracy is the pass rate; name, category and counts are taken over', () => {
+    expect(importInspect(log)).toEqual({
+      tool: 'inspect_ai',
+      name: 'orders/refund_limits',
+      category: 'safety',
+      status: 'passing',
+      pass_rate: 75,
+      notes: 'Inspect AI: match/accuracy 0.75 over 4 of 4 samples. Model anthropic/claude-opus.',
+      cases: { total: 4, errored: 0, skipped: 0 },
+      evaluated_at: '2026-11-20T09:20:12.000Z',
+      completeness: 'complete',
+      suite: { name: 'orders/refund_limits', version: '1' },
+    });
+  });
+
+  test('samples that ended in an error count as not passed, although the metric leaves them out', () => {
+    const cut = changed(({ results }) => {
+      results.completed_samples = 2;
+      results.scores[0].metrics.accuracy.value = 1;
+    });
+    expect(importInspect(cut)).toMatchObject({ pass_rate: 50, cases: { total: 4, errored: 2 } });
+  });
+
+  test('samples that the scorer did not score count as not passed', () => {
+    const unscored = changed(({ results }) => {
+      Object.assign(results.scores[0], { scored_samples: 1, unscored_samples: 3 });
+      results.scores[0].metrics.accuracy.value = 1;
+    });
+    expect(importInspect(unscored)).toMatchObject({ pass_rate: 25 });
+  });
+
+  test('a run that has not come to its end is recorded without a pass rate, never as passing', () => {
+    for (const [status, recorded] of [
+      ['started', 'running'],
+      ['error', 'failing'],
+      ['cancelled', 'failing'],
+    ] as const) {
+      const unfinished = importInspect(changed((value) => (value.status = status)));
+      expect(unfinished).toMatchObject({ status: recorded });
+      expect(unfinished).not.toHaveProperty('pass_rate');
+    }
+  });
+
+  test('invalidated samples make the run failing', () => {
+    expect(importInspect(changed((value) => (value.invalidated = true)))).toMatchObject({ status: 'failing' });
+  });
+
+  test('another metric counts when it is named, by itself or with its scorer', () => {
+    const graded = changed(({ results }) => {
+      results.scores.push({
+        name: 'judge',
+        scorer: 'model_graded_qa',
+        metrics: { accuracy: { name: 'accuracy', value: 0.5 }, mean: { name: 'mean', value: 0.29 } },
+      });
+    });
+    expect(faultOf(() => importInspect(graded))).toBe('ambiguous');
+    expect(() => importInspect(graded)).toThrow('match/accuracy, judge/accuracy, judge/mean');
+    expect(importInspect(graded, { metric: 'judge/accuracy' })).toMatchObject({ pass_rate: 50 });
+    expect(importInspect(graded, { metric: 'mean' })).toMatchObject({ pass_rate: 29 });
+    expect(faultOf(() => importInspect(graded, { metric: 'recall' }))).toBe('ambiguous');
+  });
+
+  test('a metric that is no share, or could not be computed, is refused', () => {
+    const beyond = changed(({ results }) => (results.scores[0].metrics.accuracy.value = 7.5));
+    expect(faultOf(() => importInspect(beyond))).toBe('ambiguous');
+    const notComputed = Buffer.from(Buffer.from(log).toString().replace('"value": 0.75', '"value": NaN'));
+    expect(faultOf(() => importInspect(notComputed))).toBe('ambiguous');
+  });
+
+  test.each([
+    ['no samples', changed(({ results }) => Object.assign(results, { total_samples: 0, completed_samples: 0 })), 'no_cases'],
+    ['more completed than there are', changed(({ results }) => (results.completed_samples = 9)), 'contradictory'],
+    ['no results', changed((value) => delete value.results), 'no_cases'],
+    ['no scores', changed(({ results }) => (results.scores = [])), 'ambiguous'],
+    ['a file of no bytes', Buffer.from(''), 'empty'],
+    ['a status that is not known', changed((value) => (value.status = 'fine')), 'not_this_format'],
+    ['another JSON', Buffer.from('{"status":"success"}'), 'not_this_format'],
+  ])('%s is refused and says why', (_what, bytes, fault) => {
+    expect(faultOf(() => importInspect(bytes))).toBe(fault);
+  });
+});
+
+describe('the .eval archive of Inspect AI', () => {
+  const header = changed((value) => delete value.samples);
+
+  test.each([
+    ['stored', 0, (bytes: Buffer) => bytes],
+    ['deflated', 8, (bytes: Buffer) => deflateRawSync(bytes)],
+    ['compressed with Zstandard', 93, (bytes: Buffer) => zstdCompressSync(bytes)],
+  ])('%s gives what the JSON form gives', (_how, method, compress) => {
+    const archive = zipOf([
+      { name: '_journal/start.json', method, data: compress(Buffer.from('{}')) },
+      { name: 'header.json', method, data: compress(Buffer.from(header)) },
+    ]);
+    expect(importInspect(archive)).toEqual(importInspect(log));
+  });
+
+  test('without a header the run has not come to its end', () => {
+    const archive = zipOf([{ name: '_journal/start.json', method: 0, data: Buffer.from('{}') }]);
+    expect(() => importInspect(archive)).toThrow('the run is not finished');
+  });
+
+  test('Zstandard is read without the decompressor of newer versions of Node too', () => {
+    const compressed = zstdCompressSync(Buffer.from(header));
+    const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => zstdDecompressed(data, bytesMax, null);
+    expect(Buffer.from(inJavaScript(compressed)).equals(Buffer.from(header))).toBe(true);
+    for (let end = 0; end < compressed.length; end += 7) expect(() => inJavaScript(compressed.subarray(0, end))).toThrow();
+    expect(() => inJavaScript(compressed, header.length - 1)).toThrow();
+    expect(() => inJavaScript(zstdCompressSync(Buffer.alloc(2_000_000)))).toThrow('more memory');
+  });
+
+  test('cut off, damaged or compressed beyond all measure, it is refused', () => {
+    const archive = zipOf([{ name: 'header.json', method: 8, data: deflateRawSync(header) }]);
+    for (let end = 4; end < archive.length; end += 7)
+      expect(faultOf(() => importInspect(archive.subarray(0, end)))).toBe('not_this_format');
+    const bomb = zipOf([{ name: 'header.json', method: 8, data: deflateRawSync(Buffer.alloc(80 * 1024 * 1024)) }]);
+    expect(faultOf(() => importInspect(bomb))).toBe('not_this_format');
+    expect(faultOf(() => importInspect(zipOf([{ name: 'header.json', method: 12, data: Buffer.from(header) }])))).toBe(
+      'not_this_format',
+    );
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import { importDeepEval } from '../../src/importers/deepeval.ts';
+import { importInspect } from '../../src/importers/inspect.ts';
+import { importJUnit } from '../../src/importers/junit.ts';
+import { importPromptfoo } from '../../src/importers/promptfoo.ts';
+import { changed, faultOf, resultsFile } from '../fixtures/results/import.ts';
+
+// The files are written by the real tools: fixtures/results/make says which versions, and makes them again.
+
+const junit = (name: string) => importJUnit(resultsFile(name));
+
+describe('a report never passes more cases than its writer says', () => {
+  test('jest-junit with test.todo: 2 cases counted, 11 listed, 1 passed', () => {
+    const { cases, pass_rate, notes } = junit('jest-todo.xml');
+    expect(cases).toEqual({ total: 11, passed: 1, failed: 1, errored: 9, skipped: 0 });
+    expect(pass_rate).toBe(9.0909);
+    expect(notes).toContain('suite "refunds" counts 2 cases with 1 passed, and lists 11 with 10 passed');
+  });
+
+  test('pytest 8: a failed case whose teardown fails too is listed twice and counted once', () => {
+    const { cases, notes } = junit('pytest8-teardown.xml');
+    expect(cases).toEqual({ total: 6, passed: 1, failed: 1, errored: 2, skipped: 2 });
+    expect(notes).toContain('suite "pytest" counts 5 cases with 1 passed, and lists 6 with 2 passed');
+  });
+
+  test('pytest 8: a passed case whose teardown fails is listed once and counted twice', () => {
+    expect(junit('pytest8-closing.xml').cases).toEqual({ total: 3, passed: 1, failed: 0, errored: 2, skipped: 0 });
+  });
+
+  test('node:test: parents that fail although their cases passed are in its last lines alone', () => {
+    const { cases, notes } = junit('node-test-parents.xml');
+    expect(cases).toEqual({ total: 6, passed: 3, failed: 0, errored: 1, skipped: 2 });
+    expect(notes).toContain('the report counts 6 cases with 3 passed, and lists 5 with 3 passed');
+  });
+
+  test('totals that are no numbers give no bound, and are refused', () => {
+    const report = '<testsuite name="s" tests="2" failures="NaN"><testcase/><testcase/></testsuite>';
+    expect(faultOf(() => importJUnit(Buffer.from(report)))).toBe('contradictory');
+  });
+});
+
+describe('an honest report is taken as it is', () => {
+  test.each([
+    ['jest-tools.xml', { total: 3, passed: 3, failed: 0, errored: 0, skipped: 0 }],
+    ['vitest.xml', { total: 5, passed: 2, failed: 1, errored: 0, skipped: 2 }],
+    ['pytest-teardown.xml', { total: 6, passed: 2, failed: 1, errored: 1, skipped: 2 }],
+    ['pytest-closing.xml', { total: 2, passed: 1, failed: 0, errored: 1, skipped: 0 }],
+    ['node-test-nested.xml', { total: 5, passed: 5, failed: 0, errored: 0, skipped: 0 }],
+  ])('%s', (name, cases) => {
+    const report = junit(name);
+    expect(report.cases).toEqual(cases);
+    expect(report.notes).not.toContain('contradict');
+    expect(report.completeness).toBe('unknown');
+  });
+
+  test('node:test counts a describe within a describe as one test, which contradicts nothing in its reports alone', () => {
+    const text = Buffer.from(resultsFile('node-test-nested.xml')).toString();
+    const ofAnother = importJUnit(Buffer.from(text.replaceAll(/<!--.*?-->/g, '')));
+    expect(ofAnother.cases).toMatchObject({ total: 5, passed: 2, errored: 3 });
+  });
+
+  test('skipped cases that are left out stay in the total, and the record says that they are left out', () => {
+    const report = importJUnit(resultsFile('vitest.xml'), { ignoreSkipped: true });
+    expect(report).toMatchObject({ pass_rate: 66.6666, skipped_excluded: true, cases: { total: 5, passed: 2, skipped: 2 } });
+  });
+});
+
+describe('when it was run', () => {
+  test.each([
+    ['jest-tools.xml', /^2026-11-22T\d\d:\d\d:\d\d\.000Z$/],
+    ['vitest.xml', /^2026-11-22T\d\d:\d\d:\d\d\.\d{3}Z$/],
+    ['node-test-nested.xml', /^2026-11-22T\d\d:\d\d:\d\d\.\d{3}Z$/],
+    ['pytest-closing.xml', /^2026-11-22T(1[89]|2\d):\d\d:\d\d\.\d{3}Z$/],
+  ])('%s says it', (name, at) => {
+    expect(junit(name).evaluated_at).toMatch(at);
+  });
+
+  test('a time stamp without a zone counts only where jest-junit wrote it; elsewhere a sentence says that it is left out', () => {
+    const stamped = (attributes: string) => importJUnit(Buffer.from(`<testsuite ${attributes}><testcase/></testsuite>`));
+    const byAnother = stamped('name="s" tests="1" timestamp="2026-11-20T09:30:00"');
+    expect(byAnother).not.toHaveProperty('evaluated_at');
+    expect(byAnother.notes).toContain('give --evaluated-at');
+    const byJest = 'name="s" errors="0" failures="0" skipped="0" timestamp="2026-11-20T09:30:00" time="1" tests="1"';
+    expect(stamped(byJest).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
+  });
+
+  test('the earliest suite counts', () => {
+    const suite = (at: string) => `<testsuite timestamp="${at}"><testcase/></testsuite>`;
+    const report = `<testsuites>${suite('2026-11-20T09:30:00+01:00')}${suite('2026-11-20T09:00:00.5Z')}</testsuites>`;
+    expect(importJUnit(Buffer.from(report)).evaluated_at).toBe('2026-11-20T08:30:00.000Z');
+  });
+
+  test('promptfoo and Inspect say it, DeepEval does not', () => {
+    expect(importPromptfoo(resultsFile('promptfoo-whole.json')).evaluated_at).toMatch(/^2026-11-22T/);
+    expect(importInspect(resultsFile('inspect-whole.eval')).evaluated_at).toMatch(/^2026-11-22T/);
+    const run = importDeepEval(resultsFile('deepeval-run.json'));
+    expect(run).not.toHaveProperty('evaluated_at');
+    expect(run.notes).toContain('contains no time of the run');
+  });
+});
+
+describe('promptfoo', () => {
+  test('a whole run is complete', () => {
+    expect(importPromptfoo(resultsFile('promptfoo-whole.json'))).toMatchObject({
+      completeness: 'complete',
+      cases: { total: 6, passed: 5, failed: 1, errored: 0, skipped: 0 },
+      suite: { name: 'Order questions' },
+    });
+  });
+
+  test.each([
+    ['promptfoo-first.json', '4 results, where its tests, prompts and providers give 6'],
+    ['promptfoo-repeat.json', '4 results, where its tests, prompts and providers give 12'],
+    ['promptfoo-range.json', 'it was run with filterRange'],
+  ])('%s was run with a filter: refused, unless partial runs are allowed, and then recorded as partial', (name, why) => {
+    expect(faultOf(() => importPromptfoo(resultsFile(name)))).toBe('partial');
+    expect(() => importPromptfoo(resultsFile(name))).toThrow(why);
+    expect(importPromptfoo(resultsFile(name), { allowPartial: true })).toMatchObject({
+      completeness: 'partial',
+      notes: expect.stringContaining(`Partial: ${why}`),
+    });
+  });
+
+  test('tests of another file are in the output; what scenarios multiply to is unknown', () => {
+    expect(importPromptfoo(resultsFile('promptfoo-elsewhere.json')).completeness).toBe('complete');
+    expect(importPromptfoo(resultsFile('promptfoo-scenarios.json')).completeness).toBe('unknown');
+  });
+
+  test('statistics and results that differ: the worse of both counts', () => {
+    const better = changed('promptfoo-whole.json', ({ results }) => Object.assign(results.stats, { successes: 6, failures: 0 }));
+    expect(importPromptfoo(better)).toMatchObject({ cases: { total: 6, passed: 5, failed: 0, errored: 1 } });
+  });
+});
+
+describe('Inspect AI', () => {
+  test('a whole run is complete, also over several epochs', () => {
+    expect(importInspect(resultsFile('inspect-whole.eval'))).toMatchObject({
+      ...{ completeness: 'complete', pass_rate: 66.6666, category: 'safety', suite: { name: 'orders', version: '3' } },
+      cases: { total: 6, errored: 0, skipped: 0 },
+    });
+    expect(importInspect(resultsFile('inspect-epochs.json'))).toMatchObject({ completeness: 'complete', cases: { total: 18 } });
+  });
+
+  test('a sample in error is one that did not pass', () => {
+    expect(importInspect(resultsFile('inspect-errors.json'))).toMatchObject({
+      pass_rate: 50,
+      cases: { total: 6, errored: 1, skipped: 0 },
+    });
+  });
+
+  test.each([
+    ['inspect-limit.json', 'it ran 2 of the 6 samples of its dataset (--limit)'],
+    ['inspect-sample-id.json', 'it ran 2 of the 6 samples of its dataset (--sample-id)'],
+  ])('%s ran some of the samples: refused, unless partial runs are allowed', (name, why) => {
+    expect(faultOf(() => importInspect(resultsFile(name)))).toBe('partial');
+    expect(() => importInspect(resultsFile(name))).toThrow(why);
+    expect(importInspect(resultsFile(name), { allowPartial: true })).toMatchObject({ completeness: 'partial', pass_rate: 100 });
+  });
+
+  test.each([
+    ['several scorers', 'inspect-scorers.json', 'match/accuracy, lenient/accuracy', 'match/accuracy', 66.6666],
+    ['a scorer of several values', 'inspect-dictionary.json', 'safety/accuracy, tone/mean', 'tone/mean', 50],
+    ['a metric other than accuracy', 'inspect-mean.json', '--metric graded/mean', 'graded/mean', 75],
+  ])('%s: a choice is asked for, and no spread is offered', (_what, name, listed, metric, rate) => {
+    expect(faultOf(() => importInspect(resultsFile(name)))).toBe('ambiguous');
+    expect(() => importInspect(resultsFile(name))).toThrow(listed);
+    expect(() => importInspect(resultsFile(name))).not.toThrow('stderr');
+    expect(importInspect(resultsFile(name), { metric })).toMatchObject({ pass_rate: rate });
+  });
+});
+
+describe('DeepEval', () => {
+  test('a case passed when all of its metrics did; no choice is needed', () => {
+    expect(importDeepEval(resultsFile('deepeval-run.json'))).toMatchObject({
+      ...{ pass_rate: 25, completeness: 'unknown' },
+      cases: { total: 4, passed: 1, failed: 3, errored: 0, skipped: 0 },
+    });
+  });
+
+  test('a case that is said to have passed, with a metric that broke down, has no verdict', () => {
+    const broken = changed('deepeval-run.json', ({ testCases }) => {
+      testCases[0].metricsData[1] = { name: 'Politeness', error: 'it broke down' };
+    });
+    expect(importDeepEval(broken).cases).toMatchObject({ passed: 0, errored: 1 });
+  });
+});

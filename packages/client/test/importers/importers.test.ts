@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { importDeepEval } from '../../src/importers/deepeval.ts';
+import { harnessIdOf } from '../../src/importers/harness-id.ts';
+import { importPromptfoo } from '../../src/importers/promptfoo.ts';
+import { changed, faultOf, resultsFile } from '../fixtures/results/import.ts';
+
+describe('promptfoo', () => {
+  test('pass rate, counts, name and category are taken over; an error is a case that did not pass', () => {
+    expect(importPromptfoo(resultsFile('promptfoo.json'))).toEqual({
+      tool: 'promptfoo',
+      name: 'Order questions, nightly',
+      category: 'regression',
+      status: 'passing',
+      pass_rate: 60,
+      notes:
+        'promptfoo: 3 of 5 cases passed (1 failed, 1 in error). eval eval-k7Q-2026-11-20T09:14:02, run at 2026-11-20T09:14:02.118Z, by version 0.120.4.',
+      cases: { total: 5, passed: 3, failed: 1, errored: 1, skipped: 0 },
+      evaluated_at: '2026-11-20T09:14:02.118Z',
+      completeness: 'unknown',
+      suite: { name: 'Order questions, nightly' },
+    });
+  });
+
+  test('a run in which nothing passed is failing, also at a threshold of 0', () => {
+    const none = changed('promptfoo.json', ({ results }) => {
+      results.stats = { successes: 0, failures: 5, errors: 0 };
+      for (const each of results.results) each.success = false;
+    });
+    expect(importPromptfoo(none)).toMatchObject({ status: 'failing', pass_rate: 0 });
+  });
+
+  test('statistics that the cases contradict: the worse of both counts, so that a filtered file shows no more', () => {
+    const filtered = changed('promptfoo.json', ({ results }) => {
+      results.results = results.results.filter(({ success }: { success: boolean }) => success);
+    });
+    expect(importPromptfoo(filtered)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
+    const better = changed('promptfoo.json', ({ results }) => {
+      results.stats = { successes: 5, failures: 0, errors: 0 };
+    });
+    expect(importPromptfoo(better)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
+  });
+
+  test('statistics of cases of which none is listed are refused', () => {
+    const empty = changed('promptfoo.json', ({ results }) => (results.results = []));
+    expect(faultOf(() => importPromptfoo(empty))).toBe('contradictory');
+  });
+
+  test.each([
+    ['a file of no bytes', Buffer.from(''), 'empty'],
+    ['white space', Buffer.from(' \n'), 'empty'],
+    ['half of a file', resultsFile('promptfoo.json').subarray(0, 900), 'not_this_format'],
+    ['a list', Buffer.from('[]'), 'not_this_format'],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00]), 'not_this_format'],
+    ["another tool's file", resultsFile('deepeval.json'), 'not_this_format'],
+    [
+      'counts that are no numbers',
+      changed('promptfoo.json', ({ results }) => (results.stats.successes = '5')),
+      'not_this_format',
+    ],
+    [
+      'no cases',
+      changed('promptfoo.json', ({ results }) => {
+        results.results = [];
+        results.stats = { successes: 0, failures: 0, errors: 0 };
+      }),
+      'no_cases',
+    ],
+  ])('%s is refused and says why', (_what, bytes, fault) => {
+    expect(faultOf(() => importPromptfoo(bytes))).toBe(fault);
+  });
+
+  test('a description that is no label becomes one', () => {
+    const long = changed('promptfoo.json', ({ config }) => {
+      config.description = `line\nbreak \u0000 ${'é😀'.repeat(400)}`;
+    });
+    const { name } = importPromptfoo(long);
+    expect([...name].length).toBeLessThanOrEqual(512);
+    expect(name).toMatch(/^line break é😀/u);
+  });
+});
+
+describe('DeepEval', () => {
+  test('cases of both kinds are counted, and the metrics are named', () => {
+    expect(importDeepEval(resultsFile('deepeval.json'))).toEqual({
+      tool: 'deepeval',
+      name: 'orders nightly',
+      status: 'passing',
+      pass_rate: 66.6666,
+      notes:
+        'DeepEval: 2 of 3 cases passed (1 failed). Metrics: Answer Relevancy 1 passed, 1 failed, 0 in error; Role Adherence 1 passed, 0 failed, 0 in error. The file contains no time of the run.',
+      cases: { total: 3, passed: 2, failed: 1, errored: 0, skipped: 0 },
+      completeness: 'unknown',
+      suite: { name: 'test_orders.py' },
+    });
+  });
+
+  test('a case without a verdict did not pass', () => {
+    const open = changed('deepeval.json', (run) => {
+      delete run.testCases[0].success;
+      run.testPassed = 1;
+    });
+    expect(importDeepEval(open)).toMatchObject({ pass_rate: 33.3333, cases: { total: 3, passed: 1, errored: 1 } });
+    expect(importDeepEval(open).notes).toContain('1 without a verdict');
+  });
+
+  test('totals that the cases contradict: the worse of both counts', () => {
+    const better = changed('deepeval.json', (run) => (run.testPassed = 3));
+    expect(importDeepEval(better).cases).toEqual({ total: 4, passed: 2, failed: 1, errored: 1, skipped: 0 });
+    const worse = changed('deepeval.json', (run) => Object.assign(run, { testPassed: 0, testFailed: 3 }));
+    expect(importDeepEval(worse).cases).toMatchObject({ total: 3, passed: 0 });
+  });
+
+  test('the latest run of the hidden folder is the same run, wrapped', () => {
+    const wrapped = Buffer.from(
+      `{"testRunData":${Buffer.from(resultsFile('deepeval.json')).toString()},"testRunLink":"https://example.test"}`,
+    );
+    expect(importDeepEval(wrapped)).toEqual(importDeepEval(resultsFile('deepeval.json')));
+  });
+
+  test('NaN, which Python writes, is read as no value; in a string it stays text', () => {
+    const text = Buffer.from(resultsFile('deepeval.json'))
+      .toString()
+      .replace('"score": 0.91', '"score": NaN')
+      .replace('On the point.', 'NaN \\" -Infinity');
+    expect(importDeepEval(Buffer.from(text))).toEqual(importDeepEval(resultsFile('deepeval.json')));
+  });
+
+  test.each([
+    ['totals of cases of which none is listed', Buffer.from('{"testCases":[],"testPassed":3}'), 'contradictory'],
+    ['no cases', Buffer.from('{"testCases":[],"conversationalTestCases":[]}'), 'no_cases'],
+    ["another tool's file", resultsFile('promptfoo.json'), 'not_this_format'],
+    ['a file of no bytes', Buffer.from(''), 'empty'],
+  ])('%s is refused and says why', (_what, bytes, fault) => {
+    expect(faultOf(() => importDeepEval(bytes))).toBe(fault);
+  });
+});
+
+describe('the id of a harness', () => {
+  test('is the same for the same name and a UUID of version 5; a UUID stays itself, in lower case', () => {
+    expect(harnessIdOf('promptfoo')).toBe(harnessIdOf('promptfoo'));
+    expect(harnessIdOf('promptfoo')).not.toBe(harnessIdOf('deepeval'));
+    expect(harnessIdOf('promptfoo')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(harnessIdOf('6F2F0A3C-3F0E-4B5E-9F0D-6A1F2A7D9C58')).toBe('6f2f0a3c-3f0e-4b5e-9f0d-6a1f2a7d9c58');
+  });
+});

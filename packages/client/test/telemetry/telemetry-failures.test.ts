@@ -1,0 +1,157 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { Countersign, type Dropped, type TelemetryOptions, type Unsent } from '../../src/index.ts';
+import { type FailingServer, failingServer, treat } from '../fixtures/failing-server.ts';
+
+let server: FailingServer;
+
+beforeAll(async () => {
+  server = await failingServer();
+});
+
+/** A client whose own retries are few and fast, with what it said. */
+function world(telemetry: TelemetryOptions = {}, options = {}) {
+  const unsent: Unsent[] = [];
+  const dropped: Dropped[] = [];
+  const client = new Countersign({
+    baseUrl: server.url,
+    apiKey: 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
+    retries: { attemptsMax: 2, pauseMs: 2 },
+    telemetry: { onUnsent: (each) => unsent.push(each), onDropped: (each) => dropped.push(each), ...telemetry },
+    ...options,
+  });
+  const emit = (...ids: (string | number)[]) => ids.map((id) => client.telemetry.emit({ trace_id: `${id}`, outcome: 'success' }));
+  return { client, emit, unsent, dropped };
+}
+
+const arrivedIds = () =>
+  server.arrived.map(({ body }) => body.events.map(({ trace_id }: { trace_id: string }) => trace_id).join());
+
+describe('telemetry while the service is away', () => {
+  test('stays queued, says so, and is sent later as the same batch under the same Idempotency-Key', async () => {
+    const { client, emit, unsent, dropped } = world({ requestsMax: 1 });
+    server.plan(treat.drop, treat.reset, treat.refuse(503, 'unavailable'), treat.drop, treat.good());
+    emit('a', 'b');
+    await client.telemetry.flush();
+    expect(client.telemetry.stats).toMatchObject({ queued: 2, sent: 0 });
+    emit('c');
+    await client.telemetry.flush();
+    expect(unsent.map(({ queued, error }) => [queued, error.name])).toEqual([
+      [2, 'ConnectionError'],
+      [3, 'ConnectionError'],
+    ]);
+    await client.telemetry.flush();
+    expect(client.telemetry.stats).toEqual({ queued: 0, sent: 3, rejected: 0, dropped: 0 });
+    expect(arrivedIds().sort()).toEqual(['a,b', 'a,b', 'a,b', 'a,b', 'a,b', 'c']);
+    expect(new Set(server.arrived.map(({ key }) => key)).size).toBe(2);
+    expect(dropped).toEqual([]);
+  });
+
+  test('is tried again by itself after a pause', async () => {
+    const { client, emit } = world({ flushIntervalMs: 10 });
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    server.plan(treat.drop, treat.drop, treat.good());
+    emit('alone');
+    await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(1);
+    vi.restoreAllMocks();
+  });
+
+  test('is not sent in all its batches to a service that takes none: one round tries what is under way', async () => {
+    const { client, emit } = world({ batchEventsMax: 1, requestsMax: 2 });
+    server.plan(treat.refuse(503, 'unavailable'));
+    emit(...Array.from({ length: 50 }, (_, index) => index));
+    await client.telemetry.flush();
+    expect(server.arrived.length).toBeLessThanOrEqual(4);
+    expect(client.telemetry.stats.queued).toBe(50);
+    await client.close({ deadlineMs: 50 });
+  });
+
+  test('keeps what it has when the key is refused, for a rotated key is taken without a restart', async () => {
+    const { client, emit, unsent } = world();
+    server.plan(treat.refuse(401, 'unauthorized'), treat.good());
+    emit('a');
+    await client.telemetry.flush();
+    expect(unsent).toMatchObject([{ error: { name: 'AuthenticationError' }, queued: 1 }]);
+    await client.telemetry.flush();
+    expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 1 });
+  });
+
+  test('a batch that makes the service fail is given up after three rounds, and does not block what is behind it', async () => {
+    const { client, emit, dropped } = world({ requestsMax: 1 });
+    server.plan(...Array(3).fill(treat.refuse(500, 'internal_error')), treat.good());
+    emit('poison');
+    await client.telemetry.flush();
+    await client.telemetry.flush();
+    await client.telemetry.flush();
+    expect(dropped).toEqual([{ count: 1, reason: 'refused' }]);
+    emit('next');
+    await client.telemetry.flush();
+    expect(client.telemetry.stats).toEqual({ queued: 0, sent: 1, rejected: 0, dropped: 1 });
+  });
+
+  test('is dropped by close when the time is over, and close does not reject', async () => {
+    const { client, emit, dropped } = world({}, { timeoutMs: 10_000 });
+    server.plan(treat.silence);
+    emit('a', 'b', 'c');
+    const startedAt = performance.now();
+    await client.close({ deadlineMs: 60 });
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(dropped).toEqual([{ count: 3, reason: 'unsent' }]);
+    expect(client.telemetry.stats).toEqual({ queued: 0, sent: 0, rejected: 0, dropped: 3 });
+  });
+
+  test('without callbacks, warns once of each kind', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    const { client, emit } = world({ onUnsent: undefined, onDropped: undefined });
+    server.plan(treat.drop);
+    for (let round = 0; round < 3; round += 1) {
+      emit('a');
+      await client.telemetry.flush();
+    }
+    await client.close({ deadlineMs: 50 });
+    expect(warn.mock.calls.map(([text]) => text)).toEqual([
+      expect.stringMatching(/^countersign: 1 telemetry events wait: .*cannot be reached/),
+      expect.stringMatching(/^countersign: 3 telemetry events were dropped: unsent/),
+    ]);
+    warn.mockRestore();
+  });
+});
+
+describe('a process that ends by itself', () => {
+  const end = (...args: string[]) =>
+    promisify(execFile)(
+      process.execPath,
+      [fileURLToPath(new URL('../fixtures/emit-and-end.ts', import.meta.url)), server.url, ...args],
+      {
+        timeout: 20_000,
+      },
+    );
+
+  test('sends what is queued first, through a failure that passes', async () => {
+    server.plan(treat.drop, treat.refuse(503, 'unavailable'), treat.good());
+    expect((await end('3')).stderr).toBe('');
+    expect(arrivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
+  });
+
+  test('sends a run that it forgot to end, with the steps it made', async () => {
+    server.plan(treat.good());
+    await end('0', '10000', 'forgotten');
+    expect(server.arrived.map(({ body }) => body)).toMatchObject([
+      { trace_id: 'forgotten', outcome: 'failure', error: 'the run was not ended', spans: [{ name: 'done' }] },
+    ]);
+  });
+
+  test('is not kept from ending by a client that has nothing to send', async () => {
+    server.plan(treat.good());
+    await end('0');
+    expect(server.arrived).toEqual([]);
+  });
+
+  test('ends also when nothing can be sent, and says how many events are lost', async () => {
+    server.plan(treat.silence);
+    const { stderr } = await end('2', '100');
+    expect(stderr).toContain('2 telemetry events were dropped: unsent');
+  });
+});

@@ -1,0 +1,194 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { Countersign, type Dropped, type Rejected, type TelemetryEvent, type TelemetryOptions } from '../../src/index.ts';
+import { countingFetch } from '../fixtures/counting-fetch.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await testServer();
+});
+
+/** A client in a workspace of its own, with what it sends and what is stored there. */
+async function world(telemetry: TelemetryOptions = {}) {
+  const tenantId = await server.workspace();
+  const { fetch, sent } = countingFetch();
+  const client = new Countersign({ baseUrl: server.url, apiKey: await server.key(tenantId), fetch, telemetry });
+  const stored = async () =>
+    (
+      await server.database.sql<{ trace_id: string }>(
+        'SELECT trace_id FROM countersign.telemetry_events WHERE tenant_id = $1 ORDER BY trace_id',
+        [tenantId],
+      )
+    ).map(({ trace_id }) => trace_id);
+  return { client, sent, stored };
+}
+
+const event = (id: string | number, more: object = {}): TelemetryEvent => ({
+  trace_id: `run-${id}`,
+  outcome: 'success',
+  ...more,
+});
+const ids = (count: number) => Array.from({ length: count }, (_, index) => `run-${index}`).sort();
+
+describe('telemetry, against the real server', () => {
+  test('events travel in batches of 200, and flush sends the rest', async () => {
+    const { client, sent, stored } = await world();
+    for (let index = 0; index < 450; index += 1) expect(client.telemetry.emit(event(index))).toBe(true);
+    await client.telemetry.flush();
+    expect(await stored()).toEqual(ids(450));
+    expect(sent.map(({ body }) => body.events.length).sort()).toEqual([200, 200, 50]);
+    expect(client.telemetry.stats).toEqual({ queued: 0, sent: 450, rejected: 0, dropped: 0 });
+  });
+
+  test('events that make no full batch are sent after the interval, without a flush', async () => {
+    const { client, stored } = await world({ flushIntervalMs: 20 });
+    client.telemetry.emit(event('late'));
+    await expect.poll(stored).toEqual(['run-late']);
+  });
+
+  test('an event is sent as it was when it was emitted, whatever the host does with it afterwards', async () => {
+    const { client, sent } = await world();
+    const messages = [{ role: 'user', content: 'first' } as const];
+    const reused = event('kept', { messages });
+    client.telemetry.emit(reused);
+    reused.trace_id = 'run-changed';
+    messages.push({ role: 'user', content: 'first' });
+    await client.telemetry.flush();
+    expect(sent[0]?.body.events).toEqual([event('kept', { messages: [{ role: 'user', content: 'first' }] })]);
+  });
+
+  test('one bad event does not take its batch down: it is set aside by its path and reported, the rest is stored', async () => {
+    const rejected: Rejected[] = [];
+    const { client, stored, sent } = await world({ onRejected: (each) => rejected.push(each) });
+    for (let index = 0; index < 30; index += 1)
+      client.telemetry.emit(index === 17 ? event(index, { latency_ms: -1, external_user_id: 'a@b.example' }) : event(index));
+    await client.telemetry.flush();
+    expect(await stored()).toEqual(ids(30).filter((id) => id !== 'run-17'));
+    expect(rejected).toMatchObject([
+      {
+        event: event(17, { latency_ms: -1 }),
+        issues: [
+          { path: '/latency_ms', code: 'too_small' },
+          { path: '/external_user_id', code: 'personal_data' },
+        ],
+        requestId: expect.any(String),
+      },
+    ]);
+    expect(sent.map(({ body }) => body.events.length)).toEqual([30, 29]);
+    expect(new Set(sent.map(({ key }) => key)).size).toBe(2);
+    expect(client.telemetry.stats).toEqual({ queued: 0, sent: 29, rejected: 1, dropped: 0 });
+  });
+
+  test('more bad events than one answer lists are all found', async () => {
+    const rejected: unknown[] = [];
+    const { client, stored } = await world({ onRejected: (each) => rejected.push(each.event) });
+    for (let index = 0; index < 200; index += 1)
+      client.telemetry.emit(index % 4 === 0 ? event(index) : event(index, { outcome: '' }));
+    await client.telemetry.flush();
+    expect((await stored()).length).toBe(50);
+    expect(rejected.length).toBe(150);
+  });
+
+  test('a bad event that the answer does not point at is found by halving', async () => {
+    const rejected: { event: unknown; codes: string[] }[] = [];
+    const onRejected = ({ event: bad, issues }: Rejected) => rejected.push({ event: bad, codes: issues.map(({ code }) => code) });
+    const { client, stored } = await world({ onRejected });
+    let deep: unknown[] = [];
+    for (let level = 0; level < 1200; level += 1) deep = [deep];
+    for (let index = 0; index < 20; index += 1)
+      client.telemetry.emit(index === 11 ? event(index, { input: deep }) : event(index));
+    await client.telemetry.flush();
+    expect((await stored()).length).toBe(19);
+    expect(rejected).toEqual([{ event: event(11, { input: deep }), codes: ['too_deep'] }]);
+  });
+
+  test('a request keeps 1 MB whatever the script, and an event that is larger travels alone', async () => {
+    const { client, sent, stored } = await world();
+    for (let index = 0; index < 20; index += 1) client.telemetry.emit(event(index, { output: '語'.repeat(100_000) }));
+    client.telemetry.emit(event(20, { output: 'x'.repeat(2_000_000) }));
+    await client.telemetry.flush();
+    expect((await stored()).length).toBe(21);
+    expect(sent.filter(({ bytes }) => bytes > 1_000_000).map(({ body }) => body.events.length)).toEqual([1]);
+    expect(Math.max(...sent.map(({ body }) => body.events.length))).toBeGreaterThan(1);
+  });
+
+  test('an event that no request can carry is set aside, and its neighbours are stored', async () => {
+    const codes: string[] = [];
+    const { client, stored } = await world({
+      batchBytesMax: 60_000_000,
+      queueCharactersMax: 60_000_000,
+      onRejected: ({ issues }) => codes.push(...issues.map(({ code }) => code)),
+    });
+    for (const id of ['a', 'b', 'c']) client.telemetry.emit(event(id, id === 'b' ? { output: 'x'.repeat(22_000_000) } : {}));
+    await client.telemetry.flush();
+    expect(await stored()).toEqual(['run-a', 'run-c']);
+    expect(codes).toEqual(['size_limit']);
+  });
+
+  test('close sends what is queued and takes no more; await using does the same', async () => {
+    const dropped: Dropped[] = [];
+    const { client, stored } = await world({ onDropped: (each) => dropped.push(each) });
+    {
+      await using closing = client;
+      closing.telemetry.emit(event('last'));
+    }
+    expect(await stored()).toEqual(['run-last']);
+    expect(client.telemetry.emit(event('too late'))).toBe(false);
+    await client.close();
+    expect(dropped).toEqual([{ count: 1, reason: 'closed' }]);
+  });
+
+  test('events that are sent directly are answered, and refused with a typed error', async () => {
+    const { client, stored } = await world();
+    expect(await client.telemetry.send(event('one'))).toEqual({ ok: true, ingested: 1 });
+    expect(await client.telemetry.send([event('two'), event('three')])).toEqual({ ok: true, ingested: 2 });
+    await expect(client.telemetry.send({ ...event('x'), outcome: '' })).rejects.toMatchObject({ name: 'ValidationError' });
+    expect((await stored()).length).toBe(3);
+  });
+});
+
+describe('the queue', () => {
+  test('is bounded: what does not fit is dropped, counted and said once for each burst', async () => {
+    const dropped: Dropped[] = [];
+    const { client, stored } = await world({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
+    const queued = ids(25).map((id) => client.telemetry.emit({ trace_id: id, outcome: 'success' }));
+    expect(queued.filter((took) => took).length).toBe(10);
+    await client.telemetry.flush();
+    expect(dropped).toEqual([{ count: 15, reason: 'queue_full' }]);
+    expect((await stored()).length).toBe(10);
+    expect(client.telemetry.stats).toEqual({ queued: 0, sent: 10, rejected: 0, dropped: 15 });
+  });
+
+  test('is bounded in characters too', async () => {
+    const { client } = await world({ queueCharactersMax: 1000, onDropped: () => undefined });
+    expect(client.telemetry.emit(event('a', { detail: 'x'.repeat(800) }))).toBe(true);
+    expect(client.telemetry.emit(event('b', { detail: 'x'.repeat(800) }))).toBe(false);
+    await client.telemetry.flush();
+    expect(client.telemetry.emit(event('c', { detail: 'x'.repeat(800) }))).toBe(true);
+    await client.close();
+  });
+
+  test('never throws into the host: circles, BigInts, getters and texts are dropped, callbacks may fail', async () => {
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const heard: Dropped[] = [];
+    const onDropped = (each: Dropped) => {
+      heard.push(each);
+      throw new Error('the host is broken');
+    };
+    const { client, stored } = await world({ onDropped, onRejected: (async () => Promise.reject(new Error('so too'))) as never });
+    const throwing = {
+      get trace_id() {
+        throw new Error('getter');
+      },
+    };
+    for (const bad of [circle, { big: 1n }, throwing, 'text', undefined, null, 7, [event('listed')], () => 1])
+      expect(client.telemetry.emit(bad as never)).toBe(false);
+    client.telemetry.emit(event('good'));
+    client.telemetry.emit({} as never);
+    await client.telemetry.flush();
+    expect(heard).toEqual([{ count: 9, reason: 'not_json' }]);
+    expect(await stored()).toEqual(['run-good']);
+  });
+});

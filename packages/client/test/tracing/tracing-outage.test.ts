@@ -1,0 +1,107 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Countersign, CountersignError, type DroppedRun, type TracingOptions, type Unsent } from '../../src/index.ts';
+import { type FailingServer, failingServer, treat } from '../fixtures/failing-server.ts';
+
+/** A new one for each test: a request that was given up may arrive after the end of its test. */
+let server: FailingServer;
+afterEach(() => vi.restoreAllMocks());
+
+/** A client whose own retries are few and fast, with what it said. */
+function world(traces: TracingOptions = {}, options = {}) {
+  const unsent: Unsent[] = [];
+  const dropped: DroppedRun[] = [];
+  const client = new Countersign({
+    baseUrl: server.url,
+    apiKey: `aa_live_000000000000.${'x'.repeat(43)}`,
+    retries: { attemptsMax: 2, pauseMs: 2 },
+    traces: { onUnsent: (each) => unsent.push(each), onDropped: (each) => dropped.push(each), ...traces },
+    ...options,
+  });
+  const end = (id: string, detail = '') => client.traces.start({ trace_id: id, detail }).end();
+  return { client, end, unsent, dropped };
+}
+const accepted = treat.good({ ok: true, id: 'a', trace_id: 'a', spans_ingested: 0, tokens: null, cost_usd: null });
+const arrivedIds = () => server.arrived.map(({ body }) => body.trace_id);
+
+describe('runs while the service is away', () => {
+  test('wait, say so, and are sent by themselves when it is back, each under its one Idempotency-Key', async () => {
+    server = await failingServer();
+    const { client, end, unsent, dropped } = world();
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    server.plan(...Array.from({ length: 8 }, () => treat.drop), accepted);
+    const ended = [end('a'), end('b')];
+    expect(await Promise.all(ended)).toMatchObject([{ ok: true }, { ok: true }]);
+    expect(client.traces.stats).toEqual({ queued: 0, sent: 2, rejected: 0, dropped: 0 });
+    expect(unsent[0]).toMatchObject({ error: { name: 'ConnectionError' }, queued: 2 });
+    expect(new Set(server.arrived.map(({ key, body }) => `${key} ${body.trace_id}`)).size).toBe(2);
+    expect(dropped).toEqual([]);
+  });
+
+  test('do not keep the host waiting beyond its deadline, and stay queued', async () => {
+    server = await failingServer();
+    const { client, end } = world({}, { deadlineMs: 60 });
+    server.plan(treat.drop);
+    expect(await end('patient')).toBeUndefined();
+    expect(client.traces.stats).toMatchObject({ queued: 1, dropped: 0 });
+    server.plan(accepted);
+    await client.flush();
+    expect(client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
+    expect(new Set(arrivedIds())).toEqual(new Set(['patient']));
+  });
+
+  test('are bounded by bytes: one that has no room is dropped and heard, with the run; so is a trace of send', async () => {
+    server = await failingServer();
+    const { client, end, dropped } = world({ queueBytesMax: 30_000 });
+    server.plan(treat.silence);
+    void end('first', 'x'.repeat(10_000));
+    expect(await end('second', 'y'.repeat(10_000))).toBeUndefined();
+    expect(dropped).toMatchObject([{ count: 1, reason: 'queue_full', trace: { trace_id: 'second' } }]);
+    await expect(client.traces.send({ trace_id: 'third', detail: 'z'.repeat(10_000) })).rejects.toThrow(CountersignError);
+    expect(client.traces.stats).toMatchObject({ queued: 1, dropped: 1 });
+    await client.close({ deadlineMs: 20 });
+  });
+
+  test('are sent by close, and dropped when its time is over; after it nothing is taken', async () => {
+    server = await failingServer();
+    const back = world();
+    server.plan(treat.drop, treat.drop, accepted);
+    void back.end('kept');
+    await expect.poll(() => back.unsent.length).toBe(1);
+    await back.client.close();
+    expect(back.client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
+    server = await failingServer();
+    const { client, end, dropped } = world();
+    server.plan(treat.silence);
+    const lost = end('lost');
+    await client.close({ deadlineMs: 50 });
+    expect(await lost).toBeUndefined();
+    expect(await end('late')).toBeUndefined();
+    expect(dropped.map(({ reason, trace }) => [reason, trace.trace_id])).toEqual([
+      ['unsent', 'lost'],
+      ['closed', 'late'],
+    ]);
+  });
+
+  test('a trace of send is tried until its deadline, and close waits for it', async () => {
+    server = await failingServer();
+    const { client } = world({}, { retries: { pauseMs: 2 } });
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    server.plan(...Array.from({ length: 9 }, () => treat.drop), accepted);
+    const sending = client.traces.send({ trace_id: 'sent' });
+    await client.close();
+    expect(server.arrived.length).toBe(10);
+    expect(await sending).toMatchObject({ ok: true });
+  });
+
+  test('one that the service fails on again and again is given up, and those behind it are sent', async () => {
+    server = await failingServer();
+    const { client, end, dropped } = world({ requestsMax: 1 });
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const fault = treat.refuse(500, 'internal_error');
+    server.plan(fault, fault, fault, accepted);
+    const runs = [end('poison'), end('good')];
+    for (let round = 0; round < 3; round += 1) await client.flush();
+    expect(await Promise.all(runs)).toMatchObject([undefined, { ok: true }]);
+    expect(dropped).toMatchObject([{ reason: 'refused', trace: { trace_id: 'poison' } }]);
+  });
+});

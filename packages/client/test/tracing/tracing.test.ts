@@ -1,0 +1,333 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import {
+  type ClientOptions,
+  Countersign,
+  type DroppedRun,
+  type RejectedRun,
+  type Span,
+  type Trace,
+  tokenUsage,
+  ValidationError,
+} from '../../src/index.ts';
+import { synchronousStorage } from '../../src/tracing/span-context.ts';
+import { countingFetch } from '../fixtures/counting-fetch.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await testServer();
+});
+
+async function world(options: Partial<ClientOptions> = {}) {
+  const tenantId = await server.workspace();
+  const { fetch, sent } = countingFetch();
+  const rejected: RejectedRun[] = [];
+  const dropped: DroppedRun[] = [];
+  const client = new Countersign({
+    baseUrl: server.url,
+    apiKey: await server.key(tenantId),
+    fetch,
+    ...options,
+    traces: { onRejected: (each) => rejected.push(each), onDropped: (each) => dropped.push(each), ...options.traces },
+  });
+  return { client, sent, rejected, dropped };
+}
+
+/** The spans of a sent trace by name, with the name of their parent. */
+const named = ({ spans }: Trace) =>
+  spans!.map((span) => [span.name, spans!.find(({ span_id }) => span_id === span.parent_span_id)?.name]);
+const llm = (name: string) => ({ kind: 'llm', name }) as const;
+
+describe('a run that is built as it happens', () => {
+  test('is sent by one call, and the service sums what its spans used', async () => {
+    const { client, sent } = await world();
+    const run = client.traces.start({ agent_name: 'support-bot', session_id: 'session-7' });
+    const plan = run.startSpan({ ...llm('plan'), model: 'gpt-4o', provider: 'openai' });
+    plan.messages([{ role: 'user', content: 'Where is my order?' }]).usage({ prompt_tokens: 812, completion_tokens: 64 });
+    await sleep(15);
+    plan.end({ output: 'find_order' });
+    const result = await run.span({ kind: 'tool', name: 'find_order', tool_arguments: { id: 7 } }, async (span) => {
+      span.set({ tool_result: { status: 'shipped' } });
+      return 'shipped';
+    });
+    expect(result).toBe('shipped');
+    expect(await run.end({ outcome: 'success' })).toMatchObject({ trace_id: run.traceId, spans_ingested: 2, tokens: 876 });
+    const body: Trace = sent[0]!.body;
+    expect(body).toMatchObject({ outcome: 'success', agent_name: 'support-bot', session_id: 'session-7' });
+    const [first, second] = body.spans as [Span, Span];
+    expect(first).toMatchObject({ model: 'gpt-4o', output: 'find_order', messages: [{ role: 'user' }] });
+    expect(first.latency_ms).toBeGreaterThanOrEqual(10);
+    expect(Date.parse(first.ended_at!) - Date.parse(first.started_at!)).toBe(first.latency_ms);
+    expect(second).toMatchObject({ tool_arguments: { id: 7 }, tool_result: { status: 'shipped' } });
+    expect(body.latency_ms).toBeGreaterThanOrEqual(first.latency_ms!);
+  });
+
+  test('nests its spans by the span that the work is given, and through AsyncLocalStorage', async () => {
+    const { client, sent } = await world();
+    const callModel = (name: string) => client.traces.span(llm(name), async () => sleep(1));
+    await client.traces.run({ agent_name: 'bot' }, async (run) => {
+      await callModel('at the top');
+      await run.span({ kind: 'agent', name: 'agent' }, async (agent) => {
+        await sleep(1);
+        expect(client.traces.current()).toBe(agent);
+        await Promise.all([callModel('left'), run.span({ kind: 'tool', name: 'tool' }, () => callModel('right'))]);
+        agent.span(llm('by hand'), () => undefined);
+      });
+      expect(client.traces.current()).toBeUndefined();
+    });
+    await client.flush();
+    expect(named(sent[0]!.body)).toEqual([
+      ['at the top', undefined],
+      ['agent', undefined],
+      ['left', 'agent'],
+      ['tool', 'agent'],
+      ['right', 'tool'],
+      ['by hand', 'agent'],
+    ]);
+  });
+
+  test('keeps runs that go side by side apart', async () => {
+    const { client, sent } = await world();
+    const one = (name: string) =>
+      client.traces.run({ agent_name: name }, async () => {
+        for (let step = 0; step < 3; step += 1) await client.traces.span(llm(`${name}-${step}`), () => sleep(Math.random() * 5));
+      });
+    await Promise.all(['a', 'b', 'c'].map(one));
+    await client.flush();
+    for (const { body } of sent) expect(named(body)).toEqual([0, 1, 2].map((step) => [`${body.agent_name}-${step}`, undefined]));
+    expect(sent.length).toBe(3);
+  });
+
+  test('goes on in another process: the same run, below a span of the first', async () => {
+    const { client, sent } = await world();
+    const run = client.traces.start({ agent_name: 'bot' });
+    const caller = run.startSpan({ kind: 'agent', name: 'caller' });
+    const elsewhere = client.traces.start({ agent_name: 'bot', trace_id: run.traceId, parent_span_id: caller.id });
+    elsewhere.span(llm('callee'), () => undefined);
+    const first = await elsewhere.end();
+    caller.end();
+    expect(await run.end()).toMatchObject({ id: first!.id, trace_id: run.traceId });
+    expect(sent[0]!.body.spans[0].parent_span_id).toBe(caller.id);
+  });
+
+  test('says what was thrown, and throws it on, in steps and in the run', async () => {
+    const { client, sent } = await world();
+    const thrown = new TypeError('no such order');
+    const run = client.traces.run({ agent_name: 'bot' }, () =>
+      client.traces.span({ kind: 'tool', name: 'find_order' }, async () => {
+        throw thrown;
+      }),
+    );
+    await expect(run).rejects.toBe(thrown);
+    const sync = () => client.traces.run({ agent_name: 'bot' }, (within) => within.span(llm('sync'), () => JSON.parse('{')));
+    expect(sync).toThrow(SyntaxError);
+    await client.flush();
+    expect(sent[0]!.body).toMatchObject({
+      outcome: 'failure',
+      error: 'TypeError: no such order',
+      spans: [{ status: 'failure', error: 'TypeError: no such order' }],
+    });
+    expect(sent[1]!.body).toMatchObject({
+      outcome: 'failure',
+      spans: [{ status: 'failure', error: expect.stringMatching(/^SyntaxError/) }],
+    });
+  });
+
+  test('says what it is told last, also an outcome of its own', async () => {
+    const { client, sent } = await world();
+    await client.traces.run({ agent_name: 'bot', metadata: { release: 1 } }, async (run) => {
+      run.set({ outcome: 'escalated', detail: 'a person took over' });
+    });
+    await client.flush();
+    expect(sent[0]!.body).toMatchObject({
+      outcome: 'escalated',
+      detail: 'a person took over',
+      metadata: { release: 1 },
+      spans: [],
+    });
+  });
+
+  test('a step says what it was when it ended, whatever the host does with its objects afterwards', async () => {
+    const { client, sent } = await world();
+    const run = client.traces.start({ agent_name: 'bot' });
+    const messages = [{ role: 'user', content: 'first' }];
+    const input = { messages };
+    const span = run.startSpan({ ...llm('plan'), input });
+    span.end();
+    messages.push({ role: 'assistant', content: 'second' });
+    await run.end();
+    expect(sent[0]!.body.spans[0].input).toEqual({ messages: [{ role: 'user', content: 'first' }] });
+  });
+});
+
+describe('a run whose host is careless', () => {
+  test('ended twice is sent once, and a step ended twice keeps its first end', async () => {
+    const { client, sent } = await world();
+    const run = client.traces.start({ agent_name: 'bot' });
+    const span = run.startSpan(llm('plan'));
+    span.end({ output: 'first' });
+    span.end({ output: 'second' });
+    const [first, second] = await Promise.all([run.end({ outcome: 'blocked' }), run.end({ outcome: 'success' })]);
+    expect(first).toBe(second);
+    expect(run.span(llm('too late'), () => 'works')).toBe('works');
+    expect(sent.map(({ body }) => [body.outcome, body.spans.length, body.spans[0].output])).toEqual([['blocked', 1, 'first']]);
+  });
+
+  test('sends steps that were never ended as unfinished, without an end that nobody saw', async () => {
+    const { client, sent } = await world();
+    const run = client.traces.start({ agent_name: 'bot' });
+    run.startSpan(llm('forgotten'));
+    await run.end();
+    expect(sent[0]!.body.spans).toEqual([
+      { span_id: expect.any(String), kind: 'llm', name: 'forgotten', status: 'unfinished', started_at: expect.any(String) },
+    ]);
+  });
+
+  test('that is never ended is sent when the client is closed, as a failure that says so', async () => {
+    const { client, sent } = await world();
+    client.traces.start({ agent_name: 'bot', trace_id: 'never-ended' }).span(llm('plan'), () => undefined);
+    await client.close();
+    expect(sent[0]!.body).toMatchObject({ trace_id: 'never-ended', outcome: 'failure', error: 'the run was not ended' });
+  });
+
+  test('records what is JSON, and says what was left out: circles, BigInts, and what is too long', async () => {
+    const { client, sent } = await world({ traces: { spanCharactersMax: 2000 } });
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const run = client.traces.start({ agent_name: 'bot', metadata: { big: 1n } });
+    run.span({ ...llm('plan'), input: circle, output: 'kept', model: 1n as never, metadata: { release: 1 } }, () => undefined);
+    run.span({ ...llm('long'), input: 'x'.repeat(5000), output: 'y'.repeat(100) }, (span) => span.messages(null as never));
+    expect(await run.end()).toMatchObject({ spans_ingested: 2 });
+    const { spans, metadata } = sent[0]!.body;
+    expect(metadata).toEqual({ countersign_left_out: { metadata: expect.stringContaining('BigInt') } });
+    expect(spans[0]).toMatchObject({
+      output: 'kept',
+      metadata: {
+        release: 1,
+        countersign_left_out: { input: expect.stringContaining('circular'), model: expect.stringContaining('BigInt') },
+      },
+    });
+    expect(spans[1]).toMatchObject({
+      output: 'y'.repeat(100),
+      metadata: { countersign_left_out: { input: 'too long: 5002 characters' } },
+    });
+    expect(spans[1].input).toBeUndefined();
+  });
+
+  test('with too many steps keeps the first, runs all, and says how many there were', async () => {
+    const { client, sent } = await world({ traces: { spansMax: 3 } });
+    const run = client.traces.start({ agent_name: 'bot' });
+    let ran = 0;
+    for (let step = 0; step < 5; step += 1) run.span(llm(`${step}`), () => (ran += 1));
+    await run.end();
+    expect(ran).toBe(5);
+    expect(sent[0]!.body.spans.length).toBe(3);
+    expect(sent[0]!.body.metadata).toEqual({ countersign_spans_left_out: 2 });
+  });
+
+  test('that the service refuses does not reject: it is heard with the whole run, and whatever hears it may fail', async () => {
+    const { client, rejected, dropped } = await world();
+    const wrong = client.traces.start({ agent_name: 'bot', external_user_id: 'someone@example.com' });
+    wrong.span(llm('plan'), () => undefined);
+    expect(await wrong.end()).toBeUndefined();
+    expect(rejected).toMatchObject([
+      {
+        issues: [{ path: '/external_user_id' }],
+        requestId: expect.any(String),
+        trace: { trace_id: wrong.traceId, spans: [{ name: 'plan' }] },
+      },
+    ]);
+    expect([client.traces.stats, dropped]).toEqual([{ queued: 0, sent: 0, rejected: 1, dropped: 0 }, []]);
+    const failing = await world({ traces: { onRejected: () => JSON.parse('{') } });
+    expect(await failing.client.traces.start({ external_user_id: 'someone@example.com' }).end()).toBeUndefined();
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    const silent = await world({ traces: { onRejected: undefined } });
+    for (let run = 0; run < 3; run += 1)
+      await silent.client.traces.start({ trace_id: `${run}`, external_user_id: 'someone@example.com' }).end();
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/^countersign: a run was rejected: 422 .*traces\.onRejected/)]]);
+    warn.mockRestore();
+  });
+});
+
+describe('a trace that is larger than a request', () => {
+  const spans = (count: number, more: Partial<Span> = {}) =>
+    Array.from(
+      { length: count },
+      (_, place): Span => ({ span_id: `s${place}`, kind: 'tool', name: 't', prompt_tokens: 1, ...more }),
+    );
+
+  test('travels in several, which the service merges: by number of spans and by size', async () => {
+    const { client, sent } = await world();
+    const many = await client.traces.send({ trace_id: 'many', agent_name: 'bot', outcome: 'blocked', spans: spans(1200) });
+    expect(many).toMatchObject({ trace_id: 'many', spans_ingested: 1200, tokens: 1200 });
+    expect(sent.map(({ body }) => [body.spans.length, body.outcome, body.agent_name])).toEqual([
+      [500, 'blocked', 'bot'],
+      [500, undefined, 'bot'],
+      [200, undefined, 'bot'],
+    ]);
+    const large = await client.traces.send({ trace_id: 'large', spans: spans(10, { output: '語'.repeat(1_500_000) }) });
+    expect(large).toMatchObject({ spans_ingested: 10, tokens: 10 });
+  });
+
+  test('is refused with the places that the spans have in the whole', async () => {
+    const { client } = await world();
+    const wrong = spans(700);
+    wrong[650] = { ...wrong[650]!, latency_ms: -1 };
+    const error = await client.traces.send({ trace_id: 'wrong', spans: wrong }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ValidationError);
+    expect((error as ValidationError).issues).toMatchObject([{ path: '/spans/650/latency_ms' }]);
+  });
+
+  test('one without spans leaves those that are there', async () => {
+    const { client } = await world();
+    await client.traces.send({ trace_id: 'kept', spans: spans(2) });
+    expect(await client.traces.send({ trace_id: 'kept', outcome: 'failure' })).toMatchObject({ spans_ingested: 0, tokens: 2 });
+    expect(await client.traces.send({ trace_id: 'kept', spans: [] })).toMatchObject({ spans_ingested: 0, tokens: 2 });
+  });
+});
+
+describe('usage is read as', () => {
+  test.each([
+    ['OpenAI chat completions', { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 }, [8, 2, 10]],
+    [
+      'OpenAI responses',
+      { input_tokens: 8, input_tokens_details: { cached_tokens: 4 }, output_tokens: 2, total_tokens: 10 },
+      [8, 2, 10],
+    ],
+    [
+      'Anthropic',
+      { input_tokens: 8, cache_creation_input_tokens: 5, cache_read_input_tokens: null, output_tokens: 2 },
+      [13, 2, undefined],
+    ],
+    ['Vercel AI', { inputTokens: 8, outputTokens: 2, totalTokens: 10 }, [8, 2, 10]],
+    ['Vercel AI 4', { promptTokens: 8, completionTokens: 2 }, [8, 2, undefined]],
+    [
+      'nothing of what is no count',
+      { prompt_tokens: Number.NaN, completion_tokens: '2', totalTokens: -1 },
+      [undefined, undefined, undefined],
+    ],
+    ['nothing', undefined, [undefined, undefined, undefined]],
+  ])('%s', (_, usage, [prompt, completion, total]) => {
+    expect(tokenUsage(usage)).toEqual({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total });
+  });
+});
+
+test('without AsyncLocalStorage a place is known until the work first waits, and never guessed afterwards', async () => {
+  const storage = synchronousStorage();
+  const place = {} as never;
+  const waited = storage.run(place, async () => {
+    expect(storage.getStore()).toBe(place);
+    await sleep(1);
+    return storage.getStore();
+  });
+  expect(storage.getStore()).toBeUndefined();
+  expect(await waited).toBeUndefined();
+  expect(() =>
+    storage.run(place, () => {
+      throw new Error('thrown');
+    }),
+  ).toThrow('thrown');
+  expect(storage.getStore()).toBeUndefined();
+});

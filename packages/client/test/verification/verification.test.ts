@@ -1,0 +1,232 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  deriveDecisionKey,
+  digests as nodeDigests,
+  sha256 as nodeSha256,
+  verifyEd25519 as nodeVerify,
+} from '../../../server/src/crypto/digests.ts';
+import { mintKey } from '../../../server/src/workspace/ingestion-keys.ts';
+import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import {
+  Countersign,
+  type PromotionDecision,
+  receiptOf,
+  verifyAttestation,
+  verifyDecision,
+  verifyLedger,
+} from '../../src/index.ts';
+import { digests, sha256, verifyEd25519 } from '../../src/verification/cryptography.ts';
+
+let server: TestServer;
+let client: Countersign;
+let tenantId: string;
+let token: string;
+let decision: PromotionDecision;
+let decisionKey: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  client = new Countersign({ baseUrl: server.url, apiKey: await server.key(tenantId) });
+  token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
+  for (let place = 0; place < 5; place += 1)
+    await client.audit.append({ actor: 'ci', action: 'test.ran', subject: 'ünï', metadata: { place } });
+  await client.evaluations.record({ name: 'nightly', agent_name: 'bot', pass_rate: 92.5 });
+  decision = await client.governance.checkPromotion({ agent_name: 'bot' });
+  decisionKey = Buffer.from(deriveDecisionKey(server.open.secrets.masterSecret, tenantId, decision.key_id)).toString('hex');
+});
+
+const get = async (path: string) => (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text();
+const json = async (path: string) => JSON.parse(await get(path));
+const OTHER_KEY = 'ab'.repeat(32);
+
+describe('a decision', () => {
+  test("verifies with the workspace's key, as an object and as the text that came", () => {
+    expect(client.governance.verifyDecision(decision, { decisionKey })).toEqual({ ok: true });
+    expect(verifyDecision(receiptOf(decision)!.text, { decisionKey })).toEqual({ ok: true });
+    expect(verifyDecision(decision, { decisionKey: Buffer.from(decisionKey, 'hex') })).toEqual({ ok: true });
+  });
+
+  test('verifies while keys rotate, when one of the two is its key', () => {
+    expect(verifyDecision(decision, { decisionKey: [OTHER_KEY, decisionKey] })).toEqual({ ok: true });
+    expect(verifyDecision(decision, { decisionKey: [OTHER_KEY] })).toEqual({
+      ok: false,
+      fault: 'the signature is not of this key',
+    });
+  });
+
+  test.each([
+    ['a member changed', () => ({ ...decision, allowed: false }), /altered/],
+    ['a member more', () => ({ ...decision, comment: 'fine' }), /altered/],
+    ['a member less', () => ({ ...decision, message: undefined }), /no canonical form/],
+    ['another algorithm', () => ({ ...decision, signature_alg: 'none' }), /signature_alg/],
+    ['no JSON', () => '{"allowed":true', /not JSON/],
+    ['a list', () => [decision], /not a decision/],
+    ['a member given twice', () => JSON.stringify(decision).replace('{', '{"allowed":true,'), /twice|already/],
+  ])('with %s is not believed', (_, altered, fault) => {
+    expect(verifyDecision(altered(), { decisionKey })).toEqual({ ok: false, fault: expect.stringMatching(fault) });
+  });
+
+  test('is not verified by a key that is none, or by no key', () => {
+    expect(() => verifyDecision(decision, { decisionKey: 'secret' })).toThrow(/64 hex digits/);
+    expect(() => verifyDecision(decision, { decisionKey: [] })).toThrow(/needs a decisionKey/);
+  });
+});
+
+describe('a decision that was asked for with its attestation', () => {
+  test('verifies with public keys alone, and not when anything of it was changed', async () => {
+    const attested = await client.governance.checkPromotion({ agent_name: 'bot' }, { attestation: true });
+    const attestation = receiptOf(attested)!.headers['countersign-attestation']!;
+    const publicKeys = await json('/.well-known/jwks.json');
+    expect(verifyDecision(attested, { attestation, publicKeys })).toEqual({ ok: true });
+    expect(verifyDecision(receiptOf(attested)!.text, { attestation, publicKeys })).toEqual({ ok: true });
+    const envelope = await json(`/api/ledger/decisions/${attested.decision_id}/attestation`);
+    expect(verifyDecision(attested, { attestation: envelope, publicKeys })).toEqual({ ok: true });
+    for (const [altered, by] of [
+      [{ ...attested, allowed: false }, attestation],
+      [{ ...attested, allowed: false }, envelope],
+      [{ ...attested, response_sha256: decision.response_sha256 }, envelope],
+      [decision, attestation],
+      [decision, envelope],
+      [attested, 'none'],
+    ])
+      expect(verifyDecision(altered, { attestation: by, publicKeys })).toMatchObject({ ok: false });
+    expect(receiptOf(decision)!.headers['countersign-attestation']).toBeUndefined();
+  });
+});
+
+describe('an attestation', () => {
+  test("verifies with the instance's public keys, and is about the very decision", async () => {
+    const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
+    const keys = await json('/.well-known/jwks.json');
+    expect(client.governance.verifyAttestation(envelope, keys)).toEqual({ ok: true, decision, keyId: keys.keys[0].kid });
+    expect(verifyAttestation(JSON.stringify(envelope), keys)).toMatchObject({ ok: true });
+    const payload = Buffer.from(Buffer.from(envelope.payload, 'base64').toString().replace('92.5', '99.5')).toString('base64');
+    expect(verifyAttestation({ ...envelope, payload }, keys)).toEqual({
+      ok: false,
+      fault: 'none of the known keys has signed it',
+    });
+    expect(verifyAttestation('{', keys)).toMatchObject({ ok: false });
+  });
+
+  test('verifies from the header Countersign-Attestation and the decision that it came with, and not from the header alone', async () => {
+    const attested = await client.governance.checkPromotion({ agent_name: 'bot' }, { attestation: true });
+    const { headers, text } = receiptOf(attested)!;
+    const header = headers['countersign-attestation']!;
+    const keys = await json('/.well-known/jwks.json');
+    const genuine = { ok: true, decision: attested, keyId: keys.keys[0].kid };
+    expect(verifyAttestation(header, keys, attested)).toEqual(genuine);
+    expect(client.governance.verifyAttestation(header, keys, text)).toEqual(genuine);
+    expect(verifyAttestation(header, keys)).toEqual({ ok: false, fault: expect.stringContaining('give the decision too') });
+    const envelope = await json(`/api/ledger/decisions/${attested.decision_id}/attestation`);
+    expect(verifyAttestation(envelope, keys, attested)).toEqual(genuine);
+    for (const other of [decision, { ...attested, allowed: false }, null as never, '[]', '{'])
+      for (const attestation of [header, envelope])
+        expect(verifyAttestation(attestation, keys, other)).toMatchObject({ ok: false });
+    expect(verifyAttestation(`${header}, x`, keys, attested)).toMatchObject({ ok: false });
+  });
+
+  test('is not believed by a key of another service, even under the same id', async () => {
+    const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
+    const { keys } = await json('/.well-known/jwks.json');
+    const stranger = { ...keys[0], x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    expect(verifyAttestation(envelope, { keys: [stranger] })).toMatchObject({ ok: false });
+    expect(() => verifyAttestation(envelope, { keys: [{ kty: 'RSA' }] })).toThrow(/no Ed25519 key/);
+  });
+});
+
+describe('the ledger', () => {
+  test('verifies from a stream, whatever its pieces, and from text', async () => {
+    const text = await get('/api/ledger/audit/entries');
+    const whole = {
+      ok: true,
+      tenantId,
+      entries: 5,
+      headsMet: 0,
+      timesChecked: true,
+      head: expect.stringMatching(/^[0-9a-f]{64}$/),
+    };
+    expect(await client.audit.verifyLedger(text)).toEqual(whole);
+    const pieces = function* () {
+      for (let at = 0; at < bytes.length; at += 7) yield bytes.subarray(at, at + 7);
+    };
+    const bytes = Buffer.from(text);
+    expect(await verifyLedger(pieces(), { tenantId })).toEqual(whole);
+    const response = await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await verifyLedger(response.body!)).toEqual(whole);
+  });
+
+  test('is not believed without rows: an export that was cut off at its start looks the same', async () => {
+    for (const nothing of ['', [], new Response('').body ?? []])
+      expect(await verifyLedger(nothing)).toEqual({
+        ok: false,
+        entries: 0,
+        seq: undefined,
+        fault: expect.stringContaining('no rows'),
+        misfit: false,
+      });
+    const root = Buffer.from(nodeSha256(Buffer.alloc(0))).toString('base64');
+    const empty = { log: 'decisions' as const, heads: [`decisions;size=0;root=:${root}:`] };
+    expect(await verifyLedger('', empty)).toMatchObject({ ok: true, entries: 0 });
+  });
+
+  test('names the first bad row: altered, missing, or of another workspace', async () => {
+    const text = await get('/api/ledger/audit/entries');
+    const altered = text.replace('"place":2', '"place":7');
+    expect(await verifyLedger(altered)).toMatchObject({
+      ok: false,
+      entries: 2,
+      seq: 3,
+      fault: expect.stringContaining('altered'),
+    });
+    const lines = text.split('\n');
+    expect(await verifyLedger([lines[0]!, '\n', lines[2]!])).toMatchObject({ ok: false, seq: 2 });
+    expect(await verifyLedger(text, { tenantId: decision.decision_id })).toMatchObject({ ok: false, seq: 1 });
+  });
+
+  test('with a checkpoint or a head that somebody kept, shows that its tail was cut off', async () => {
+    const text = await get('/api/ledger/audit/entries');
+    const checkpoint = await get('/api/ledger/audit/checkpoint');
+    const publicKeys = await get('/.well-known/jwks.json');
+    const head = receiptOf(decision)!.headers['countersign-checkpoint']!;
+    const kept = { checkpoints: [checkpoint], publicKeys, heads: [head] };
+    expect(await verifyLedger(text, kept)).toMatchObject({ ok: true });
+    const short = text.split('\n').slice(0, 4).join('\n');
+    expect(await verifyLedger(short)).toMatchObject({ ok: true, entries: 4 });
+    expect(await verifyLedger(short, kept)).toMatchObject({ ok: false, fault: expect.stringContaining('cut off') });
+    const forged = checkpoint.replace('\n5\n', '\n4\n');
+    expect(await verifyLedger(text, { ...kept, checkpoints: [forged] })).toMatchObject({ ok: false });
+    await expect(verifyLedger(text, { checkpoints: [checkpoint] })).rejects.toThrow(/publicKeys/);
+  });
+
+  test('of decisions verifies as well', async () => {
+    const text = await get('/api/ledger/decisions/entries');
+    const entries = text.trim().split('\n').length;
+    expect(await verifyLedger(text, { log: 'decisions' })).toMatchObject({ ok: true, entries });
+  });
+});
+
+describe('the cryptography', () => {
+  test("computes what the server's does", () => {
+    const key = Uint8Array.from({ length: 32 }, (_, index) => index);
+    for (const text of ['', 'abc', 'ünï\u{1f600}', 'x'.repeat(1000)]) {
+      expect(digests.sha256Hex(text)).toBe(nodeDigests.sha256Hex(text));
+      expect(digests.hmacSha256Hex(key, text)).toBe(nodeDigests.hmacSha256Hex(key, text));
+      expect(Buffer.from(sha256(Buffer.from(text)))).toEqual(Buffer.from(nodeSha256(Buffer.from(text))));
+    }
+  });
+
+  test('takes and refuses the signatures that the server does', () => {
+    const { publicKey: object, privateKey } = generateKeyPairSync('ed25519');
+    const raw = new Uint8Array(object.export({ format: 'der', type: 'spki' }).subarray(-32));
+    const signed = Buffer.from('signed');
+    expect(verifyEd25519(raw, signed, sign(null, signed, privateKey))).toBe(true);
+    expect(verifyEd25519(raw, Buffer.from('other'), sign(null, signed, privateKey))).toBe(false);
+    const [publicKey, message, signature] = [new Uint8Array(32), new Uint8Array(3), new Uint8Array(64)];
+    // The identity point as key and a signature of zeros: what a permissive verifier takes and a strict one must not.
+    publicKey[0] = signature[0] = 1;
+    expect(verifyEd25519(publicKey, message, signature)).toBe(nodeVerify(publicKey, message, signature));
+    expect(verifyEd25519(new Uint8Array(5), message, signature)).toBe(false);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import {
+  attestationHeader,
+  attestDecision,
+  type Envelope,
+  envelopeOfHeader,
+  preAuthenticationEncoding,
+  publicJwk,
+} from '../../src/domain/attestation.ts';
+import { decisionDigest, signDecision } from '../../src/domain/decision-signature.ts';
+import { openAttestation } from '../../src/domain/open-attestation.ts';
+import { digests, keyPair, sha256, verifyEd25519 } from '../node-digests.ts';
+
+const pair = keyPair(new Uint8Array(32).fill(1));
+const other = keyPair(new Uint8Array(32).fill(2));
+const keyOf = ({ publicKey }: { publicKey: Uint8Array }) => ({ keyid: publicJwk(publicKey, sha256).kid, publicKey });
+const signerOf = (each: typeof pair) => ({ keyid: keyOf(each).keyid, sign: each.sign });
+const decision = signDecision(
+  {
+    allowed: false,
+    reason: 'no_recent_evaluation',
+    decision_id: '0198f1c2-ac30-7e77-8b42-8c3d4e5f6071',
+    key_id: 'dk-1',
+    timestamp: '2026-11-20T12:00:00.000Z',
+    message: 'Küche',
+  },
+  new Uint8Array(32),
+  digests,
+);
+const digestOf = (some: Record<string, unknown>) => decisionDigest(some, digests);
+const open = (envelope: unknown, ...keys: (typeof pair)[]) => openAttestation(envelope, keys.map(keyOf), verifyEd25519, digestOf);
+
+describe('attestations (DSSE, in-toto)', () => {
+  test('the encoding that is signed is the one of the DSSE protocol page', () => {
+    const encoded = preAuthenticationEncoding('http://example.com/HelloWorld', new TextEncoder().encode('hello world'));
+    expect(new TextDecoder().decode(encoded)).toBe('DSSEv1 29 http://example.com/HelloWorld 11 hello world');
+  });
+
+  test('the thumbprint is the one of RFC 8037, appendix A.3', () => {
+    const publicKey = new Uint8Array(Buffer.from('11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', 'base64url'));
+    expect(publicJwk(publicKey, sha256).kid).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k');
+  });
+
+  test('an attested decision opens with the key that signed it, and with either of two', () => {
+    expect(open(attestDecision(decision, [signerOf(pair)]), pair)).toEqual({ decision, keyid: keyOf(pair).keyid });
+    expect(open(attestDecision(decision, [signerOf(pair), signerOf(other)]), other)).toHaveProperty('decision', decision);
+    expect(open(attestDecision(decision, [signerOf(pair)]), other)).toHaveProperty(
+      'fault',
+      'none of the known keys has signed it',
+    );
+  });
+
+  test('a swapped payload, another type, a signature of another envelope, a broken form: refused', () => {
+    const envelope = attestDecision(decision, [signerOf(pair)]);
+    const allowed = attestDecision({ ...decision, allowed: true }, [signerOf(other)]);
+    const cases: unknown[] = [
+      { ...envelope, payload: allowed.payload },
+      { ...envelope, payloadType: 'application/json' },
+      { ...envelope, signatures: allowed.signatures.map(({ sig }) => ({ keyid: keyOf(pair).keyid, sig })) },
+      { ...envelope, signatures: [] },
+      { ...envelope, signatures: [null] },
+      { ...envelope, payload: `${envelope.payload}=` },
+      { ...envelope, payload: 7 },
+      null,
+      'text',
+    ];
+    for (const doctored of cases) expect(open(doctored, pair), JSON.stringify(doctored)).toHaveProperty('fault');
+  });
+
+  test('a statement signed by the right key about another decision than it carries is refused', () => {
+    const envelope = attestDecision({ ...decision, allowed: true }, [signerOf(pair)]);
+    expect(open(envelope, pair)).toHaveProperty('fault', 'the statement is about another decision than the one it carries');
+    const payload = new TextEncoder().encode(
+      '{"_type":"https://in-toto.io/Statement/v1","predicateType":"other","predicate":{}}',
+    );
+    const foreign: Envelope = { ...envelope, payload: btoa(String.fromCharCode(...payload)), signatures: [] };
+    foreign.signatures = [
+      {
+        keyid: keyOf(pair).keyid,
+        sig: btoa(String.fromCharCode(...pair.sign(preAuthenticationEncoding(envelope.payloadType, payload)))),
+      },
+    ];
+    expect(open(foreign, pair)).toHaveProperty('fault', 'the payload is no statement about a promotion decision');
+  });
+
+  test('the signatures travel in a header, and the payload is made from the decision', () => {
+    const envelope = attestDecision(decision, [signerOf(pair), signerOf(other)]);
+    const header = attestationHeader(envelope);
+    const altered = { ...decision, message: 'another' };
+    expect(envelopeOfHeader(decision, header)).toEqual(envelope);
+    expect(open(envelopeOfHeader(altered, header), pair)).toHaveProperty('fault');
+  });
+
+  test.each(['', 'true', '"kid"', '"kid";sig=:AA==', '"kid";sig=::', '"k d";sig=:AA==:', '"kid";sig=:AA==:,'])(
+    'a header that is %j is no attestation',
+    (header) => expect(envelopeOfHeader(decision, header)).toBeUndefined(),
+  );
+});

@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type ChainedRow, linkEntries, type UnlinkedEntry } from '../../src/domain/audit-chain.ts';
+import { ChainVerifier } from '../../src/domain/chain-verifier.ts';
+import { parseUnsignedHeads, unsignedHeadText } from '../../src/domain/checkpoint.ts';
+import { Frontier } from '../../src/domain/merkle-tree.ts';
+import { sameBytes } from '../../src/domain/signed-note.ts';
+import { digests, sha256 } from '../node-digests.ts';
+
+const TENANT = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24';
+const text = fc.string({ unit: 'grapheme', maxLength: 12 });
+const textOrNull = fc.option(text);
+const entry = fc.record({
+  id: fc.uuid(),
+  recorded_by: fc.constantFrom('operator', 'key:4f9a02c7d1e6', 'system:promotion-gate'),
+  actor: text,
+  action: text,
+  subject: textOrNull,
+  rationale: textOrNull,
+  framework: textOrNull,
+  trace_id: textOrNull,
+  agent_id: fc.option(fc.uuid()),
+  retention_until: fc.constantFrom(null, '2036-01-01'),
+  metadata: fc.option(fc.dictionary(text, fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null)), { maxKeys: 3 })),
+});
+const chain = fc.array(entry, { minLength: 2, maxLength: 40 }).map((entries) =>
+  linkEntries(
+    { seq: 0, rowHash: null },
+    entries.map(
+      (each, place): UnlinkedEntry => ({
+        ...each,
+        metadata: each.metadata === null ? null : { ...each.metadata },
+        tenant_id: TENANT,
+        recorded_at: new Date(Date.UTC(2026, 10, 20) + place).toISOString(),
+      }),
+    ),
+    digests,
+  ),
+);
+
+type Row = Record<string, unknown>;
+const exported = (rows: readonly ChainedRow[]): Row[] =>
+  rows.map(({ canonical, rowHash }) => ({ ...JSON.parse(canonical), row_hash: rowHash }));
+
+/** The first row that the verifier finds wrong; undefined when all are whole. */
+function firstBad(rows: readonly Row[]): number | undefined {
+  const verifier = new ChainVerifier(digests);
+  for (const row of rows) {
+    const fault = verifier.next(row);
+    if (fault !== undefined) return fault.seq;
+  }
+  return undefined;
+}
+
+/** The root over the first rows. */
+function rootOf(rows: readonly Row[], size: number): Uint8Array {
+  const tree = new Frontier(sha256);
+  for (const { row_hash: hash } of rows.slice(0, size)) tree.append(Buffer.from(hash as string, 'hex'));
+  return tree.root();
+}
+
+/** A chain and a place in it that has a row behind it. */
+const placed = chain.chain((rows) => fc.record({ rows: fc.constant(exported(rows)), place: fc.nat(rows.length - 2) }));
+
+describe('any chain', () => {
+  test('is whole as it was linked, in whatever order the members of its rows stand', () => {
+    fc.assert(
+      fc.property(chain, (rows) => {
+        expect(firstBad(exported(rows))).toBeUndefined();
+        expect(firstBad(exported(rows).map((row) => Object.fromEntries(Object.entries(row).reverse())))).toBeUndefined();
+      }),
+    );
+  });
+
+  test('with any member of any row changed is broken at that row', () => {
+    fc.assert(
+      fc.property(placed, fc.nat(16), fc.oneof(text, fc.integer(), fc.constant(null)), ({ rows, place }, member, value) => {
+        const name = Object.keys(rows[place]!)[member]!;
+        fc.pre(rows[place]![name] !== value);
+        expect(firstBad(rows.with(place, { ...rows[place], [name]: value }))).toBe(place + 1);
+      }),
+    );
+  });
+
+  test('with a row removed, put in twice, or in the place of its neighbour is broken there', () => {
+    fc.assert(
+      fc.property(placed, ({ rows, place }) => {
+        const [row, next] = [rows[place]!, rows[place + 1]!];
+        expect(firstBad(rows.toSpliced(place, 1))).toBe(place + 1);
+        expect(firstBad(rows.toSpliced(place, 0, row))).toBe(place + 2);
+        expect(firstBad(rows.with(place, next).with(place + 1, row))).toBe(place + 1);
+      }),
+    );
+  });
+
+  test('with its tail cut off is whole, and smaller than any head kept of it', () => {
+    fc.assert(
+      fc.property(placed, ({ rows, place }) => {
+        expect(firstBad(rows.slice(0, place + 1))).toBeUndefined();
+        expect(sameBytes(rootOf(rows, place + 1), rootOf(rows, rows.length))).toBe(false);
+      }),
+    );
+  });
+
+  test('rewritten from any row on with correct hashes is whole, and has another root at every size from there', () => {
+    fc.assert(
+      fc.property(placed, ({ rows, place }) => {
+        const entries = rows.map(
+          ({ row_hash: _hash, version: _version, seq: _seq, prev_hash: _prev, ...unlinked }) =>
+            unlinked as unknown as UnlinkedEntry,
+        );
+        const forged = entries.with(place, { ...entries[place]!, actor: `${entries[place]!.actor}!` });
+        const rewritten = exported(linkEntries({ seq: 0, rowHash: null }, forged, digests));
+        expect(firstBad(rewritten)).toBeUndefined();
+        for (let size = 0; size <= rows.length; size += 1)
+          expect(sameBytes(rootOf(rows, size), rootOf(rewritten, size))).toBe(size <= place);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a kept header', () => {
+  const root = fc.uint8Array({ minLength: 32, maxLength: 32 });
+  test('is read as it was written, in any order, with its name before it and unknown parameters in it', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), root, fc.maxSafeNat(), root, (size, one, more, other) => {
+        const [audit, decisions] = [unsignedHeadText('audit', size, one), unsignedHeadText('decisions', more, other)];
+        for (const header of [
+          `${audit}, ${decisions}`,
+          `Countersign-Checkpoint: ${decisions},${audit}`,
+          ` ${audit};v=2, ${decisions} ;new=?1 `,
+        ]) {
+          const heads = parseUnsignedHeads(header);
+          expect(heads?.get('audit')).toEqual({ size, root: Uint8Array.from(one) });
+          expect(heads?.get('decisions')).toEqual({ size: more, root: Uint8Array.from(other) });
+        }
+      }),
+    );
+  });
+
+  test('of any other text is none, and nothing is thrown', () => {
+    const head = unsignedHeadText('audit', 7, new Uint8Array(32));
+    for (const broken of [
+      '',
+      'audit',
+      'audit;size=7',
+      head.replace('7', '07'),
+      head.replace('7', '-7'),
+      head.slice(0, -1),
+      `${head}, ${head}`,
+      `${head},`,
+    ])
+      expect(parseUnsignedHeads(broken), broken).toBeUndefined();
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (any) => void parseUnsignedHeads(any)));
+  });
+});

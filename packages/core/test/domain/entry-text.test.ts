@@ -1,0 +1,195 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { linkEntries, rowHashOf } from '../../src/domain/audit-chain.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { CanonicalText, NO_END } from '../../src/domain/canonical-text.ts';
+import { ChainVerifier } from '../../src/domain/chain-verifier.ts';
+import { digests } from '../node-digests.ts';
+
+const TENANT = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24';
+const DEPTH = 200;
+
+/** Where the value ends that a text begins with. */
+function endOf(text: string, depth = DEPTH): number {
+  const reader = new CanonicalText();
+  return reader.open(text) ? reader.endOf(0, depth) : NO_END;
+}
+
+/** A text with a few characters changed at one place: what JSON is made of, and what it must not hold. */
+const pieces = [
+  '"',
+  '\\',
+  '\\n',
+  '\\u001f',
+  '\\u000a',
+  '\\u0041',
+  '\\/',
+  '\\ud800',
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  ',',
+  ' ',
+  '\n',
+  '\u0000',
+];
+pieces.push('0', '1', '-', '-0', '.', '.0', 'e', 'E5', '1e400', 'null', 'true', '"a":1,', ',"a":1', 'é', '🦉', '\ud83e', '');
+const changed = (text: string) =>
+  fc
+    .record({ at: fc.nat(text.length), cut: fc.nat(3), piece: fc.constantFrom(...pieces) })
+    .map(({ at, cut, piece }) => text.slice(0, at) + piece + text.slice(at + cut));
+
+const values = fc.json({ maxDepth: 4 }).map((json) => canonicalJson(JSON.parse(json)));
+
+function isCanonical(text: string): boolean {
+  try {
+    return canonicalJson(JSON.parse(text)) === text;
+  } catch {
+    return false;
+  }
+}
+
+describe('canonical text', () => {
+  test('of any value is read to its end', () => {
+    fc.assert(
+      fc.property(values, (text) => {
+        expect(endOf(text)).toBe(text.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('that was changed anywhere is read to its end only where it is canonical again', () => {
+    fc.assert(
+      fc.property(values.chain(changed), (text) => {
+        expect(endOf(text) === text.length && text !== '').toBe(isCanonical(text));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test.each([
+    ['a space', '{"a": 1}'],
+    ['a member twice', '{"a":1,"a":1}'],
+    ['members out of order', '{"b":1,"a":1}'],
+    ['a number with a zero more', '1.0'],
+    ['a number with an exponent that needs none', '1e2'],
+    ['minus zero', '-0'],
+    ['a number that a double cannot hold', '0.10000000000000000001'],
+    ['a number beyond every double', '1e400'],
+    ['a leading zero', '01'],
+    ['an escape of what needs none', '"\\u0041"'],
+    ['an escaped slash', '"\\/"'],
+    ['a long escape where there is a short one', '"\\u000a"'],
+    ['an escape in capitals', '"\\u001F"'],
+    ['half a surrogate pair, escaped', '"\\ud83e"'],
+    ['half a surrogate pair', '"\ud83e"'],
+    ['a control character', '"\u0001"'],
+    ['no end', '{"a":[1,"b'],
+    ['a comma too many', '[1,]'],
+    ['a word that is none', 'nul'],
+    ['nothing', ''],
+  ])('with %s is not taken', (_, text) => {
+    expect(endOf(text)).not.toBe(text.length === 0 ? 0 : text.length);
+  });
+
+  test('nested to the limit is taken, one deeper is not', () => {
+    const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+    expect([endOf(nested(3), 3), endOf(nested(4), 3)]).toEqual([6, NO_END]);
+    expect(endOf('{"a":'.repeat(100_000))).toBe(NO_END);
+  });
+});
+
+const text = fc.string({ unit: 'grapheme', maxLength: 12 });
+const textOrNull = fc.option(text);
+const linked = fc
+  .record({
+    actor: text,
+    action: text,
+    subject: textOrNull,
+    rationale: textOrNull,
+    trace_id: textOrNull,
+    agent_id: fc.option(fc.uuid()),
+    metadata: fc.option(fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })),
+  })
+  .map(({ metadata, ...entry }) => {
+    const recorded_at = '2026-11-20T09:30:00.000Z';
+    const whose = { tenant_id: TENANT, id: '22222222-2222-4222-8222-222222222222', recorded_at, recorded_by: 'key:5f0c2a9be671' };
+    const unlinked = { ...whose, framework: null, retention_until: null, ...entry, metadata: metadata && { ...metadata } };
+    return linkEntries({ seq: 0, rowHash: null }, [unlinked], digests)[0]!;
+  });
+
+const verifier = () => new ChainVerifier(digests, TENANT);
+const lineOf = (canonical: string, hash: string) => `${canonical.slice(0, -1)},"row_hash":"${hash}"}`;
+
+describe('a row taken by its text', () => {
+  test('is just one that is whole when it is parsed, however its text was changed and hashed anew', () => {
+    fc.assert(
+      fc.property(
+        linked.chain(({ canonical }) => fc.oneof(fc.constant(canonical), changed(canonical))),
+        (canonical) => {
+          const hash = rowHashOf(canonical, digests);
+          const taken = verifier().takesEntry(`before${canonical}behind`, 6, hash) === 6 + canonical.length;
+          expect(verifier().takesLine(lineOf(canonical, hash))).toBe(taken);
+          const parsed = isCanonical(canonical) ? { ...JSON.parse(canonical), row_hash: hash } : undefined;
+          expect(taken).toBe(parsed !== undefined && verifier().next(parsed, canonical) === undefined);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('is every row as it is written, and says what it says', () => {
+    fc.assert(
+      fc.property(linked, ({ entry, canonical, rowHash }) => {
+        const walked = verifier();
+        expect(walked.takesLine(lineOf(canonical, rowHash))).toBe(true);
+        expect(walked.head).toEqual({ seq: 1, rowHash });
+        expect(walked.entryText.value('actor')).toBe(entry.actor);
+        expect(walked.entryText.value('trace_id')).toBe(entry.trace_id);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is not one of another place, tenant, time or hash, nor of other members', () => {
+    const unlinked = {
+      tenant_id: TENANT,
+      id: TENANT,
+      recorded_by: 'operator',
+      actor: 'a',
+      action: 'c',
+      subject: null,
+      rationale: null,
+    };
+    const rest = { framework: null, trace_id: null, agent_id: null, retention_until: null, metadata: null };
+    const at = (recorded_at: string) => ({ ...unlinked, ...rest, recorded_at });
+    const rows = [at('2026-11-20T09:30:00.001Z'), at('2026-11-20T09:30:00.000Z')];
+    const [first, early] = linkEntries({ seq: 0, rowHash: null }, rows, digests);
+    const line = lineOf(first!.canonical, first!.rowHash);
+    expect(verifier().takesLine(line)).toBe(true);
+    expect(new ChainVerifier(digests, 'another').takesLine(line)).toBe(false);
+    expect(new ChainVerifier(digests).takesLine(line)).toBe(false);
+    expect(verifier().takesLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
+    expect(verifier().takesEntry(first!.canonical, 0, 'f'.repeat(64))).toBe(NO_END);
+    const walked = verifier();
+    expect([walked.takesLine(line), walked.takesLine(line)]).toEqual([true, false]);
+    expect(walked.takesLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
+    for (const other of [
+      first!.canonical.replace('"version":1', '"version":2'),
+      first!.canonical.replace('"version":1', '"version":1,"x":1'),
+      first!.canonical.replace('"metadata":null', '"metadata":[]'),
+      first!.canonical.replace('"actor":"a"', '"actor":null'),
+      first!.canonical.replace('"subject":null', '"subject":7'),
+      first!.canonical.replace('"recorded_by":"operator"', '"recorded_by":"somebody"'),
+      first!.canonical.replace('"agent_id":null', '"agent_id":"refund-agent"'),
+      first!.canonical.replace('"retention_until":null', '"retention_until":"never"'),
+      first!.canonical.replace(`"id":"${TENANT}"`, '"id":"row-1"'),
+      first!.canonical.replace('"subject":null,', ''),
+      `${first!.canonical} `,
+    ])
+      expect(verifier().takesLine(lineOf(other, rowHashOf(other, digests)))).toBe(false);
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { EventConflictError } from '../../src/domain/event-conflict.ts';
+import { type EvidenceEvent, readEvidenceEvent } from '../../src/domain/evidence-event.ts';
+import { EvidenceState } from '../../src/domain/evidence-state.ts';
+import { verifyExport } from '../../src/domain/export-verifier.ts';
+import { Frontier } from '../../src/domain/merkle-tree.ts';
+import { digests, sha256 } from '../node-digests.ts';
+import { vectors } from '../vectors.ts';
+
+const golden = vectors('evidence-events') as {
+  events: { event: EvidenceEvent; leaf_data: string }[];
+  root: string;
+  questions: { size: number; asked: Parameters<EvidenceState['find']>[0]; evidence: object }[];
+};
+const events = golden.events.map(({ event }) => event);
+const place = (event: EvidenceEvent) => ({ seq: event.seq, tenantId: event.tenant_id });
+
+describe('the log of evidence of the independent implementation', () => {
+  test('has the same leaf data and the same root here', () => {
+    const tree = new Frontier(sha256);
+    for (const { event, leaf_data } of golden.events) {
+      expect(readEvidenceEvent(event, place(event), digests)).toMatchObject({ hash: leaf_data });
+      tree.append(Buffer.from(leaf_data, 'hex'));
+    }
+    expect(Buffer.from(tree.root()).toString('hex')).toBe(golden.root);
+  });
+
+  test('gives the same evidence here after every event', () => {
+    const state = new EvidenceState();
+    for (const event of events) {
+      state.apply(event);
+      for (const { asked, evidence } of golden.questions.filter(({ size }) => size === event.seq))
+        expect(state.find(asked)).toEqual({ evidence, mismatch: false });
+    }
+    expect(state.size).toBe(events.length);
+  });
+
+  test('is whole as an export, and an export of another log is not read as one', async () => {
+    const lines = (values: unknown[]) =>
+      async function* () {
+        for (const value of values) yield Buffer.from(`${JSON.stringify(value)}\n`);
+      };
+    const whole = await verifyExport(lines(events)(), { digests, sha256 }, { log: 'evidence' });
+    expect(whole).toMatchObject({ entries: events.length, firstBad: undefined });
+    const other = await verifyExport(lines(events)(), { digests, sha256 }, { log: 'audit' });
+    expect(other.firstBad).toMatchObject({ misfit: true, reason: expect.stringContaining('--log evidence') });
+    const moved = await verifyExport(
+      lines([...events.slice(0, 4), ...events.slice(5)])(),
+      { digests, sha256 },
+      { log: 'evidence' },
+    );
+    expect(moved.firstBad).toMatchObject({ seq: 5 });
+  });
+});
+
+describe('an evidence event', () => {
+  const [registered] = events as [EvidenceEvent];
+
+  test.each([
+    ['of another version', { version: 2 }, /version 2/],
+    ['of an unknown action', { action: 'agent.promoted' }, /action "agent\.promoted"/],
+    ['of an action that every object has', { action: 'toString' }, /action "toString"/],
+    ['with a member more', { note: 'x' }, /"note" is not a member/],
+    ['with an agent in upper case', { agent_id: registered.agent_id.toUpperCase() }, /agent_id/],
+    ['with a moment without milliseconds', { recorded_at: '2026-11-20T12:00:01Z' }, /recorded_at/],
+    ['of another tenant', { tenant_id: '00000000-0000-4000-8000-000000000000' }, /another tenant/],
+    ['with another number', { seq: 2 }, /seq is 2, expected 1/],
+    ['with half a surrogate pair', { agent_name: '\ud800' }, /no canonical form/],
+  ])('%s is refused', (_, change, why) => {
+    expect(readEvidenceEvent({ ...registered, ...change }, place(registered), digests)).toEqual({
+      fault: expect.stringMatching(why),
+    });
+  });
+
+  test.each(Object.keys(events[1]!))('without its member %s is refused', (member) => {
+    const { [member as keyof EvidenceEvent]: _, ...rest } = events[1]!;
+    expect(readEvidenceEvent(rest, place(events[1]!), digests)).toHaveProperty('fault');
+  });
+});
+
+describe('the state of evidence', () => {
+  test('refuses what does not follow: another number, an unknown agent, an agent or a name twice', () => {
+    const state = new EvidenceState();
+    const apply = (event: EvidenceEvent) => () => state.apply(event);
+    expect(apply(events[1]!)).toThrow(EventConflictError);
+    expect(apply({ ...events[1]!, seq: 1 })).toThrow(/is not registered/);
+    state.apply(events[0]!);
+    expect(apply({ ...events[0]!, seq: 2 })).toThrow(/registered twice/);
+    const sameName = { ...events[0]!, seq: 2, agent_id: events[4]!.agent_id };
+    expect(apply(sameName)).toThrow(/registered twice/);
+    expect(state.size).toBe(1);
+  });
+
+  test('says where an id and a name are of different agents, or one of them is unknown', () => {
+    const state = new EvidenceState();
+    for (const event of events) state.apply(event);
+    const [one, other] = [...state.agents()];
+    const find = (agent_id: string | null, agent_name: string | null) =>
+      state.find({ agent_id, agent_name, harness_id: null }).mismatch;
+    expect([find(one!.id, one!.name), find(one!.id, null), find(null, one!.name), find(null, 'nobody')]).toEqual(
+      Array(4).fill(false),
+    );
+    expect([find(one!.id, other!.name), find(one!.id, 'nobody'), find(events[8]!.tenant_id, one!.name)]).toEqual(
+      Array(3).fill(true),
+    );
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { decisionFault } from '../../src/domain/decision-signature.ts';
+import { evidenceFault } from '../../src/domain/evidence-verifier.ts';
+import { digests } from '../node-digests.ts';
+import { vectors } from '../vectors.ts';
+
+/** One case of vectors/evidence.json. */
+interface GoldenEvidence {
+  what: string;
+  evidence: string;
+  response: Record<string, unknown>;
+}
+
+const golden = vectors('evidence') as { decision_key_hex: string; cases: GoldenEvidence[] };
+
+describe('the evidence of a decision', () => {
+  test.each(golden.cases)('of the independent implementation gives the same verdict here: $what', ({ evidence, response }) => {
+    expect(decisionFault(response, Buffer.from(golden.decision_key_hex, 'hex'), digests)).toBeUndefined();
+    expect(evidenceFault(response, evidence, digests)).toBeUndefined();
+  });
+
+  test('a verdict turned round, in any of its members, does not follow from it', () => {
+    for (const { evidence, response } of golden.cases) {
+      for (const name of ['allowed', 'reason', 'event', 'evaluation_id', 'threshold', 'evaluation_age', 'checks', 'tenant_id']) {
+        const fault = evidenceFault({ ...response, [name]: 'turned' }, evidence, digests);
+        expect(fault, name).toMatch(new RegExp(`^${name} does not follow`));
+      }
+    }
+  });
+
+  test('the wording of messages is not compared', () => {
+    const [{ evidence, response }] = golden.cases as [GoldenEvidence];
+    expect(evidenceFault({ ...response, message: 'Other words.' }, evidence, digests)).toBeUndefined();
+  });
+
+  test('evidence for a policy or of a version that is not known is refused and not read as another', () => {
+    const [{ evidence, response }] = golden.cases as [GoldenEvidence];
+    for (const [text, why] of [
+      [evidence.replace('"version":1', '"version":2'), /version 2/],
+      [evidence.replace('evaluation/v1', 'evaluation/v2'), /policy/],
+      [evidence.replace('"agent":{', '"agent" :{'), /canonical/],
+      [evidence.replace('"open_recertifications":0,', ''), /open_recertifications/],
+      [evidence.replace('"version":1', '"version":1,"waiver":true'), /waiver/],
+    ] as const)
+      expect(evidenceFault({ ...response, evidence_sha256: digests.sha256Hex(text) }, text, digests)).toMatch(why);
+  });
+});

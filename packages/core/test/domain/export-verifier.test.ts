@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { linkEntries, rowHashOf, type UnlinkedEntry } from '../../src/domain/audit-chain.ts';
+import { type ExportExpectation, verifyExport } from '../../src/domain/export-verifier.ts';
+import { Frontier } from '../../src/domain/merkle-tree.ts';
+import { digests, sha256 } from '../node-digests.ts';
+
+const TENANT = '11111111-1111-4111-8111-111111111111';
+const entry = (row: number, tenant = TENANT): UnlinkedEntry => ({
+  tenant_id: tenant,
+  id: `22222222-2222-4222-8222-${String(row).padStart(12, '0')}`,
+  recorded_at: `2026-11-21T08:00:${String(row).padStart(2, '0')}.000Z`,
+  recorded_by: 'key:000000000000',
+  actor: 'ci',
+  action: 'test',
+  subject: null,
+  rationale: null,
+  framework: null,
+  trace_id: null,
+  agent_id: null,
+  retention_until: null,
+  metadata: { a: 1, b: 2 },
+});
+const rows = linkEntries(
+  { seq: 0, rowHash: null },
+  [1, 2, 3, 4, 5].map((row) => entry(row)),
+  digests,
+);
+const lineOf = (text: string, hash: string) => `${text.slice(0, -1)},"row_hash":"${hash}"}\n`;
+const lines = rows.map(({ canonical, rowHash }) => lineOf(canonical, rowHash));
+
+/** Verifies a text that arrives in chunks of a size. */
+const verify = (text: string, expectation: ExportExpectation = {}, chunk = text.length + 1) =>
+  verifyExport(
+    (async function* () {
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
+    })(),
+    { digests, sha256 },
+    expectation,
+  );
+
+describe('an export', () => {
+  test('is whole however its bytes are cut into chunks', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 2000 }), async (chunk) => {
+        const report = await verify(lines.join(''), {}, chunk);
+        expect(report).toMatchObject({ tenantId: TENANT, entries: 5, head: rows[4]!.rowHash, firstBad: undefined });
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('of nothing has no rows, no head and no fault', async () => {
+    expect(await verify('')).toMatchObject({ entries: 0, head: null, firstBad: undefined, contradiction: undefined });
+  });
+
+  test.each([
+    ['a row that is missing', [0, 1, 3, 4], 3],
+    ['a row that is repeated', [0, 1, 1, 2], 3],
+    ['rows in another order', [0, 2, 1], 2],
+    ['a first row that is missing', [1, 2], 1],
+  ])('with %s is bad from that row on', async (_, order, seq) => {
+    const { entries, firstBad } = await verify(order.map((at) => lines[at]).join(''));
+    expect([entries, firstBad?.seq]).toEqual([seq - 1, seq]);
+  });
+
+  test('with any changed byte in a row is never whole with the same head', async () => {
+    const text = lines.join('');
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: text.length - 2 }), fc.integer({ min: 1, max: 127 }), async (at, shift) => {
+        const code = 32 + ((text.charCodeAt(at) - 32 + shift) % 95);
+        fc.pre(code !== text.charCodeAt(at));
+        const changed = text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1);
+        const { firstBad, entries, head } = await verify(changed);
+        expect(firstBad !== undefined || entries !== 5 || head !== rows[4]!.rowHash).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test.each([
+    ['not UTF-8', Buffer.from([0xff, 0x0a]), /the line is not UTF-8/],
+    ['not JSON', Buffer.from('{"seq":1\n'), /JSON/],
+    ['not an object', Buffer.from('[]\n'), /object/],
+  ])('with a line that is %s names the line', async (_, bytes, reason) => {
+    const report = await verifyExport(
+      (async function* () {
+        yield Buffer.from(lines[0]!);
+        yield bytes;
+      })(),
+      { digests, sha256 },
+    );
+    expect(report).toMatchObject({ entries: 1, firstBad: { seq: 2, reason: expect.stringMatching(reason) } });
+  });
+
+  test('of another tenant than the expected one is bad at its first row', async () => {
+    const other = '33333333-3333-4333-8333-333333333333';
+    expect(await verify(lines.join(''), { tenantId: other })).toMatchObject({ entries: 0, firstBad: { seq: 1 } });
+  });
+
+  test('of another log says which log it is', async () => {
+    expect(await verify(lines.join(''), { log: 'decisions' })).toMatchObject({
+      firstBad: { seq: 1, misfit: true, reason: expect.stringContaining('this is an export of the log audit') },
+    });
+  });
+
+  test('is compared with kept heads: equal, and cut off', async () => {
+    const tree = new Frontier(sha256);
+    for (const { rowHash } of rows) tree.append(Buffer.from(rowHash, 'hex'));
+    const kept = [{ source: 'kept', size: 5, root: tree.root() }];
+    expect((await verify(lines.join(''), { kept })).contradiction).toBeUndefined();
+    expect((await verify(lines.slice(0, 4).join(''), { kept })).contradiction).toMatchObject({ source: 'kept', size: 5 });
+  });
+
+  test('reports each row to `progress`', async () => {
+    const seen: number[] = [];
+    await verify(lines.join(''), { progress: (count) => seen.push(count) });
+    expect(seen).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+test('the order of members in a line does not count, and a hash over another order than the canonical one is invalid', async () => {
+  const [row] = rows;
+  const unordered = row!.canonical.replace('{"a":1,"b":2}', '{"b":2,"a":1}');
+  expect(await verify(lineOf(row!.canonical, row!.rowHash))).toMatchObject({ entries: 1, firstBad: undefined });
+  expect(await verify(lineOf(unordered, row!.rowHash))).toMatchObject({ entries: 1, firstBad: undefined });
+  const { firstBad } = await verify(lineOf(unordered, rowHashOf(unordered, digests)));
+  expect(firstBad).toMatchObject({ seq: 1, reason: expect.stringContaining('the row was altered') });
+});

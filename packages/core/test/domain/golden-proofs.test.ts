@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { attestDecision, publicJwk } from '../../src/domain/attestation.ts';
+import { openCheckpoint, originOf, signCheckpoint, type TreeLog, unsignedHeadText } from '../../src/domain/checkpoint.ts';
+import { decisionDigest } from '../../src/domain/decision-signature.ts';
+import { hashKeyEvent } from '../../src/domain/key-event.ts';
+import { formatLogProof, parseLogProof } from '../../src/domain/log-proof.ts';
+import { consistencyRanges, inclusionRanges, rootOfInclusion, rootsOfConsistency } from '../../src/domain/merkle-proof.ts';
+import { Frontier, leafHash } from '../../src/domain/merkle-tree.ts';
+import { openAttestation } from '../../src/domain/open-attestation.ts';
+import { fromBase64, noteVerifierKey, parseNoteVerifierKey } from '../../src/domain/signed-note.ts';
+import { digests, keyPair, sha256, verifyEd25519 } from '../node-digests.ts';
+import { vectors } from '../vectors.ts';
+
+/** Made by the independent implementation from docs/formats.md alone. */
+const golden = vectors('checkpoints');
+const attestations = vectors('attestation');
+
+interface GoldenKey {
+  seed: string;
+  public_key: string;
+  kid: string;
+  note_key: string;
+}
+interface GoldenLog {
+  log: TreeLog;
+  origin: string;
+  leaf_data: string[];
+  roots: string[];
+  checkpoints: string[];
+  inclusion: { index: number; size: number; hashes: string[]; text: string }[];
+  consistency: { first: number; second: number; hashes: string[] }[];
+}
+
+const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'));
+const hex = (raw: Uint8Array) => Buffer.from(raw).toString('hex');
+const signers = (golden.keys as GoldenKey[]).map(({ seed, public_key }) => ({
+  name: golden.key_name as string,
+  publicKey: bytes(public_key),
+  keyid: publicJwk(bytes(public_key), sha256).kid,
+  sign: keyPair(bytes(seed)).sign,
+}));
+const first = signers[0]!;
+
+describe('the golden proofs of the independent implementation', () => {
+  test('keys have the same ids and verifier keys here', () => {
+    for (const [place, { kid, note_key }] of (golden.keys as GoldenKey[]).entries()) {
+      expect(signers[place]!.keyid).toBe(kid);
+      expect(noteVerifierKey(signers[place]!, sha256)).toBe(note_key);
+      expect(parseNoteVerifierKey(note_key, sha256)?.name).toBe(golden.key_name);
+    }
+  });
+
+  test.each(golden.logs as GoldenLog[])(
+    '$log: origin, roots and signed checkpoints of every size come out alike',
+    ({ log, origin, leaf_data, roots, checkpoints }) => {
+      expect(originOf(golden.tenant_id, log)).toBe(origin);
+      const frontier = new Frontier(sha256);
+      for (const [size, root] of roots.entries()) {
+        expect(hex(frontier.root())).toBe(root);
+        expect(signCheckpoint({ origin, size, root: frontier.root() }, [first], sha256)).toBe(checkpoints[size]);
+        if (size < leaf_data.length) frontier.append(bytes(leaf_data[size]!));
+      }
+    },
+  );
+
+  test.each(golden.logs as GoldenLog[])(
+    '$log: inclusion proofs lead to the root, and are written alike',
+    ({ leaf_data, roots, inclusion }) => {
+      expect(inclusion.length).toBeGreaterThan(0);
+      for (const { index, size, hashes, text } of inclusion) {
+        expect(hex(rootOfInclusion(index, size, leafHash(bytes(leaf_data[index]!), sha256), hashes.map(bytes), sha256)!)).toBe(
+          roots[size],
+        );
+        expect(inclusionRanges(index, size)).toHaveLength(hashes.length);
+        expect(formatLogProof(parseLogProof(text)!)).toBe(text);
+        expect(parseLogProof(text)!.hashes.map(hex)).toEqual(hashes);
+      }
+    },
+  );
+
+  test.each(golden.logs as GoldenLog[])('$log: consistency proofs lead to both roots', ({ roots, consistency }) => {
+    for (const { first: from, second, hashes } of consistency) {
+      const sent = hashes.map((hash) => fromBase64(hash)!);
+      expect(consistencyRanges(from, second)).toHaveLength(sent.length);
+      if (from === 0 || from === second) continue;
+      const led = rootsOfConsistency(from, second, bytes(roots[from]!), sent, sha256)!;
+      expect([hex(led.first), hex(led.second)]).toEqual([roots[from], roots[second]]);
+    }
+  });
+
+  test('key events hash alike', () => {
+    expect(golden.key_events.length).toBeGreaterThan(0);
+    const audit = (golden.logs as GoldenLog[]).find(({ log }) => log === 'keys')!;
+    for (const [place, { event }] of golden.key_events.entries())
+      expect(hashKeyEvent(event, digests).hash).toBe(audit.leaf_data[place]);
+  });
+
+  test('the header names both heads alike', () => {
+    const heads = (['audit', 'decisions'] as const).map((log) => {
+      const { roots } = (golden.logs as GoldenLog[]).find((each) => each.log === log)!;
+      return unsignedHeadText(log, roots.length - 1, bytes(roots.at(-1)!));
+    });
+    expect(heads.join(', ')).toBe(golden.header);
+  });
+
+  test('every note that the independent verifier refuses is refused here', () => {
+    for (const { note, what } of golden.refused as { note: string; what: string }[]) {
+      const opened = openCheckpoint(note, [first], verifyEd25519, sha256);
+      const wrongLog = 'head' in opened && opened.head.origin !== golden.logs[0].origin;
+      expect('fault' in opened || wrongLog, what).toBe(true);
+    }
+  });
+
+  test('attestations come out alike, byte for byte, and open', () => {
+    expect(attestations.cases.length).toBeGreaterThan(0);
+    const key = { keyid: first.keyid, publicKey: first.publicKey };
+    for (const { envelope, what } of attestations.cases) {
+      const decision = JSON.parse(Buffer.from(envelope.payload, 'base64').toString()).predicate;
+      const opened = openAttestation(envelope, signers, verifyEd25519, (some) => decisionDigest(some, digests));
+      expect(opened, what).toMatchObject({ decision });
+      if (envelope.signatures.length === 1 && envelope.signatures[0].keyid === key.keyid)
+        expect(attestDecision(decision, [first])).toEqual(envelope);
+    }
+  });
+});

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { formatIngestionKey, parseIngestionKey, parseKeyPrefix, sentKey } from '../../src/domain/ingestion-key.ts';
+
+describe('ingestion keys', () => {
+  test('what is formatted is parsed', () => {
+    for (let round = 0; round < 200; round += 1) {
+      const key = {
+        kind: round % 2 === 0 ? ('live' as const) : ('read' as const),
+        prefix: randomBytes(6).toString('hex'),
+        secret: randomBytes(32).toString('base64url'),
+      };
+      expect(parseIngestionKey(formatIngestionKey(key))).toEqual(key);
+    }
+  });
+
+  test.each([
+    '',
+    'aa_live_',
+    'aa_live_5f0c2a9be671',
+    `aa_live_5F0C2A9BE671.${'a'.repeat(43)}`,
+    `aa_live_5f0c2a9be671.${'a'.repeat(42)}`,
+    `aa_live_5f0c2a9be671.${'a'.repeat(44)}`,
+    `aa_test_5f0c2a9be671.${'a'.repeat(43)}`,
+    `aa_live_5f0c2a9be671.${'a'.repeat(42)}=`,
+    ` aa_live_5f0c2a9be671.${'a'.repeat(43)}`,
+    `aa_live_5f0c2a9be671.${'a'.repeat(43)}\n`,
+  ])('%j is no key', (text) => {
+    expect(parseIngestionKey(text)).toBeUndefined();
+  });
+
+  test('a prefix is taken with or without aa_live_', () => {
+    expect(parseKeyPrefix('5f0c2a9be671')).toBe('5f0c2a9be671');
+    expect(parseKeyPrefix('aa_live_5f0c2a9be671')).toBe('5f0c2a9be671');
+    expect(parseKeyPrefix('aa_read_5f0c2a9be671')).toBe('5f0c2a9be671');
+    expect(parseKeyPrefix('5f0c2a9be67')).toBeUndefined();
+  });
+
+  test('Bearer wins over X-Service-Key, another kind of Authorization is ignored beside it', () => {
+    expect(sentKey('Bearer a', 'b')).toBe('a');
+    expect(sentKey('bearer a', undefined)).toBe('a');
+    expect(sentKey(undefined, 'b')).toBe('b');
+    expect(sentKey('Basic eDp5', 'b')).toBe('b');
+    for (const other of ['Bearer-Extra foo', 'Bearer.v2 foo', 'Bearer~ foo', 'BearerToken foo', 'Bearer1 foo', '']) {
+      expect([other, sentKey(other, 'b')]).toEqual([other, 'b']);
+    }
+    for (const unreadable of ['Bearer', 'Bearer ', 'bearer a b', 'Bearer=a', 'Bearer,a']) {
+      expect([unreadable, sentKey(unreadable, 'b')]).toEqual([unreadable, undefined]);
+    }
+    expect(sentKey('Basic eDp5', undefined)).toBeUndefined();
+    expect(sentKey(undefined, undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { openCheckpoint } from '../../src/domain/checkpoint.ts';
+import { type ExportExpectation, verifyExport } from '../../src/domain/export-verifier.ts';
+import type { KeyEvent } from '../../src/domain/key-event.ts';
+import { parseNoteVerifierKey } from '../../src/domain/signed-note.ts';
+import { digests, sha256, verifyEd25519 } from '../node-digests.ts';
+import { vectors } from '../vectors.ts';
+
+/** Made by the independent implementation from docs/formats.md alone. */
+const golden = vectors('checkpoints');
+const events: KeyEvent[] = golden.key_events.map(({ event }: { event: KeyEvent }) => event);
+const { leaf_data: leaves, checkpoints } = golden.logs.find(({ log }: { log: string }) => log === 'keys');
+const first = parseNoteVerifierKey(golden.keys[0].note_key, sha256)!;
+
+const verify = (rows: readonly unknown[], demand: ExportExpectation = {}) => {
+  const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const bytes = (async function* () {
+    yield Buffer.from(text);
+  })();
+  return verifyExport(bytes, { digests, sha256 }, { log: 'keys', ...demand });
+};
+const keptAt = (size: number) => {
+  const opened = openCheckpoint(checkpoints[size], [first], verifyEd25519, sha256);
+  if ('fault' in opened) throw new Error(opened.fault);
+  return { source: 'kept', ...opened.head };
+};
+
+describe('an export of the key audit trail', () => {
+  test('is whole, says whose it is, and is as its checkpoints say', async () => {
+    const kept = events.map((_, place) => keptAt(place + 1));
+    const report = await verify(events, { kept });
+    expect(report).toEqual({
+      tenantId: golden.tenant_id,
+      entries: 3,
+      head: leaves[2],
+      firstBad: undefined,
+      contradiction: undefined,
+    });
+  });
+
+  test('has no hashes of its own: what was altered, or cut off, shows against a kept head', async () => {
+    const altered = events.with(1, { ...events[1]!, name: 'another name' });
+    expect(await verify(altered)).toMatchObject({ entries: 3, firstBad: undefined, contradiction: undefined });
+    for (const rows of [altered, events.slice(0, 2)]) {
+      const { firstBad, contradiction } = await verify(rows, { kept: [keptAt(3)] });
+      expect([firstBad, contradiction?.source]).toEqual([undefined, 'kept']);
+    }
+  });
+
+  const { scopes: _, ...short } = events[0]!;
+  test.each<[string, unknown[], RegExp]>([
+    ['a gap', [events[0], events[2]], /^seq is 3, expected 2/],
+    ['an event twice', [events[0], events[0]], /^seq is 1, expected 2/],
+    ['a member more', [{ ...events[0], secret: 'x' }], /"secret" is no member/],
+    ['a member less', [short], /scopes is missing/],
+    ['an instant without milliseconds', [{ ...events[0], recorded_at: '2026-11-20T09:31:00Z' }], /recorded_at has not the form/],
+    ['scopes that are none', [{ ...events[0], scopes: [1] }], /scopes has not the form/],
+    ['another version', [{ ...events[0], version: 1 }], /version 1 is not known/],
+    ['a key minted twice', [events[0], { ...events[0], seq: 2 }], /minted does not follow/],
+    ['another kind of key', [{ ...events[0], kind: 'admin' }], /kind has not the form/],
+    ["another tenant's event", [events[0], { ...events[1], tenant_id: events[1]!.id }], /an event of another tenant/],
+    ['half of a surrogate pair', [{ ...events[0], name: '\ud800' }], /surrogate/],
+    ['no object', [[]], /not an object/],
+  ])('with %s is broken there', async (_what, rows, reason) => {
+    const { firstBad } = await verify(rows);
+    expect(firstBad).toMatchObject({ seq: rows.length, reason: expect.stringMatching(reason) });
+  });
+
+  test('is not one of another log, nor is another one of it', async () => {
+    const misfit = (log: string) => ({ misfit: true, reason: expect.stringContaining(`give --log ${log}`) });
+    expect((await verify(events, { log: 'audit' })).firstBad).toMatchObject(misfit('keys'));
+    expect((await verify(events, { log: 'decisions' })).firstBad).toMatchObject(misfit('keys'));
+    expect((await verify([{ seq: 1, row_hash: 'x' }])).firstBad).toMatchObject(misfit('audit'));
+    expect((await verify([{ seq: 1, decision: {} }])).firstBad).toMatchObject(misfit('decisions'));
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { CONFUSABLES, CONFUSABLES_COUNT } from '../../src/domain/confusables-data.ts';
+import { lookAlike } from '../../src/domain/name-skeleton.ts';
+
+describe('names that look alike', () => {
+  test.each([
+    ['case', 'Support-Bot', 'support-bot'],
+    ['case, with letters whose capital looks like another letter', 'INVOICE', 'invoice'],
+    ['case, with letters that look like two', 'MEMO', 'memo'],
+    ['Cyrillic \u0430 for a', 'support-\u0430gent', 'support-agent'],
+    ['Cyrillic capital \u041d for H', '\u041dr-memo', 'Hr-memo'],
+    ['Cyrillic capital \u041d for h, and case', '\u041dR-MEMO', 'hr-memo'],
+    ['Greek capital \u039d for N', '\u039dightly', 'Nightly'],
+    ['a capital I for l', 'paypaI', 'paypal'],
+    ['1 for l', 'paypa1', 'paypal'],
+    ['0 for O', 'gpt-4O', 'gpt-40'],
+    ['rn for m', 'rnemo', 'memo'],
+    ['mathematical letters', '\u{1D42C}upport', 'support'],
+    ['a no-break space for a space', 'support\u00a0bot', 'support bot'],
+    ['a dash for a hyphen', 'support\u2010bot', 'support-bot'],
+    ['case of Cyrillic', '\u041d\u0410\u0419\u0422\u0418', '\u043d\u0430\u0439\u0442\u0438'],
+    ['case of Greek with its final sigma', '\u039f\u0394\u039f\u03a3', '\u03bf\u03b4\u03bf\u03c2'],
+    ['\u00df and ss, by full case folding', 'Stra\u00dfe', 'STRASSE'],
+    ['capital \u1e9e and ss', 'STRA\u1e9eE', 'strasse'],
+    ['white space at the ends of names from before the rule', ' support-bot\u00a0', 'support-bot'],
+    ['invisible characters of names from before the rule', 'support\u200b-bot', 'support-bot'],
+  ])('%s', (_, a, b) => {
+    expect(a).not.toBe(b);
+    expect(lookAlike(a, b)).toBe(true);
+  });
+
+  test.each([
+    ['another letter', 'support-bot', 'support-bat'],
+    ['i and l in small letters', 'mail', 'mall'],
+    ['n and v', 'den', 'dev'],
+    ['an accent', 'resume', 'resum\u00e9'],
+    ['another order', 'bot-support', 'support-bot'],
+    ['another number', 'bot-2', 'bot-3'],
+  ])('%s makes another name', (_, a, b) => expect(lookAlike(a, b)).toBe(false));
+
+  test('the table is whole', () => {
+    const sources = CONFUSABLES.split(' ').flatMap((entry) => entry.split(':')[1]!.split('.'));
+    expect(sources).toHaveLength(CONFUSABLES_COUNT);
+  });
+});

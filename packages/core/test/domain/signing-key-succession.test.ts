@@ -1,0 +1,73 @@
+import {
+  followSuccessors,
+  type ListedKey,
+  readListedKey,
+  successionFault,
+  successionMessage,
+} from '@countersign/core/domain/signing-key-succession';
+import { describe, expect, test } from 'vitest';
+import { sha256, verifyEd25519 } from '../../../server/src/crypto/digests.ts';
+import { vectors } from '../vectors.ts';
+
+/** Made by examples/verify/make_vectors.py, which shares no code with the service. */
+const golden = vectors('signing-key-succession');
+const checks = { sha256, verify: verifyEd25519 };
+const keyOf = (jwk: object): ListedKey => readListedKey(jwk, sha256)!;
+const first = keyOf(golden.predecessor);
+const second = keyOf(golden.successor);
+
+describe('the signature of a signing key over the next one', () => {
+  test('is over the bytes of the independent program, and holds', () => {
+    const message = successionMessage(golden.instance_id, first.kid, second.kid);
+    expect(Buffer.from(message).toString('utf8')).toBe(golden.message);
+    expect(successionFault(second, first.noteKey, checks)).toBeUndefined();
+  });
+
+  test.each<[string, object, RegExp]>([
+    ['by another key', golden.signed_by_another, /is not one of its predecessor/],
+    ['for another instance', golden.signed_for_another_instance, /is not one of its predecessor/],
+    ['that is missing', { ...golden.successor, predecessor_signature: undefined }, /has no signature/],
+    [
+      'in base64url',
+      { ...golden.successor, predecessor_signature: `_${golden.successor.predecessor_signature.slice(1)}` },
+      /has no sig/,
+    ],
+    ['that is too short', { ...golden.successor, predecessor_signature: 'AAAA' }, /has no signature/],
+    ['of another key than it names', { ...golden.successor, predecessor: second.kid }, /does not name/],
+    ['by nobody', { ...golden.successor, predecessor: undefined }, /does not name/],
+  ])('%s is refused', (_what, jwk, why) => {
+    expect(successionFault(keyOf(jwk), first.noteKey, checks)).toMatch(why);
+  });
+});
+
+describe('following a list of keys', () => {
+  const kids = (listed: unknown[], known = [first.noteKey]) => {
+    const { proven, refused } = followSuccessors(known, listed, checks);
+    return { proven: proven.map(({ kid }) => kid), refused: refused.map(({ fault }) => fault) };
+  };
+
+  test('goes from key to key, in whatever order they are listed', () => {
+    const third = keyOf(golden.third);
+    expect(kids([golden.third, golden.successor, golden.predecessor])).toEqual({ proven: [second.kid, third.kid], refused: [] });
+  });
+
+  test('stops where a signature is wrong, and believes nothing behind it', () => {
+    expect(kids([golden.signed_by_another, golden.third])).toEqual({
+      proven: [],
+      refused: [expect.stringMatching(/is not one of its predecessor/), expect.stringMatching(/is not proven/)],
+    });
+  });
+
+  test('does not go over a reset, which is named', () => {
+    const { predecessor: _, predecessor_signature: __, ...unsigned } = golden.successor;
+    expect(kids([{ ...unsigned, reset_from: first.kid }])).toEqual({
+      proven: [],
+      refused: [expect.stringMatching(/by an operator/)],
+    });
+  });
+
+  test('takes nothing from a list of anything else', () => {
+    const { x: _, ...without } = golden.successor;
+    expect(kids([null, 7, 'key', [], {}, without, { ...golden.successor, x: first.x }])).toEqual({ proven: [], refused: [] });
+  });
+});

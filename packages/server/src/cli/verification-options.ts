@@ -1,0 +1,93 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import type { Contradiction } from '@countersign/core/domain/chain-report';
+import { checkpointMisfit, openCheckpoint, parseUnsignedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
+import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
+import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
+import type { KeptHead } from '@countersign/core/domain/tree-verifier';
+import { isTrustFile, readTrustFile } from '@countersign/core/domain/trust-file';
+import { trustedKeys } from '@countersign/core/domain/trusted-keys';
+import { sha256, verifyEd25519 } from '../crypto/digests.ts';
+import { ExitError } from '../errors/exit-codes.ts';
+import { WrongInput } from '../workspace/wrong-input.ts';
+
+/** The options with kept checkpoints, heads and keys. */
+export interface VerificationOptions {
+  checkpoint?: string[];
+  head?: string[];
+  key?: string[];
+}
+
+/** The maximum size of a checkpoint or a file of keys, so that a wrong file cannot fill the memory. */
+const FILE_BYTES_MAX = 1024 * 1024;
+
+/** Collects a repeatable option. */
+export const repeatable = (value: string, before: string[] = []): string[] => [...before, value];
+
+/** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined if none is given. */
+export function keysGiven({ key: given = [] }: VerificationOptions): NoteKey[] | undefined {
+  return given.length === 0 ? undefined : given.flatMap(keysOf);
+}
+
+function keysOf(given: string): NoteKey[] {
+  const key = parseNoteVerifierKey(given, sha256);
+  if (key !== undefined) return [key];
+  const text = readSmall(given, 'a verifier key (name+id+base64), nor a file that can be read');
+  const file = isTrustFile(text) ? readTrustFile(text, SUCCESSION_CHECKS) : undefined;
+  if (file !== undefined && 'fault' in file) throw new WrongInput(`${JSON.stringify(given)} ${file.fault}`);
+  if (file !== undefined) return file.keys.map(({ noteKey }) => noteKey);
+  const keys = trustedKeys(text, sha256);
+  if (keys === undefined)
+    throw new WrongInput(`${JSON.stringify(given)} contains neither verifier keys, one a line, nor a JWKS with note_key members`);
+  const fault = text.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
+  if (fault !== undefined) throw new WrongInput(`${JSON.stringify(given)} contradicts itself: ${fault}`);
+  return keys;
+}
+
+const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
+
+/** The heads of --checkpoint and --head for a log; or the first checkpoint that is not valid. */
+export function keptHeads(
+  { checkpoint = [], head = [] }: VerificationOptions,
+  keys: readonly NoteKey[] | undefined,
+  log: TreeLog,
+): { heads: KeptHead[] } | { contradiction: Contradiction } {
+  if (checkpoint.length > 0 && keys === undefined)
+    throw new WrongInput('--checkpoint needs --key: the public key that you kept says whose checkpoint it is');
+  const heads = head.map((text) => headGiven(text, log));
+  for (const path of checkpoint) {
+    const note = readSmall(path, 'a file that can be read');
+    const misfit = checkpointMisfit(note, log);
+    if (misfit !== undefined) throw new WrongInput(`${JSON.stringify(path)} ${misfit}`);
+    const opened = openCheckpoint(note, keys!, verifyEd25519, sha256);
+    if ('fault' in opened) return { contradiction: { source: path, size: 0, reason: opened.fault } };
+    heads.push({ source: path, ...opened.head });
+  }
+  return { heads };
+}
+
+function headGiven(text: string, log: TreeLog): KeptHead {
+  const heads = parseUnsignedHeads(text);
+  if (heads === undefined)
+    throw new WrongInput('--head must be a Countersign-Checkpoint header, such as audit;size=6;root=:IDJ0...FpY=:');
+  const head = heads.get(log);
+  if (head === undefined) throw new WrongInput(`--head says nothing of the log ${log}; it has ${[...heads.keys()].join(', ')}`);
+  return { source: `the kept head of size ${head.size}`, ...head };
+}
+
+/** A file's text; empty, which is no valid checkpoint or key, if the file is too large. */
+function readSmall(path: string, what: string): string {
+  try {
+    const file = openSync(path, 'r');
+    try {
+      const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
+      let length = 0;
+      for (let read = -1; read !== 0 && length < bytes.length; length += read)
+        read = readSync(file, bytes, length, bytes.length - length, null);
+      return length > FILE_BYTES_MAX ? '' : bytes.toString('utf8', 0, length);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    throw new ExitError('wrong_use', `${JSON.stringify(path)} is not ${what}: ${(error as Error).message}`, { cause: error });
+  }
+}

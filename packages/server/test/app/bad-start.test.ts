@@ -1,0 +1,298 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommandLine } from '../../src/cli/command-line.ts';
+import { readConfig, VARIABLES } from '../../src/config/config.ts';
+import { EXIT_CODES, type ExitReason } from '../../src/errors/exit-codes.ts';
+import { freePort, OutsidePostgres, PASSWORD } from '../fixtures/outside-postgres.ts';
+import type { Environment } from '../fixtures/process-environment.ts';
+import { CommandProcess, DataFolder, ServerProcess } from '../fixtures/server-process.ts';
+
+const thisFile = fileURLToPath(import.meta.url);
+const masterSecret = () => randomBytes(32).toString('base64');
+const signingKey = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const SECRETS: Environment = { COUNTERSIGN_MASTER_SECRET: masterSecret(), COUNTERSIGN_SIGNING_KEY: signingKey() };
+
+/** Starts a server that must not come up: expects its exit code and one clear line, in which no password stands. */
+async function expectRefusal(environment: Environment, reason: ExitReason, line: RegExp): Promise<void> {
+  const server = new CommandProcess(['serve'], { COUNTERSIGN_PORT: '0', ...environment });
+  const ending = await server.ended;
+  expect([ending, server.stderr]).toEqual([EXIT_CODES[reason].status, expect.stringMatching(line)]);
+  expect(server.stderr.trimEnd().split('\n')).toHaveLength(1);
+  expectNoSecrets(server.output, environment);
+}
+
+function expectNoSecrets(output: string, environment: Environment): void {
+  for (const secret of [PASSWORD, encodeURIComponent(PASSWORD), 'wr0ng-word', environment.COUNTERSIGN_MASTER_SECRET]) {
+    if (secret) expect(output).not.toContain(secret);
+  }
+  expect(output).not.toContain('PRIVATE KEY');
+}
+
+describe('on an outside database', () => {
+  let outside: OutsidePostgres;
+  let environment: Environment;
+
+  beforeAll(async () => {
+    outside = await OutsidePostgres.create();
+    await outside.role('app');
+    await outside.sql('CREATE DATABASE app OWNER app');
+    environment = { ...SECRETS, DATABASE_URL: outside.url('app', 'app') };
+    const server = await ServerProcess.start(environment);
+    expect(await server.end('SIGTERM')).toBe(0);
+  });
+
+  afterAll(() => outside?.remove());
+
+  test('a newer schema ends the start with its own code, and nothing is changed', async () => {
+    await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
+    await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
+    await outside.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
+  });
+
+  test('an older schema ends the start with its own code and names the command that mends it', async () => {
+    const [last] = await outside.sql<{ name: string; run_on: Date }>(
+      'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
+      'app',
+    );
+    await expectRefusal(environment, 'schema_older', /countersign-server migrate/);
+    await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('${last!.name}', now())`, 'app');
+  });
+
+  test.for([
+    ['another master secret', { COUNTERSIGN_MASTER_SECRET: masterSecret() }, /COUNTERSIGN_MASTER_SECRET/],
+    ['another signing key', { COUNTERSIGN_SIGNING_KEY: signingKey() }, /COUNTERSIGN_SIGNING_KEY/],
+    ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET/],
+    ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY/],
+  ] as const)('%s ends the start with its own code and names the variable', async ([, wrong, line]) => {
+    await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
+  });
+
+  test('where a first start was cut off before it listed its signing key, no other one becomes the first', async () => {
+    await outside.sql('DELETE FROM countersign.signing_keys', 'app');
+    await expectRefusal(
+      { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
+      'wrong_secret',
+      /COUNTERSIGN_SIGNING_KEY is not one/,
+    );
+    const server = await ServerProcess.start(environment);
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(await outside.sql('SELECT kid FROM countersign.signing_keys', 'app')).toHaveLength(1);
+  });
+
+  test.for([
+    ['a wrong password', () => outside.url('app', 'app', 'wr0ng-word'), /password/],
+    ['a database that is not there', () => outside.url('app', 'nowhere'), /nowhere/],
+    ['a role that is not there', () => outside.url('nobody_here', 'app'), /nobody_here/],
+    [
+      'a port where nothing listens',
+      async () => outside.url('app', 'app').replace(/:\d+\/app$/, `:${await freePort()}/app`),
+      /ECONNREFUSED/,
+    ],
+    ['a host that is not there', () => `postgres://app:${encodeURIComponent(PASSWORD)}@nowhere.invalid/app`, /nowhere\.invalid/],
+  ] as const)('%s ends the start with one line, in which the password does not stand', async ([, url, line]) => {
+    await expectRefusal({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
+  });
+
+  test('a start that fails when all but the last is done ends all the same, and listens no more', async () => {
+    await outside.sql('REVOKE SELECT ON countersign.tenants FROM app', 'app');
+    const port = await freePort();
+    const server = new CommandProcess(['serve'], { ...environment, COUNTERSIGN_PORT: String(port) });
+    expect([await server.ended, server.stderr]).toEqual([expect.any(Number), expect.stringMatching(/tenants/)]);
+    expect(await server.ended).not.toBe(0);
+    expect(server.stdout).toContain('Server listening');
+    await outside.sql('GRANT SELECT ON countersign.tenants TO app', 'app');
+  });
+
+  test('a superuser is taken, with a warning; once there is a workspace, the greeting mints a key for that one', async () => {
+    await outside.role('boss');
+    await outside.sql('ALTER ROLE boss SUPERUSER');
+    await outside.sql('CREATE DATABASE bossy OWNER boss');
+    const there = { ...SECRETS, DATABASE_URL: outside.url('boss', 'bossy') };
+    const server = await ServerProcess.start(there);
+    expect(server.stdout).toMatch(/"level":40.*is a superuser or has BYPASSRLS/);
+    expect(server.stderr).toContain('workspace create --name acme');
+    await runHere(['workspace', 'create', '--name', "it's ours"], there);
+    expect(await server.end('SIGTERM')).toBe(0);
+    const again = await ServerProcess.start({ ...environment });
+    expect(again.stdout).not.toContain('superuser');
+    expect(await again.end('SIGTERM')).toBe(0);
+    const third = await ServerProcess.start(there);
+    expect(third.stderr).not.toContain('workspace create');
+    expect(third.stderr).toContain(`keys mint --workspace 'it'\\''s ours' --name ci`);
+    expect(await third.end('SIGTERM')).toBe(0);
+  });
+
+  test('an empty database gets its tables from commands that set up alone, and they say so', async () => {
+    await outside.sql('CREATE DATABASE empty OWNER app');
+    const there = { ...SECRETS, DATABASE_URL: outside.url('app', 'empty') };
+    const list = await runHere(['workspace', 'list'], there);
+    expect([list.status, list.stderr]).toEqual([
+      8,
+      expect.stringMatching(/no tables of Countersign in .*database empty.*`migrate`/),
+    ]);
+    expect(await outside.sql(`SELECT FROM pg_namespace WHERE nspname = 'countersign'`, 'empty')).toEqual([]);
+    const create = await runHere(['workspace', 'create', '--name', 'acme'], there);
+    expect([create.status, create.stderr]).toEqual([0, expect.stringMatching(/^made the tables in .*database empty\n/)]);
+  });
+
+  test('a role that may not make the tables is told what to give it', async () => {
+    await outside.role('poor');
+    await outside.sql('CREATE DATABASE poor');
+    await expectRefusal({ ...SECRETS, DATABASE_URL: outside.url('poor', 'poor') }, 'database_away', /CREATE on the database/);
+  });
+});
+
+describe('on the embedded database', () => {
+  let folder: DataFolder;
+  let occupant: Server;
+  let port: string;
+
+  beforeAll(async () => {
+    folder = new DataFolder();
+    occupant = createServer();
+    await new Promise<void>((resolve) => occupant.listen(0, '127.0.0.1', resolve));
+    port = String((occupant.address() as { port: number }).port);
+  });
+
+  afterAll(async () => {
+    occupant.close();
+    await folder.clear();
+  });
+
+  test('a port in use ends the start with its own code and names the port, before a database is made', async () => {
+    await expectRefusal(
+      { ...folder.environment, COUNTERSIGN_PORT: port },
+      'port_in_use',
+      new RegExp(`port ${port} on 127\\.0\\.0\\.1`),
+    );
+    expect(existsSync(folder.environment.COUNTERSIGN_DATA_DIR!)).toBe(false);
+  });
+
+  test('secrets that are not those the data was made with end the start, and leave no database running', async () => {
+    const server = await ServerProcess.start(folder.environment);
+    expect(await server.end('SIGTERM')).toBe(0);
+    const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: masterSecret() };
+    await expectRefusal(environment, 'wrong_secret', /COUNTERSIGN_MASTER_SECRET/);
+    expect(folder.hasDatabase()).toBe(false);
+  });
+});
+
+describe('bad configuration', () => {
+  const outsideUrl = { DATABASE_URL: `postgres://app:${encodeURIComponent(PASSWORD)}@127.0.0.1/app` };
+  const bad: [variable: string, value: string, beside?: Environment][] = [
+    ['COUNTERSIGN_PORT', '65536'],
+    ['COUNTERSIGN_PORT', 'http'],
+    ['COUNTERSIGN_PORT', '-1'],
+    ['COUNTERSIGN_PORT', '7300.5'],
+    ['COUNTERSIGN_HOST', '0.0.0.0'],
+    ['COUNTERSIGN_HOST', '::'],
+    ['COUNTERSIGN_HOST', '127.0.0.1.example.com'],
+    ['DATABASE_URL', `mysql://app:${PASSWORD}@127.0.0.1/app`],
+    ['DATABASE_URL', 'postgres://'],
+    ['DATABASE_URL', `postgres://app:${PASSWORD}@127.0.0.1:notaport/app`, SECRETS],
+    ['DATABASE_URL', 'postgres://app:wr0ng-word@127.0.0.1:70000/app', SECRETS],
+    ['COUNTERSIGN_MIGRATE_DATABASE_URL', `app:${PASSWORD}`, outsideUrl],
+    ['COUNTERSIGN_MIGRATE_DATABASE_URL', 'postgres://owner:wr0ng-word@127.0.0.1/app'],
+    ['COUNTERSIGN_DATABASE_CONNECTIONS', '1'],
+    ['COUNTERSIGN_DATABASE_CONNECTIONS', '201'],
+    ['COUNTERSIGN_REPORT_BYTES_MAX', '20MB'],
+    ['COUNTERSIGN_RECORD_BYTES_MAX', '0'],
+    ['COUNTERSIGN_QUEUE_BYTES_MAX', '1e9'],
+    ['COUNTERSIGN_FREE_SPACE_MIN_BYTES', '-1'],
+    ['COUNTERSIGN_READING_BYTES_MAX', '0x100'],
+    ['COUNTERSIGN_READING_BYTES_MAX', '30000000'],
+    ['COUNTERSIGN_ANSWERING_BYTES_MAX', '0'],
+    ['COUNTERSIGN_CONNECTIONS_MAX', '0'],
+    ['COUNTERSIGN_CONNECTIONS_PER_ADDRESS_MAX', 'many'],
+    ['COUNTERSIGN_SEND_TIMEOUT_SECONDS', '0'],
+    ['COUNTERSIGN_METRICS_PORT', '65536'],
+    ['COUNTERSIGN_METRICS_PORT', '7300', { COUNTERSIGN_PORT: '7300' }],
+    ['COUNTERSIGN_METRICS_TOKEN', 'short'],
+    ['COUNTERSIGN_METRICS_TOKEN_FILE', '/nowhere/token'],
+    ['COUNTERSIGN_BACKUP_PASSPHRASE', 'short'],
+    ['COUNTERSIGN_BACKUP_PASSPHRASE_FILE', '/nowhere/passphrase'],
+    ['COUNTERSIGN_RATE_LIMIT_PER_MINUTE', '0'],
+    ['COUNTERSIGN_LOG_LEVEL', 'loud'],
+    ['COUNTERSIGN_BEHIND_PROXY', 'yes'],
+    ['COUNTERSIGN_PUBLIC_URL', 'countersign.example.com'],
+    ['COUNTERSIGN_PUBLIC_URL', 'https://example.com/portal'],
+    ['COUNTERSIGN_PUBLIC_URL', 'ftp://example.com'],
+    ['COUNTERSIGN_ALLOWED_HOSTS', 'https://example.com'],
+    ['COUNTERSIGN_ALLOWED_HOSTS', 'example.com:443'],
+    ['COUNTERSIGN_TLS_CERT_FILE', '/nowhere/cert.pem'],
+    ['COUNTERSIGN_TLS_KEY_FILE', '/nowhere/key.pem'],
+    ['COUNTERSIGN_TLS_CERT_FILE', '', { COUNTERSIGN_TLS_KEY_FILE: thisFile }],
+    ['COUNTERSIGN_TLS_KEY_FILE', '', { COUNTERSIGN_TLS_CERT_FILE: thisFile }],
+    ['COUNTERSIGN_TLS_CERT_FILE', thisFile, { COUNTERSIGN_TLS_KEY_FILE: thisFile }],
+    ['COUNTERSIGN_MASTER_SECRET_FILE', '/nowhere/secret'],
+    ['COUNTERSIGN_SIGNING_KEY_FILE', '/nowhere/key'],
+    ['COUNTERSIGN_MASTER_SECRET', 'short'],
+    ['COUNTERSIGN_MASTER_SECRET', Buffer.alloc(33).toString('base64')],
+    ['COUNTERSIGN_SIGNING_KEY', 'not a key'],
+    ['COUNTERSIGN_SIGNING_KEY_PREVIOUS', 'not a key'],
+    ['COUNTERSIGN_CHECKPOINT_SECONDS', '-1'],
+    ['COUNTERSIGN_CHECKPOINT_DIR', '/nowhere/kept'],
+    ['COUNTERSIGN_CHECKPOINT_DIR', thisFile],
+    ['COUNTERSIGN_MEMORY_DIR', join(thisFile, 'memory')],
+    ['COUNTERSIGN_SIGNING_KEY', generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
+  ];
+
+  test('every variable is tried, but those that take any text', () => {
+    const tried = new Set(bad.map(([variable]) => variable.replace(/_FILE$/, '')));
+    const untried = Object.values(VARIABLES).filter(({ name }) => !tried.has(name.replace(/_FILE$/, '')));
+    expect(untried.map(({ name }) => name)).toEqual(['COUNTERSIGN_DATA_DIR']);
+  });
+
+  test.for(bad.map((each, index) => [index + 1, ...each] as const))(
+    '%i: a bad %s ends with exit code 3 and one line that names it, before anything is made',
+    async ([, variable, value, beside = {}]) => {
+      const folder = new DataFolder();
+      try {
+        const environment = { COUNTERSIGN_PORT: '0', ...folder.environment, ...beside, [variable]: value };
+        const { status, stdout, stderr } = await runHere(['serve'], environment);
+        expect([status, stderr]).toEqual([
+          EXIT_CODES.bad_configuration.status,
+          expect.stringContaining(variable.replace(/_FILE$/, '')),
+        ]);
+        expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+        expectNoSecrets(stdout + stderr, environment);
+        expect(existsSync(folder.path)).toBe(false);
+      } finally {
+        await folder.clear();
+      }
+    },
+  );
+});
+
+test('a variable that is named like ours and is none is told at the start; those of secrets, files and the client are known', () => {
+  const known = Object.fromEntries(
+    Object.values(VARIABLES)
+      .map(({ name }) => name)
+      .concat('COUNTERSIGN_URL', 'COUNTERSIGN_API_KEY', 'COUNTERSIGN_VERIFY_KEY', 'COUNTERSIGN_MASTER_SECRET_FILE', 'PATH')
+      .map((name) => [name, '']),
+  );
+  expect(readConfig(known).unknownVariables).toEqual([]);
+  expect(readConfig({ ...known, COUNTERSIGN_PROT: '80', COUNTERSIGN_HOST_FILE: 'x' }).unknownVariables).toEqual([
+    'COUNTERSIGN_PROT',
+    'COUNTERSIGN_HOST_FILE',
+  ]);
+});
+
+/** Runs a command line in this process: what it refuses before it opens anything needs no process of its own. */
+async function runHere(args: string[], environment: Environment): Promise<{ status: number; stdout: string; stderr: string }> {
+  const texts = { out: '', err: '' };
+  const into = (name: 'out' | 'err') =>
+    new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        texts[name] += chunk.toString();
+        done();
+      },
+    });
+  const status = await runCommandLine(args, { out: into('out'), err: into('err'), environment });
+  return { status, stdout: texts.out, stderr: texts.err };
+}

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { killAll, until } from '../../../embedded-database/test/harness/processes.ts';
+import { type Acknowledged, Callers, send } from '../fixtures/callers.ts';
+import { expectKept } from '../fixtures/records.ts';
+import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { sealedPool } from '../harness/sealed.ts';
+
+const CALLERS = 16;
+
+let folder: DataFolder;
+let server: ServerProcess;
+let tenantId: string;
+let key: string;
+/** Of all rounds. */
+const acknowledged: Acknowledged[] = [];
+
+beforeAll(async () => {
+  folder = new DataFolder();
+  server = await ServerProcess.start(folder.environment);
+  ({ tenantId, key } = await newKey(folder.environment, 'crash'));
+});
+
+afterAll(async () => {
+  await server?.end('SIGTERM');
+  await folder.clear();
+});
+
+/** Looks into the database as the superuser; the server keeps it running meanwhile. */
+async function expectAllKept(): Promise<void> {
+  const database = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
+  const pool = sealedPool(database.superuser, folder.path);
+  try {
+    await expectKept(pool, tenantId, acknowledged);
+  } finally {
+    await pool.end();
+    await database.release();
+  }
+}
+
+const victims = {
+  'the server': () => [server.pid],
+  'the database': () => [folder.postmaster()],
+  'the database, then the server': () => [folder.postmaster(), server.pid],
+  'the server, then the database': () => [server.pid, folder.postmaster()],
+};
+
+const rounds = Array.from({ length: 20 }, (_, index) => {
+  const names = Object.keys(victims) as (keyof typeof victims)[];
+  return [index + 1, names[index % names.length]!] as const;
+});
+
+describe('kill -9 during writes', () => {
+  test.for(rounds)(
+    'round %i: after the death of %s every acknowledged record is there, once, on a whole chain',
+    async ([round, victim]) => {
+      const callers = new Callers({ url: server.url, key }, CALLERS);
+      const enough = CALLERS * 3;
+      await until('the callers are under way', () => callers.acknowledged.length >= enough);
+      await sleep(50 * (round % 5));
+      killAll(...victims[victim]().map((pid) => ({ pid })));
+
+      if (victim === 'the database') {
+        const before = callers.acknowledged.length;
+        await until('the running server has recovered', () => callers.acknowledged.length >= before + enough);
+        expect(callers.unavailable).toBeGreaterThan(0);
+        expect(server.hasEnded).toBe(false);
+        await callers.stop();
+      } else {
+        await callers.stop();
+        expect(await server.ended).toBe('SIGKILL');
+        server = await ServerProcess.start(folder.environment);
+      }
+      expect([...callers.faults, ...server.faults]).toEqual([]);
+      acknowledged.push(...callers.acknowledged);
+      await expectAllKept();
+
+      const resent = callers.unsettled.filter(({ kind }) => kind !== 'promotionCheck');
+      for (const sent of resent) {
+        const first = await send({ url: server.url, key }, sent);
+        const second = await send({ url: server.url, key }, sent);
+        expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);
+        acknowledged.push({ ...sent, answer: first.body, ledgerSeq: first.ledgerSeq });
+      }
+      await expectAllKept();
+    },
+  );
+});

@@ -1,0 +1,245 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { openPool } from '../../src/database/pool.ts';
+import { type Acknowledged, Callers, send } from '../fixtures/callers.ts';
+import { OutsidePostgres, PASSWORD } from '../fixtures/outside-postgres.ts';
+import type { Environment } from '../fixtures/process-environment.ts';
+import { expectKept } from '../fixtures/records.ts';
+import { newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { APPEND_ONLY } from '../harness/append-only.ts';
+import { withSecret } from '../harness/sealed.ts';
+import { cloneDatabase } from '../harness/test-database.ts';
+import { paths } from '../harness/test-server.ts';
+
+const secrets: Environment = {
+  COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
+  COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+};
+
+let outside: OutsidePostgres;
+const servers: ServerProcess[] = [];
+
+beforeAll(async () => {
+  outside = await OutsidePostgres.create();
+});
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    if (!server.hasEnded) expect(await server.end('SIGTERM')).toBe(0);
+    expect(server.output).not.toContain(PASSWORD);
+    expect(server.output).not.toContain(encodeURIComponent(PASSWORD));
+  }
+});
+
+afterAll(() => outside?.remove());
+
+async function serve(environment: Environment): Promise<ServerProcess> {
+  const server = await ServerProcess.start(environment);
+  servers.push(server);
+  return server;
+}
+
+/** A database of its own, which its role owns and nothing else. */
+async function ownedDatabase(name: string): Promise<Environment> {
+  await outside.role(name);
+  await outside.sql(`CREATE DATABASE ${name} OWNER ${name}`);
+  return { ...secrets, DATABASE_URL: outside.url(name, name) };
+}
+
+/** Sends a few requests of every kind; all of them must be answered. */
+async function expectService(server: ServerProcess, key: string): Promise<Acknowledged[]> {
+  const callers = new Callers({ url: server.url, key }, 4);
+  await until('all kinds of requests are answered', () => callers.acknowledged.length >= 40 || callers.unsettled.length > 0);
+  await callers.stop();
+  expect([...callers.unsettled, ...callers.faults, ...server.faults]).toEqual([]);
+  return callers.acknowledged;
+}
+
+async function expectAllKept(database: string, tenantId: string, acknowledged: readonly Acknowledged[]): Promise<void> {
+  const address = { connectionString: outside.url('postgres', database) };
+  const pool = withSecret(openPool(address, { size: 2, name: 'test' }), secrets.COUNTERSIGN_MASTER_SECRET!);
+  try {
+    await expectKept(pool, tenantId, acknowledged);
+  } finally {
+    await pool.end();
+  }
+}
+
+describe('an outside PostgreSQL', () => {
+  test('a role that owns nothing but its own empty database is enough, and two servers may start on it at once', async () => {
+    const environment = await ownedDatabase('alone');
+    const [one, two] = await Promise.all([serve(environment), serve(environment)]);
+    const { tenantId, key } = await newKey(environment, 'acme');
+    const acknowledged = (await Promise.all([expectService(one, key), expectService(two, key)])).flat();
+    await expectAllKept('alone', tenantId, acknowledged);
+    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toBeDefined();
+    const [role] = await outside.sql(
+      `SELECT rolsuper, rolcreaterole, rolcreatedb, rolbypassrls FROM pg_roles WHERE rolname = 'alone'`,
+    );
+    expect(Object.values(role!)).toEqual([false, false, false, false]);
+  });
+
+  test('a URL may name a Unix socket', async () => {
+    const database = await cloneDatabase();
+    const { host, user, database: name } = database.server;
+    const url = `postgres://${user}@/${name}?host=${encodeURIComponent(host)}`;
+    const server = await serve({ ...secrets, DATABASE_URL: url });
+    expect(server.stderr).toContain(`PostgreSQL on a socket, database ${name}`);
+    expect(await server.end('SIGTERM')).toBe(0);
+    await database.drop();
+  });
+
+  test('with an owner beside it the server has INSERT and SELECT alone on append-only tables, and owns none', async () => {
+    await outside.role('owner_role');
+    await outside.role('server_role');
+    await outside.sql('CREATE DATABASE two_roles OWNER owner_role');
+    await outside.sql('REVOKE ALL ON DATABASE two_roles FROM PUBLIC');
+    await outside.sql('GRANT CONNECT ON DATABASE two_roles TO server_role');
+    const environment = {
+      ...secrets,
+      DATABASE_URL: outside.url('server_role', 'two_roles'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('owner_role', 'two_roles'),
+    };
+    const [server] = await Promise.all([serve(environment), serve(environment)]);
+    const { tenantId, key } = await newKey(environment, 'acme');
+    await expectAllKept('two_roles', tenantId, await expectService(server, key));
+
+    const granted = await outside.sql<{ name: string; rights: string; columns: boolean }>(
+      `SELECT relname AS name, has_any_column_privilege('server_role', oid, 'UPDATE, REFERENCES') AS columns,
+              array_to_string(array(SELECT r FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS r
+                                     WHERE has_table_privilege('server_role', oid, r)), ' ') AS rights
+         FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND relname = ANY ('{${APPEND_ONLY}}')`,
+      'two_roles',
+    );
+    expect(granted).toHaveLength(APPEND_ONLY.length);
+    expect(granted.filter(({ rights, columns }) => rights !== 'SELECT INSERT' || columns)).toEqual([]);
+    const owned = await outside.sql(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relowner <> 'owner_role'::regrole`,
+      'two_roles',
+    );
+    expect(owned).toEqual([]);
+    for (const table of APPEND_ONLY) {
+      for (const change of [
+        `UPDATE countersign.${table} SET tenant_id = tenant_id`,
+        `DELETE FROM countersign.${table}`,
+        `TRUNCATE countersign.${table}`,
+      ]) {
+        await expect(outside.sql(`SET ROLE server_role; ${change}`, 'two_roles')).rejects.toMatchObject({ code: '42501' });
+        const asOwner = outside.sql(`SET ROLE owner_role; ${change}`, 'two_roles');
+        await expect(asOwner).rejects.toMatchObject({ message: expect.stringMatching(/append-only|foreign key constraint/) });
+      }
+    }
+  });
+
+  test('migrating takes back from the server what it was given besides, and nothing from a role that migrates itself', async () => {
+    await outside.role('giving_role');
+    await outside.role('given_role');
+    await outside.sql('CREATE DATABASE given OWNER giving_role');
+    await outside.sql('REVOKE ALL ON DATABASE given FROM PUBLIC; GRANT CONNECT ON DATABASE given TO given_role');
+    const owner = {
+      ...secrets,
+      DATABASE_URL: outside.url('giving_role', 'given'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('giving_role', 'given'),
+    };
+    const mayDelete = async (role: string) => {
+      const [row] = await outside.sql<{ may: boolean }>(
+        `SELECT has_table_privilege('${role}', 'countersign.traces', 'DELETE') AS may`,
+        'given',
+      );
+      return row!.may;
+    };
+    await run(['migrate'], owner);
+    expect(await mayDelete('giving_role')).toBe(true);
+    await outside.sql(
+      'SET ROLE giving_role; GRANT USAGE ON SCHEMA countersign TO given_role; GRANT DELETE ON countersign.traces TO given_role',
+      'given',
+    );
+    expect(await mayDelete('given_role')).toBe(true);
+    await run(['migrate'], { ...owner, DATABASE_URL: outside.url('given_role', 'given') });
+    expect(await mayDelete('given_role')).toBe(false);
+  });
+
+  test('a start that was cut off between the tables and the rights on them is mended by the next one', async () => {
+    await outside.role('cut_owner');
+    await outside.role('cut_server');
+    await outside.sql('CREATE DATABASE cut OWNER cut_owner');
+    const urls = {
+      DATABASE_URL: outside.url('cut_server', 'cut'),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: outside.url('cut_owner', 'cut'),
+    };
+    const environment = { ...secrets, ...urls };
+    expect(await (await serve(environment)).end('SIGTERM')).toBe(0);
+    await outside.sql(
+      'REVOKE ALL ON SCHEMA countersign FROM cut_server; REVOKE ALL ON ALL TABLES IN SCHEMA countersign FROM cut_server',
+      'cut',
+    );
+    const server = await serve(environment);
+    await expectService(server, (await newKey(environment, 'acme')).key);
+  });
+
+  test.for(['SIGINT', 'SIGKILL'] as const)(
+    'stopped by %s under load: 503 with Retry-After meanwhile, recovery by itself, nothing lost',
+    async (signal) => {
+      const name = `stopped_${signal.toLowerCase()}`;
+      const environment = await ownedDatabase(name);
+      const server = await serve(environment);
+      const { tenantId, key } = await newKey(environment, 'acme');
+      const callers = new Callers({ url: server.url, key }, 16);
+      await until('the callers are under way', () => callers.acknowledged.length >= 64);
+      // A smart shutdown lets those who are connected go on; the operator loses patience.
+      if (signal === 'SIGINT') {
+        outside.askToStop();
+        await sleep(200);
+      }
+      await outside.stop(signal);
+      const [answered, refused] = [callers.acknowledged.length, callers.unavailable];
+      await until('the callers hear of it', () => callers.unavailable >= refused + 32);
+      expect(callers.acknowledged.length - answered).toBeLessThanOrEqual(16);
+      expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+      const ready = await fetch(`${server.url}/readyz`);
+      expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1']);
+
+      await outside.start();
+      const before = callers.acknowledged.length;
+      await until('the server has recovered', () => callers.acknowledged.length >= before + 64);
+      await callers.stop();
+      expect([...callers.faults, ...server.faults]).toEqual([]);
+      expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+      await expectAllKept(name, tenantId, callers.acknowledged);
+      const resent = callers.unsettled.filter(({ kind }) => kind !== 'promotionCheck').slice(0, 40);
+      for (const sent of resent) expect((await send({ url: server.url, key }, sent)).status).toBe(200);
+      await expectAllKept(name, tenantId, callers.acknowledged);
+    },
+  );
+
+  test('that hangs: 503 with Retry-After within a bounded time, and recovery by itself when it goes on', {
+    timeout: 60_000,
+  }, async () => {
+    const environment = await ownedDatabase('hanging');
+    const server = await serve(environment);
+    const { tenantId, key } = await newKey(environment, 'acme');
+    const callers = new Callers({ url: server.url, key }, 16);
+    await until('the callers are under way', () => callers.acknowledged.length >= 64);
+    outside.signalAll('SIGSTOP');
+    try {
+      const asked = Date.now();
+      const late = await fetch(server.url + paths.audit, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ actor: 'ci', action: 'test.hang' }),
+      });
+      expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
+      expect(Date.now() - asked).toBeLessThan(40_000);
+      expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
+    } finally {
+      outside.signalAll('SIGCONT');
+    }
+    const before = callers.acknowledged.length;
+    await until('the server has recovered', () => callers.acknowledged.length >= before + 64);
+    await callers.stop();
+    expect([...callers.faults, ...server.faults]).toEqual([]);
+    await expectAllKept('hanging', tenantId, callers.acknowledged);
+  });
+});

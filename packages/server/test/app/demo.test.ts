@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { processEnvironment } from '../fixtures/process-environment.ts';
+import { testServer } from '../harness/test-server.ts';
+
+const repository = fileURLToPath(new URL('../../../../', import.meta.url));
+
+let dataDir: string;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'countersign-demo-'));
+  chmodSync(dataDir, 0o755); // run by root, PostgreSQL is another user that has to get in
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+/** A tour in a process of its own, with its own data folder. */
+interface Tour {
+  process: ChildProcess;
+  ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+}
+
+function takeTour(environment: Record<string, string>, ...args: string[]): Tour {
+  const child = spawn(process.execPath, ['examples/demo/demo.ts', ...args], {
+    cwd: repository,
+    env: processEnvironment({ COUNTERSIGN_DATA_DIR: dataDir, ...environment }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]!.setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  return { process: child, ended: once(child, 'close').then(([code]) => ({ code, ...output })) };
+}
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createSocketServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const nobodyListens = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/livez`).then(
+    () => false,
+    () => true,
+  );
+
+const CHAPTERS = [
+  'A workspace, and keys that can do one thing each',
+  'Evidence: what the agent does',
+  'The gate: may this agent go to production?',
+  'Why believe an answer: it is signed',
+  'Where a number is not enough: a person says yes',
+  'When something goes wrong: incident and re-certification',
+  'Who did what: the audit ledger',
+  'The whole story, and the proof that nobody rewrote it',
+];
+
+/** What the gate answers on the way, in order. */
+const ANSWERS = [
+  'BLOCKED no_recent_evaluation',
+  'BLOCKED evaluation_not_passing',
+  'BLOCKED pass_rate_below_threshold',
+  'ALLOWED all_conditions_met',
+  'BLOCKED approval_required',
+  'ALLOWED all_conditions_met',
+  'BLOCKED recertification_open',
+  'BLOCKED approval_required',
+  'ALLOWED all_conditions_met',
+];
+
+/** All chapters with all answers; no secret, and no escape codes where nobody has a terminal. */
+function expectWholeTour(stdout: string): void {
+  expect([...stdout.matchAll(/^\d+\. (.+)$/gm)].map(([, title]) => title)).toEqual(CHAPTERS);
+  expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, answer]) => answer)).toEqual(ANSWERS);
+  expect(stdout).not.toMatch(/aa_live_[0-9a-f]{12}\.[A-Za-z0-9_-]{43}/);
+  expect(stdout).not.toContain('\u001b');
+}
+
+describe('npm run demo', () => {
+  test('--help says what it takes, and tours nothing', async () => {
+    expect(await takeTour({}, '--help').ended).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^Usage: npm run demo/),
+      stderr: '',
+    });
+  });
+
+  test('starts a server on an empty folder, tells all chapters and stops the server in order; taken again with --keep, its link into the portal works once, on the server that runs on until it is told to end', {
+    timeout: 120_000,
+  }, async () => {
+    const port = await freePort();
+    const { code, stdout, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
+    expect(code, stdout + stderr).toBe(0);
+    expectWholeTour(stdout);
+    expect(stdout).toContain('ok: the server stops in order');
+    expect(stdout).toMatch(/`npm start`, then open[\s\S]*\n {3}http:\/\/127\.0\.0\.1:\d+\/link#[\w-]{43}\n\n$/);
+    expect(await nobodyListens(port)).toBe(true);
+
+    const tour = takeTour({ COUNTERSIGN_PORT: String(port) }, '--keep');
+    const link = await new Promise<URL>((resolve, reject) => {
+      let said = '';
+      tour.process.stdout!.on('data', (text: string) => {
+        said += text;
+        const found = /^ *(http:\S+\/link#[\w-]{43})$/m.exec(said)?.[1];
+        if (found !== undefined && said.includes('runs on until')) resolve(new URL(found));
+      });
+      void tour.ended.then(({ stdout, stderr }) => reject(new Error(stdout + stderr)));
+    });
+    const open = () =>
+      fetch(`${link.origin}/api/portal/links/sign-in`, {
+        method: 'POST',
+        headers: { origin: link.origin, 'content-type': 'application/json' },
+        body: JSON.stringify({ token: link.hash.slice(1) }),
+      });
+    const answer = await open();
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      memberships: [{ workspace: { name: expect.stringMatching(/^demo-/) }, role: 'admin' }],
+    });
+    expect((await open()).status).toBe(410);
+    tour.process.kill('SIGINT');
+    const again = await tour.ended;
+    expect(again.code, again.stderr).toBe(0);
+    expectWholeTour(again.stdout);
+    expect(await nobodyListens(port)).toBe(true);
+  });
+
+  test('told to end while its server starts, it takes the server with it', { timeout: 60_000 }, async () => {
+    const port = await freePort();
+    const tour = takeTour({ COUNTERSIGN_PORT: String(port) });
+    await once(tour.process.stderr!, 'data');
+    tour.process.kill('SIGTERM');
+    expect((await tour.ended).code).toBe(143);
+    expect(await nobodyListens(port)).toBe(true);
+  });
+
+  test('a server with another database than the commands is noticed and named: 2', { timeout: 60_000 }, async () => {
+    const { url } = await testServer();
+    const { code, stderr } = await takeTour({ COUNTERSIGN_URL: url }).ended;
+    expect(code, stderr).toBe(2);
+    expect(stderr).toContain('different databases');
+  });
+
+  describe('something else at that address', () => {
+    let other: Server;
+    beforeEach(async () => {
+      other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
+      await once(other, 'listening');
+    });
+    afterEach(() => void other.close());
+
+    test('is named, and left alone: 2', async () => {
+      const { port } = other.address() as AddressInfo;
+      const { code, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain('something else than Countersign');
+    });
+  });
+});

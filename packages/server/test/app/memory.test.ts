@@ -1,0 +1,205 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createGzip } from 'node:zlib';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { Callers } from '../fixtures/callers.ts';
+import { peakWhile } from '../fixtures/process-memory.ts';
+import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const MIB = 1024 * 1024;
+
+describe('a full queue', () => {
+  const QUEUE_BYTES = 200_000;
+  let database: TestDatabase;
+  let server: TestServer;
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    server = await testServer({ database, queueBytesMax: QUEUE_BYTES });
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    await database.drop();
+  });
+
+  const tenant = async () => {
+    const id = await server.workspace();
+    const key = await server.key(id);
+    const audit = (length: number) =>
+      server.post(paths.audit, key, { actor: 'ci', action: 'test.queue', rationale: 'x'.repeat(length) });
+    return { id, key, audit, release: await holdLedger(database, id) };
+  };
+  const queued = async () =>
+    Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
+
+  test('answers 503 with Retry-After at once, keeps what it has taken, and takes more when there is room', async () => {
+    const { audit, release } = await tenant();
+    const answers = Array.from({ length: 60 }, () => audit(9_000));
+    const refused = await firstRefusals(answers);
+    expect(refused.length).toBeGreaterThan(30);
+    expect(refused.every(({ headers }) => headers.get('retry-after') === '1')).toBe(true);
+    expect(await queued()).toBeGreaterThan(QUEUE_BYTES / 2);
+    expect(await queued()).toBeLessThanOrEqual(QUEUE_BYTES);
+    await release();
+    const accepted = (await Promise.all(answers)).filter(({ status }) => status === 200);
+    expect(accepted.length).toBe(60 - refused.length);
+    expect((await audit(9_000)).status).toBe(200);
+    expect(await queued()).toBe(0);
+  });
+
+  test('of tenants who flood has room for others, however many they are', async () => {
+    const flooders = [await tenant(), await tenant(), await tenant()];
+    const flood = flooders.flatMap(({ audit }) => Array.from({ length: 40 }, () => audit(5_000)));
+    await firstRefusals(flood);
+    const polite = [await tenant(), await tenant()];
+    for (const { release } of polite) await release();
+    for (const { audit } of polite) {
+      const answers = await Promise.all(Array.from({ length: 4 }, () => audit(500)));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    }
+    for (const { release } of flooders) await release();
+    await Promise.all(flood);
+    expect(await queued()).toBe(0);
+  });
+
+  test('a tenant that floods does not make another one wait or fail', async () => {
+    const [flooder, polite] = [await tenant(), await tenant()];
+    await flooder.release();
+    await polite.release();
+    const callers = new Callers({ url: server.url, key: flooder.key }, 32);
+    await until('the flood is under way', () => callers.acknowledged.length >= 100);
+    const started = Date.now();
+    for (let turn = 0; turn < 12; turn += 1) {
+      expect((await polite.audit(100)).status).toBe(200);
+      expect((await server.post(paths.promotionCheck, polite.key, { agent_name: 'any' })).status).toBe(200);
+    }
+    expect(Date.now() - started).toBeLessThan(15_000);
+    await callers.stop();
+    expect(callers.faults).toEqual([]);
+  });
+});
+
+describe('64 bodies at once', () => {
+  let folder: DataFolder;
+  let server: ServerProcess;
+  let key: string;
+
+  beforeAll(async () => {
+    folder = new DataFolder();
+    server = await ServerProcess.start(folder.environment);
+    ({ key } = await newKey(folder.environment, 'memory'));
+  });
+
+  afterAll(async () => {
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(server.faults).toEqual([]);
+    await folder.clear();
+  });
+
+  /** Sends a body so often at once and watches the server's memory meanwhile. */
+  async function sendAtOnce(count: number, body: Buffer, headers: Record<string, string>) {
+    const answers = Promise.all(
+      Array.from({ length: count }, () =>
+        postRaw(server.url + paths.traces, { authorization: `Bearer ${key}`, ...headers }, body),
+      ),
+    );
+    const { result, peak } = await peakWhile(server.pid, answers);
+    return { answers: result, peak };
+  }
+
+  const expectServing = async () => {
+    const callers = new Callers({ url: server.url, key }, 4);
+    await until('it serves', () => callers.acknowledged.length >= 20);
+    await callers.stop();
+    expect([...callers.unsettled, ...callers.faults]).toEqual([]);
+  };
+
+  test('large ones are stored or answered 503, and memory stays bounded', { timeout: 90_000 }, async () => {
+    const spans = Array.from({ length: 500 }, (_, n) => ({
+      span_id: `${n}`,
+      kind: 'llm',
+      name: 'm',
+      input: 'x'.repeat(32_000),
+    }));
+    const { answers, peak } = await sendAtOnce(64, Buffer.from(JSON.stringify({ trace_id: 'large', spans })), {});
+    const stored = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status, headers }) => status === 503 && headers['retry-after'] === '1');
+    expect(stored.length).toBeGreaterThan(0);
+    expect(stored.length + refused.length).toBe(64);
+    expect(peak).toBeLessThan(1_500 * MIB);
+    await expectServing();
+  });
+
+  test('gzip bombs are refused by their decompressed size, and memory stays bounded', { timeout: 90_000 }, async () => {
+    const bomb = await compressedSpaces(1024 * MIB);
+    const { answers, peak } = await sendAtOnce(64, bomb, { 'content-encoding': 'gzip' });
+    expect(answers.every(({ status }) => status === 413 || status === 503)).toBe(true);
+    expect(answers.some(({ status }) => status === 413)).toBe(true);
+    expect(peak).toBeLessThan(1_500 * MIB);
+    await expectServing();
+  });
+});
+
+/** Holds the head of a tenant's ledger, so that its appends wait; returns what lets it go. */
+async function holdLedger(database: TestDatabase, tenantId: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query('SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
+  return () => client.end();
+}
+
+/** Those that are answered while the others wait. */
+async function firstRefusals<T extends { status: number }>(answers: readonly Promise<T>[]): Promise<T[]> {
+  const refused: T[] = [];
+  for (const answer of answers) void answer.then((each) => each.status === 503 && refused.push(each));
+  let seen = -1;
+  while (refused.length !== seen || seen === 0) {
+    seen = refused.length;
+    await sleep(300);
+  }
+  return [...refused];
+}
+
+/** Spaces, of which a thousand take one byte. */
+async function compressedSpaces(bytes: number): Promise<Buffer> {
+  const gzip = createGzip({ level: 9 });
+  const chunks: Buffer[] = [];
+  gzip.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const block = Buffer.alloc(MIB, ' ');
+  for (let left = bytes; left > 0; left -= block.length) if (!gzip.write(block)) await once(gzip, 'drain');
+  gzip.end();
+  await once(gzip, 'end');
+  return Buffer.concat(chunks);
+}
+
+/** As many connections as there are requests. Kept alive: a connection that is to close may break before the answer is read. */
+const agent = new Agent({ keepAlive: true });
+afterAll(() => agent.destroy());
+
+/** One request of which nothing is copied: 64 of them share the body. */
+async function postRaw(
+  url: string,
+  headers: Record<string, string>,
+  body: Buffer,
+): Promise<{ status: number; headers: IncomingMessage['headers'] }> {
+  const asking = request(url, {
+    method: 'POST',
+    agent,
+    headers: { 'content-type': 'application/json', 'content-length': body.length, ...headers },
+  });
+  asking.end(body);
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  // A refused body is read and dropped up to a bound: its sender may be cut off once it has the answer.
+  asking.on('error', () => undefined);
+  answer.resume();
+  await once(answer, 'end');
+  return { status: answer.statusCode!, headers: answer.headers };
+}

@@ -1,0 +1,187 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { killAll, until } from '../../../embedded-database/test/harness/processes.ts';
+import { type Acknowledged, Callers, send } from '../fixtures/callers.ts';
+import { MixedActs } from '../fixtures/mixed-acts.ts';
+import { expectKept } from '../fixtures/records.ts';
+import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { sealedPool } from '../harness/sealed.ts';
+
+/** How long the load lasts in all; the suite runs a short form. `MINUTES=60` is the hour of docs/reliability.md. */
+const LOAD_MS = process.env.MINUTES === undefined ? 8_000 : Number(process.env.MINUTES) * 60_000;
+/** Between a start and the kill that follows it. */
+const KILL_AFTER_MS = 3_000;
+const CALLERS_PER_SERVER = 4;
+const PAUSE_MS = 30;
+
+const data = new DataFolder();
+const folder = mkdtempSync(join(tmpdir(), 'countersign-mixed-'));
+/** The two servers; a target's address is read before each request. */
+const servers: (ServerProcess | undefined)[] = [undefined, undefined];
+const targets = [
+  { url: '', key: '' },
+  { url: '', key: '' },
+];
+const faults: string[] = [];
+/** What the whole run has done, for docs/reliability.md. */
+const totals = { requests: 0, kills: 0, verified: 0, acts: 0, keys: 0, comparisons: 0 };
+let tenantId: string;
+
+beforeAll(async () => {
+  await start(0);
+  const made = await newKey(data.environment, 'mixed');
+  tenantId = made.tenantId;
+  for (const target of targets) target.key = made.key;
+  await start(1);
+});
+afterAll(async () => {
+  await stopServers();
+  await data.clear();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(place: number): Promise<void> {
+  servers[place] = await ServerProcess.start(data.environment);
+  targets[place]!.url = servers[place]!.url;
+}
+
+async function stopServers(): Promise<void> {
+  for (const [place, server] of servers.entries()) {
+    await server?.end('SIGTERM');
+    faults.push(...(server?.faults ?? []));
+    servers[place] = undefined;
+  }
+}
+
+/** Every log is whole, and its tables say the same, while everything goes on. */
+async function expectNoFinding(): Promise<void> {
+  const command = new CommandProcess(['ledger', 'verify', '--workspace', 'mixed', '--log', 'all'], data.environment);
+  expect([await command.ended, command.stdout]).toEqual([0, expect.not.stringContaining('warning')]);
+  for (const server of servers) {
+    if (server === undefined) continue;
+    expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'ready' });
+  }
+  totals.verified += 1;
+}
+
+/** Mixed load on both servers, which are killed in turn, and at least `killsMin` times. Returns what was acknowledged. */
+async function load(durationMs: number, killsMin: number): Promise<Acknowledged[]> {
+  const callers = targets.map((target) => new Callers(target, CALLERS_PER_SERVER, undefined, PAUSE_MS));
+  const acknowledged = () => callers.flatMap((each) => each.acknowledged);
+  const acts = new MixedActs({
+    environment: data.environment,
+    tenantId,
+    urls: () => servers.flatMap((server) => server?.url ?? []),
+    evaluationId: () => callers[0]!.acknowledged.findLast(({ kind }) => kind === 'evaluations')?.answer.id,
+  });
+  await acts.start();
+  const end = Date.now() + durationMs;
+  for (let turn = 0; turn < killsMin || Date.now() < end; turn += 1) {
+    await sleep(Math.min(KILL_AFTER_MS, durationMs / 4));
+    const [place, server] = [turn % 2, servers[turn % 2]!];
+    servers[place] = undefined;
+    killAll({ pid: server.pid });
+    expect(await server.ended).toBe('SIGKILL');
+    faults.push(...server.faults);
+    totals.kills += 1;
+    await start(place);
+    if (turn % 2 === 1) await expectNoFinding();
+  }
+  await acts.stop();
+  for (const each of callers) await each.stop();
+  faults.push(...acts.faults, ...callers.flatMap((each) => each.faults));
+  for (const name of ['acts', 'keys', 'comparisons'] as const) totals[name] += acts.counts[name];
+  const settled = await resend(callers.flatMap(({ unsettled }) => unsettled));
+  totals.requests += acknowledged().length;
+  expect(new Set(acknowledged().map(({ kind }) => kind)).size).toBe(6);
+  return [...acknowledged(), ...settled];
+}
+
+/** Sends again what was not answered, to one server and then to the other: it is recorded once, with one answer. */
+async function resend(unsettled: Callers['unsettled']): Promise<Acknowledged[]> {
+  const settled: Acknowledged[] = [];
+  for (const sent of unsettled.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
+    const [first, second] = [await send(targets[0]!, sent), await send(targets[1]!, sent)];
+    expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);
+    settled.push({ ...sent, answer: first.body, ledgerSeq: first.ledgerSeq });
+  }
+  return settled;
+}
+
+async function expectAllKept(acknowledged: readonly Acknowledged[]): Promise<void> {
+  const database = await acquireEmbeddedDatabase({ dataDir: data.path, notify: () => undefined });
+  const pool = sealedPool(database.superuser, data.path);
+  try {
+    await expectKept(pool, tenantId, acknowledged);
+  } finally {
+    await pool.end();
+    await database.release();
+  }
+}
+
+const checkpoint = async (name: string): Promise<string> => {
+  const note = await run(['ledger', 'checkpoint', '--workspace', 'mixed'], data.environment);
+  writeFileSync(join(folder, name), `${note}\n`);
+  return join(folder, name);
+};
+const verifyAgainst = async (kept: string) => {
+  const vkey = await run(['signing-key', 'show', '--vkey'], data.environment);
+  const asked = ['ledger', 'verify', '--workspace', 'mixed', '--checkpoint', kept, '--key', vkey];
+  const command = new CommandProcess(asked, data.environment);
+  return [await command.ended, command.stdout];
+};
+
+/** The same offline, where the entry of the restore explains what is not met. */
+async function verifyExportAgainst(kept: string) {
+  const [file, vkey] = [join(folder, 'audit.ndjson'), join(folder, 'instance.vkey')];
+  await run(['ledger', 'export', '--workspace', 'mixed', '--output', file], data.environment);
+  writeFileSync(vkey, await run(['signing-key', 'show', '--vkey'], data.environment));
+  const command = new CommandProcess(['ledger', 'verify', '--file', file, '--checkpoint', kept, '--key', vkey], data.environment);
+  return [await command.ended, command.stdout];
+}
+
+/** As docs/operating.md says: everything stopped, the folder put back, the restore accepted, the servers started again. */
+async function restore(backup: string): Promise<void> {
+  await stopServers();
+  await until('nothing runs', () => data.isAtRest());
+  renameSync(data.path, `${data.path}.damaged`);
+  renameSync(backup, data.path);
+  await run(['ledger', 'accept-restore', '--workspace', 'mixed', '--yes'], data.environment);
+  for (const place of [0, 1]) await start(place);
+}
+
+test('two servers with mixed load, kills and a restore: nothing acknowledged is lost, and there is no finding', {
+  timeout: LOAD_MS * 3 + 600_000,
+}, async () => {
+  const before = await load(LOAD_MS / 2, servers.length);
+  await expectAllKept(before);
+  const kept = await checkpoint('kept');
+  await stopServers();
+  await until('nothing runs', () => data.isAtRest());
+  const backup = `${data.path}.backup`;
+  execFileSync('cp', ['-a', data.path, backup]); // with its owners: PostgreSQL may run as another user
+  for (const place of [0, 1]) await start(place);
+
+  await load(Math.min(LOAD_MS / 8, 60_000), 0);
+  const abandoned = await checkpoint('abandoned');
+  await restore(backup);
+  await expectNoFinding();
+  expect(await verifyAgainst(kept)).toEqual([0, expect.stringMatching(/^whole/)]);
+
+  const after = await load(LOAD_MS / 2, servers.length);
+  await expectAllKept([...before, ...after]);
+  await expectNoFinding();
+  expect(await verifyAgainst(kept)).toEqual([0, expect.stringMatching(/^whole/)]);
+  expect(await verifyAgainst(abandoned)).toEqual([1, expect.anything()]);
+  const explained = expect.stringMatching(/ledger\.restore_accepted.*This is the head that was given up/);
+  expect(await verifyExportAgainst(abandoned)).toEqual([1, explained]);
+  await stopServers();
+  expect(faults).toEqual([]);
+  for (const [what, count] of Object.entries(totals)) expect([what, count > 3]).toEqual([what, true]);
+  if (process.env.MINUTES !== undefined) process.stdout.write(`${JSON.stringify(totals)}\n`);
+});

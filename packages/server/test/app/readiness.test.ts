@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { Readiness } from '../../src/app/readiness.ts';
+import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
+
+describe('the look at the database', () => {
+  test('is one at a time, which all who ask share, and another one only when it has ended', async () => {
+    let looks = 0;
+    const ends: ((reason: string | undefined) => void)[] = [];
+    const readiness = new Readiness(() => {
+      looks += 1;
+      return new Promise((resolve) => ends.push(resolve));
+    });
+    const many = Array.from({ length: 50 }, () => readiness.reason());
+    expect(looks).toBe(1);
+    for (const reason of await Promise.all(many)) expect(reason).toContain('has not answered');
+    const more = Promise.all([readiness.reason(), readiness.reason()]);
+    expect(looks).toBe(1);
+    ends[0]!(undefined);
+    expect(await more).toEqual([undefined, undefined]);
+    const anew = readiness.reason();
+    expect(looks).toBe(2);
+    ends[1]!('the database is empty');
+    expect(await anew).toBe('the database is empty');
+  });
+});
+
+describe('a server whose database hangs', () => {
+  const folder = new DataFolder();
+  let server: ServerProcess;
+
+  beforeAll(async () => {
+    server = await ServerProcess.start(folder.environment);
+  });
+
+  afterAll(async () => {
+    expect(await server?.end('SIGTERM')).toBe(0);
+    await folder.clear();
+  });
+
+  const ready = async () => {
+    const begun = performance.now();
+    const response = await fetch(`${server.url}/readyz`);
+    return { status: response.status, body: (await response.json()) as { reason?: string }, ms: performance.now() - begun };
+  };
+
+  test('says so at /readyz within 2 seconds, however many ask, lives, and is ready again when it answers', async () => {
+    expect((await ready()).status).toBe(200);
+    const hung = [folder.postmaster(), ...folder.backends()];
+    for (const pid of hung) process.kill(pid, 'SIGSTOP');
+    try {
+      for (const asked of [1, 30]) {
+        const answers = await Promise.all(Array.from({ length: asked }, ready));
+        for (const { status, body, ms } of answers) {
+          expect([status, body.reason]).toEqual([503, expect.stringContaining('the database has not answered')]);
+          expect(ms).toBeLessThan(2_000);
+        }
+      }
+      expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+      await sleep(100);
+    } finally {
+      for (const pid of hung) process.kill(pid, 'SIGCONT');
+    }
+    await until('it is ready again', async () => (await ready()).status === 200);
+  });
+});

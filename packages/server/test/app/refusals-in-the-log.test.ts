@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
+import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { paths } from '../harness/test-server.ts';
+
+const folder = new DataFolder();
+let server: ServerProcess;
+let key: string;
+
+beforeAll(async () => {
+  server = await ServerProcess.start(folder.environment);
+  ({ key } = await newKey(folder.environment, 'refused'));
+});
+
+afterAll(async () => {
+  if (!server.hasEnded) await server.end('SIGTERM');
+  await folder.clear();
+});
+
+/** Requests that were answered with a status, by the server's metrics. */
+async function answers(status: number): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const found = text.matchAll(new RegExp(`^countersign_http_requests_total\\{[^}]*status="${status}"[^}]*\\} (\\d+)$`, 'gm'));
+  return [...found].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+const [JSON_BODY, CHUNKED] = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
+
+interface Line {
+  level: number;
+  msg: string;
+  kind?: string;
+  refused?: number;
+  status?: number;
+  endpoint?: string;
+  reqId?: string;
+}
+
+/** Lines that the server has logged since it was ready. */
+const lines = (): Line[] => {
+  const all = server.stdout.split('\n').filter((line) => line.startsWith('{'));
+  return all.slice(all.findIndex((line) => line.includes('"ready"')) + 1).map((line) => JSON.parse(line));
+};
+const refused = (kind: string): Line[] => lines().filter((line) => line.kind === kind);
+const counted = (kind: string): number => refused(kind).reduce((sum, line) => sum + line.refused!, 0);
+
+/** Sends a request so often, on several connections, and returns how many seconds that took. */
+async function flood(text: string, times: number): Promise<number> {
+  const begun = performance.now();
+  const last = text.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+  for (let sent = 0; sent < times; sent += 500) {
+    const each = Array.from({ length: 10 }, () => sendRaw(server.url, text.repeat(49) + last, { patienceMs: 60_000 }));
+    for (const answers of await Promise.all(each)) expect(answers.length).toBe(50);
+  }
+  return (performance.now() - begun) / 1000;
+}
+
+describe('refused requests in the log', () => {
+  test('are counted in one line a second and kind, which names the first of them', async () => {
+    const post = (key: string) =>
+      httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
+    const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
+    const seconds = (await flood(post('aa_live_0'), 2_000)) + (await flood(get, 2_000));
+    await until('all are counted', () => counted('unauthorized') === 2_000 && counted('not_found') === 2_000);
+    for (const [kind, status] of [
+      ['unauthorized', 401],
+      ['not_found', 404],
+    ] as const) {
+      expect(refused(kind).length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
+      for (const line of refused(kind)) {
+        expect(line).toMatchObject({ level: 30, status, reqId: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+        expect(line.msg).toMatch(new RegExp(`^[\\d,]+ requests? refused: ${kind}$`));
+      }
+    }
+    expect(refused('unauthorized')[0]!.endpoint).toBe('appendAuditEntry');
+    expect(lines().filter(({ msg }) => msg === 'answered')).toEqual([]);
+  });
+
+  // Some are refused by Node's parser, by us on the bare socket, or by the router before any hook.
+  test.each([
+    ['what is not HTTP', 'bad_request', 400, 'nonsense\r\n\r\n'],
+    [
+      'headers that are too large',
+      'headers_too_large',
+      431,
+      httpText('GET / HTTP/1.1', ['Host: x', `X-Large: ${'x'.repeat(20_000)}`]),
+    ],
+    ['a proxy request', 'method_not_allowed', 405, httpText('CONNECT elsewhere:443 HTTP/1.1', ['Host: elsewhere:443'])],
+    ['a path that cannot be decoded', 'bad_request', 400, httpText('GET /%zz HTTP/1.1', ['Host: x', 'Connection: close'])],
+    [
+      'a body that is not chunked as it says, of a request that is under way',
+      'bad_request',
+      400,
+      () =>
+        httpText(
+          `POST ${paths.audit} HTTP/1.1`,
+          ['Host: x', `X-Service-Key: ${key}`, JSON_BODY, CHUNKED],
+          '5\r\n{"act\r\nnonsense\r\n',
+        ),
+    ],
+  ] as const)('are counted in the log and the metrics, once each: %s', async (_what, kind, status, text) => {
+    const [before, metricBefore] = [counted(kind), await answers(status)];
+    const [answer] = await sendRaw(server.url, typeof text === 'string' ? text : text());
+    expect(answer!.status).toBe(status);
+    await until('it is in the log', () => counted(kind) > before);
+    await expect.poll(() => answers(status), { timeout: 10_000 }).toBe(metricBefore + 1);
+    await sleep(1_500); // a second line would come within a second
+    expect(counted(kind)).toBe(before + 1);
+    const line = refused(kind).at(-1)!;
+    expect(line).toMatchObject({ status, reqId: answer!.headers.get('x-request-id') });
+    expect(await answers(status)).toBe(metricBefore + 1);
+  });
+
+  test('are written before the server ends', async () => {
+    const before = counted('method_not_allowed');
+    await fetch(server.url + paths.audit, { method: 'PUT' });
+    await sleep(50);
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(counted('method_not_allowed')).toBe(before + 1);
+    expect(lines().at(-1)).toMatchObject({ msg: 'stopped' });
+  });
+});
+
+test('at level debug every one has a line of its own', async () => {
+  const chatty = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
+  for (let time = 0; time < 3; time += 1) await fetch(`${chatty.url}/api/nothing`);
+  const answered = () => chatty.stdout.split('\n').filter((line) => line.includes('"answered"') && line.includes('not_found'));
+  await until('they are there', () => answered().length === 3);
+  expect(await chatty.end('SIGTERM')).toBe(0);
+});

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
+import { afterEach, expect, test, vi } from 'vitest';
+import { startHousekeeping } from '../../src/background/housekeeping.ts';
+import { paths, testServer } from '../harness/test-server.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('answers that have expired are forgotten every ten minutes; a workspace in which that fails is named, and keeps no other waiting', async () => {
+  const server = await testServer();
+  const { sql } = server.database;
+  const keptOf = async (workspace: string) =>
+    (
+      await sql<{ key: string }>('SELECT key FROM countersign.idempotency_keys WHERE tenant_id = $1 ORDER BY key', [workspace])
+    ).map(({ key }) => key);
+  const answered = async (name: string) => {
+    const workspace = await server.workspace(name);
+    const key = await server.key(workspace);
+    for (const age of ['new', 'old']) {
+      const answer = await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' }, { 'idempotency-key': age });
+      expect(answer.status).toBe(200);
+    }
+    await sql(
+      `UPDATE countersign.idempotency_keys SET created_at = created_at - interval '25 hours' WHERE tenant_id = $1 AND key = 'old'`,
+      [workspace],
+    );
+    return workspace;
+  };
+  const [failing, whole] = [await answered('a first one'), await answered('the next')];
+  await sql(`CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the disk is odd'; END $$`);
+  await sql(`CREATE TRIGGER odd BEFORE DELETE ON countersign.idempotency_keys FOR EACH ROW
+               WHEN (OLD.tenant_id = '${failing}') EXECUTE FUNCTION refuse_deletion()`);
+
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const housekeeping = startHousekeeping(server.open, { merge: async () => undefined }, log);
+  vi.advanceTimersByTime(10 * 60_000 - 1);
+  await sleep(100);
+  expect(await keptOf(whole)).toEqual(['new', 'old']);
+  vi.advanceTimersByTime(1);
+  await vi.waitUntil(async () => (await keptOf(whole)).length === 1, { timeout: 10_000 });
+  housekeeping.stop();
+  expect([await keptOf(whole), await keptOf(failing)]).toEqual([['new'], ['new', 'old']]);
+  expect(lines).toEqual([expect.objectContaining({ what: `answers of ${failing}`, reason: 'the disk is odd' })]);
+});

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import type { BackupManifest } from '../../src/backup/manifest.ts';
+import { PART_BYTES } from '../../src/backup/table-parts.ts';
+import { writeBackup } from '../../src/backup/write-backup.ts';
+import { environmentOf, runForJson } from '../fixtures/run-command.ts';
+import { emptyDatabase } from '../harness/test-database.ts';
+import { testServer } from '../harness/test-server.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** Accepts every file but one. */
+const failsFor = (file: string) => async (name: string) => {
+  if (name === file) throw new Error('no space left');
+};
+
+test('rows longer than a part, and tables of many parts, come back byte for byte', { timeout: 120_000 }, async () => {
+  const warnings: string[] = [];
+  const heard = ({ message }: Error) => void warnings.push(message);
+  process.on('warning', heard);
+  const server = await testServer();
+  const tenantId = await server.workspace('acme');
+  // Sizes around those of a part: shorter, as long, and several times as long. Random, because documents that compress well are short rows.
+  const sizes = [1000, PART_BYTES / 2, PART_BYTES - 200, PART_BYTES + 200, 3 * PART_BYTES, 10];
+  for (const size of sizes)
+    await server.database.sql(
+      `INSERT INTO countersign.otlp_exports (tenant_id, id, signal, received_at, recorded_by, media_type, redacted, body)
+       VALUES ($1, gen_random_uuid(), 'logs', now(), 'key:000000000000', 'application/x-protobuf', false, $2)`,
+      [tenantId, randomBytes(size)],
+    );
+  const folder = join(scratch, 'backup');
+  await runForJson(environmentOf(server), 'backup', '--output', `${folder}/`);
+  const manifest: BackupManifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
+  const { parts } = manifest.tables.find(({ name }) => name === 'otlp_exports')!;
+  expect(parts.length).toBeGreaterThan(3);
+  expect(Math.max(...parts.map(({ rawBytes }) => rawBytes))).toBeGreaterThan(2 * PART_BYTES);
+  expect(parts.filter(({ rawBytes, rows }) => rawBytes > PART_BYTES && rows > 1)).toEqual([]);
+
+  // A disk that fills up in the middle of a table ends the backup with its own error.
+  const client = new pg.Client(server.database.owner);
+  client.on('error', () => undefined);
+  await client.connect();
+  const full = { add: failsFor(parts[1]!.file), finish: async () => undefined, discard: async () => undefined };
+  const demand = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
+  await expect(writeBackup(client, full, demand)).rejects.toThrow('no space left');
+  await client.end();
+
+  const target = await emptyDatabase();
+  try {
+    const urlOf = ({ host, port, user, database }: typeof target.server) =>
+      `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+    const environment = {
+      ...environmentOf(server),
+      DATABASE_URL: urlOf(target.server),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: urlOf(target.owner),
+    };
+    expect(await runForJson(environment, 'restore', '--input', folder)).toMatchObject({ result: 'ok' });
+    const rows = `SELECT id, encode(sha256(body), 'hex') AS hash FROM countersign.otlp_exports ORDER BY id`;
+    expect(await target.sql(rows)).toEqual(await server.database.sql(rows));
+  } finally {
+    await target.drop();
+    process.off('warning', heard);
+  }
+  expect(warnings).toEqual([]);
+});

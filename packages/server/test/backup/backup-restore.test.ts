@@ -1,0 +1,111 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { openPool } from '../../src/database/pool.ts';
+import { type Acknowledged, Callers } from '../fixtures/callers.ts';
+import { OutsidePostgres } from '../fixtures/outside-postgres.ts';
+import type { Environment } from '../fixtures/process-environment.ts';
+import { expectKept } from '../fixtures/records.ts';
+import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { withSecret } from '../harness/sealed.ts';
+
+const passphrase: Environment = { COUNTERSIGN_BACKUP_PASSPHRASE: 'correct horse battery' };
+const [first, last] = [new DataFolder(), new DataFolder()];
+const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+const secrets = join(scratch, 'secrets');
+let outside: OutsidePostgres;
+const servers: ServerProcess[] = [];
+
+beforeAll(async () => {
+  outside = await OutsidePostgres.create();
+});
+
+afterAll(async () => {
+  for (const server of servers) if (!server.hasEnded) await server.end('SIGTERM');
+  await outside?.remove();
+  await Promise.all([first.clear(), last.clear()]);
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+async function serve(environment: Environment): Promise<ServerProcess> {
+  const server = await ServerProcess.start(environment);
+  servers.push(server);
+  return server;
+}
+
+/** Starts callers, and returns what they had been answered when `work` began. */
+async function whileWriting(target: { url: string; key: string }, work: () => Promise<void>): Promise<readonly Acknowledged[]> {
+  const callers = new Callers(target, 4);
+  await until('requests of all kinds are answered', () => callers.acknowledged.length >= 60);
+  const before = callers.acknowledged.slice();
+  await work();
+  await sleep(200);
+  await callers.stop();
+  expect(callers.faults).toEqual([]);
+  expect(callers.acknowledged.length).toBeGreaterThan(before.length);
+  return before;
+}
+
+async function restore(input: string, environment: Environment, ...options: string[]): Promise<string> {
+  const command = new CommandProcess(['restore', '--input', input, '--with-secrets', ...options], {
+    ...passphrase,
+    ...environment,
+  });
+  expect([await command.ended, command.stderr]).toEqual([0, expect.stringContaining('verifying the logs')]);
+  expect(command.output).not.toContain(passphrase.COUNTERSIGN_BACKUP_PASSPHRASE);
+  return command.stdout;
+}
+
+async function expectRecords(acknowledged: readonly Acknowledged[], tenantId: string): Promise<void> {
+  const address = { connectionString: outside.url('postgres', 'moved') };
+  const pool = withSecret(openPool(address, { size: 2, name: 'test' }), readFileSync(join(secrets, 'master-secret'), 'utf8'));
+  await expectKept(pool, tenantId, acknowledged).finally(() => pool.end());
+}
+
+test('a busy installation moves from the embedded PostgreSQL to an outside one and back, and every log is valid', {
+  timeout: 240_000,
+}, async () => {
+  const server = await serve(first.environment);
+  const { key, tenantId } = await newKey(first.environment, 'acme');
+  await newKey(first.environment, 'other'); // rows of a second workspace, and a workspace without records
+  const file = join(scratch, 'first.backup');
+  const early = await whileWriting({ url: server.url, key }, async () => {
+    const said = await run(['backup', '--output', file, '--with-secrets'], { ...first.environment, ...passphrase });
+    expect(said).toMatch(/^whole: 10 logs, \d+ rows$/);
+  });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(await server.end('SIGTERM')).toBe(0);
+
+  await outside.role('moved');
+  await outside.sql('CREATE DATABASE moved OWNER moved');
+  const away: Environment = {
+    DATABASE_URL: outside.url('moved', 'moved'),
+    COUNTERSIGN_MASTER_SECRET_FILE: join(secrets, 'master-secret'),
+    COUNTERSIGN_SIGNING_KEY_FILE: join(secrets, 'signing-key.pem'),
+  };
+  const { DATABASE_URL } = away;
+  expect(await restore(file, { DATABASE_URL: DATABASE_URL! }, '--secrets-output', secrets)).toMatch(/^whole: 10 logs/);
+  expect(readdirSync(secrets).sort()).toEqual(['master-secret', 'signing-key.pem']);
+  await expectRecords(early, tenantId);
+
+  const moved = await serve(away);
+  const folder = join(scratch, 'second');
+  mkdirSync(folder);
+  const later = await whileWriting({ url: moved.url, key }, async () => {
+    await run(['backup', '--output', folder, '--with-secrets'], { ...away, ...passphrase });
+  });
+  expect(await moved.end('SIGTERM')).toBe(0);
+  await expectRecords([...early, ...later], tenantId);
+
+  await restore(folder, last.environment);
+  const back = await serve(last.environment);
+  expect(await run(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(/broken|warning/);
+  await whileWriting({ url: back.url, key }, () => sleep(100));
+  expect(await run(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(/broken|warning/);
+  const ledger = await run(['ledger', 'export', '--workspace', 'acme'], last.environment);
+  for (const { answer } of [...early, ...later].filter(({ kind }) => kind === 'audit')) expect(ledger).toContain(answer.row_hash);
+  expect([...server.faults, ...moved.faults, ...back.faults]).toEqual([]);
+});

@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import zlib from 'node:zlib';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createBackup } from '../../src/backup/backup-writer.ts';
+import type { BackupManifest } from '../../src/backup/manifest.ts';
+import { writeBackup } from '../../src/backup/write-backup.ts';
+import { knownMigrations, migrate } from '../../src/database/migrate.ts';
+import { environmentOf, type Ran, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+const folder = join(scratch, 'backup');
+const [right, wrong] = ['correct horse battery', 'wrong horse battery'].map((text) => ({ COUNTERSIGN_BACKUP_PASSPHRASE: text }));
+let server: TestServer;
+let target: TestDatabase;
+let tenantId: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace('acme');
+  const key = await server.key(tenantId);
+  for (const actor of ['one', 'two', 'three'])
+    expect((await server.post(paths.audit, key, { actor, action: 'test.ran' })).status).toBe(200);
+  expect(await backup(`${folder}/`, '--with-secrets')).toMatchObject({ status: 0 });
+});
+
+afterAll(async () => {
+  await target?.drop();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  await target?.drop();
+  target = await emptyDatabase();
+});
+
+const backup = (output: string, ...options: string[]): Promise<Ran> =>
+  runCommand({ ...environmentOf(server), ...right }, 'backup', '--output', output, ...options);
+
+/** The environment of the target: the server's role serves, the owner's migrates and restores. */
+const environment = () => {
+  const urlOf = ({ host, port, user, database }: TestDatabase['server']) =>
+    `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+  return {
+    ...environmentOf(server),
+    DATABASE_URL: urlOf(target.server),
+    COUNTERSIGN_MIGRATE_DATABASE_URL: urlOf(target.owner),
+  };
+};
+
+const restore = (input: string, other: Record<string, string | undefined> = {}, ...options: string[]): Promise<Ran> => {
+  const given = Object.entries({ ...environment(), ...other }).filter(([, value]) => value !== undefined);
+  return runCommand(Object.fromEntries(given) as Record<string, string>, 'restore', '--input', input, ...options);
+};
+
+/** A copy of the backup, which a test may damage. */
+function copyOfBackup(name: string): { path: string; manifest: BackupManifest } {
+  const path = join(scratch, name);
+  cpSync(folder, path, { recursive: true });
+  return { path, manifest: JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) };
+}
+
+const writeManifest = (path: string, manifest: object) => writeFileSync(join(path, 'manifest.json'), JSON.stringify(manifest));
+
+const countTables = async () =>
+  (await target.sql<{ n: number }>(`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'countersign'`))[0]!.n;
+
+test('a restored database has the same rows, rights and schema, and says so in JSON', async () => {
+  const said = await runForJson(environment(), 'restore', '--input', folder);
+  expect(said).toMatchObject({ result: 'ok', older_than_remembered: [], verified: { logs: 5, faults: [] } });
+  const hashes = `SELECT seq, encode(row_hash, 'hex') AS hash FROM countersign.audit_entries ORDER BY seq`;
+  expect(await target.sql(hashes)).toEqual(await server.database.sql(hashes));
+  const verified = await runForJson(environment(), 'ledger', 'verify', '--workspace', 'acme', '--log', 'all');
+  expect(verified).toMatchObject({ result: 'ok' });
+  expect(verified).not.toHaveProperty('schema_findings');
+});
+
+test('a database that is not empty is refused, and nothing in it changes', async () => {
+  expect(await restore(folder)).toMatchObject({ status: 0 });
+  await target.sql(`UPDATE countersign.tenants SET name = 'kept'`);
+  expect(await restore(folder)).toMatchObject({ status: 9, err: expect.stringMatching(/not empty .*Nothing was changed/) });
+  expect(await target.sql('SELECT name FROM countersign.tenants')).toEqual([{ name: 'kept' }]);
+});
+
+test('a damaged part is named before anything is written', async () => {
+  const { path, manifest } = copyOfBackup('damaged');
+  const { file } = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
+  const bytes = readFileSync(join(path, file));
+  bytes[bytes.length >> 1]! ^= 1;
+  writeFileSync(join(path, file), bytes);
+  expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining(`SHA-256 of ${file}`) });
+  rmSync(join(path, file));
+  expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining(`${file} cannot be read`) });
+  expect(await countTables()).toBe(0);
+});
+
+test('a file that was cut off, and one that is no backup, are refused', async () => {
+  const file = join(scratch, 'whole.backup');
+  expect(await backup(file)).toMatchObject({ status: 0 });
+  truncateSync(file, 4096);
+  expect(await restore(file)).toMatchObject({ status: 1, err: expect.stringContaining('may be cut off') });
+  writeFileSync(file, 'no archive');
+  expect(await restore(file)).toMatchObject({ status: 1, err: expect.stringContaining('no manifest.json') });
+  expect(await restore(join(scratch, 'missing'))).toMatchObject({ status: 2 });
+  expect(await countTables()).toBe(0);
+});
+
+test('a manifest with an unusable member is refused, and names no file outside the backup', async () => {
+  const { path, manifest } = copyOfBackup('manifest');
+  const [table, ...others] = manifest.tables;
+  const outside = { ...table!, rows: 1, parts: [{ file: '../secret', rows: 1, bytes: 1, rawBytes: 1, sha256: '' }] };
+  writeManifest(path, { ...manifest, tables: [outside, ...others] });
+  expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining('no valid member tables') });
+  writeManifest(path, { ...manifest, workspaces: [{ id: tenantId }] });
+  expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining('no valid member workspaces') });
+  writeManifest(path, { ...manifest, tables: others });
+  expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining('has no table') });
+});
+
+test('a failed load leaves no row, and the next restore succeeds', async () => {
+  const { path, manifest } = copyOfBackup('half');
+  const table = manifest.tables.find(({ name }) => name === 'tree_nodes' || name === 'log_heads')!;
+  table.columns = [...table.columns].reverse();
+  writeManifest(path, manifest);
+  expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining(`columns of ${table.name}`) });
+  expect(await target.sql('SELECT id FROM countersign.tenants')).toEqual([]);
+  expect(await restore(folder)).toMatchObject({ status: 0 });
+});
+
+test('a backup of a newer schema is refused', async () => {
+  const { path, manifest } = copyOfBackup('newer');
+  writeManifest(path, { ...manifest, migrations: [...manifest.migrations, '999999_from-the-future'] });
+  expect(await restore(path)).toMatchObject({ status: 6, err: expect.stringContaining('999999_from-the-future') });
+});
+
+test('a backup of an older schema is restored with it, and then migrated', async () => {
+  const known = knownMigrations();
+  await migrate(target.owner, undefined, true, known.length - 1);
+  for (const table of ['instance', 'signing_keys']) {
+    const rows = await server.database.sql<{ row: object }>(`SELECT to_jsonb(t) AS row FROM countersign.${table} AS t`);
+    for (const { row } of rows)
+      await target.sql(`INSERT INTO countersign.${table} SELECT * FROM jsonb_populate_record(NULL::countersign.${table}, $1)`, [
+        row,
+      ]);
+  }
+  const path = join(scratch, 'older.backup');
+  const client = new pg.Client(target.owner);
+  await client.connect();
+  const demand = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
+  const { migrations } = await writeBackup(client, await createBackup(path, new Date()), demand);
+  await client.end();
+  expect(migrations).toEqual(known.slice(0, -1));
+  await target.drop();
+  target = await emptyDatabase();
+  expect(await restore(path)).toMatchObject({ status: 0 });
+  expect(await target.sql('SELECT count(*)::int AS n FROM countersign.migrations')).toEqual([{ n: known.length }]);
+});
+
+test('an altered row whose SHA-256 was made right again is found by the verification', async () => {
+  const { path, manifest } = copyOfBackup('forged');
+  const part = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
+  const raw = zlib.zstdDecompressSync(readFileSync(join(path, part.file)));
+  const at = raw.indexOf('"actor":"two"');
+  expect(at).toBeGreaterThan(0);
+  raw.write('"actor":"six"', at);
+  const forged = zlib.zstdCompressSync(raw);
+  writeFileSync(join(path, part.file), forged);
+  Object.assign(part, { bytes: forged.length, sha256: createHash('sha256').update(forged).digest('hex') });
+  writeManifest(path, manifest);
+  expect(await restore(path)).toMatchObject({
+    status: 1,
+    out: expect.stringMatching(/log audit: broken at seq \d/),
+    err: expect.stringContaining('do not start a server'),
+  });
+});
+
+test('a log that is shorter than the head in the manifest is found by the verification', async () => {
+  const { path, manifest } = copyOfBackup('short');
+  manifest.workspaces[0]!.logs.audit!.size += 1;
+  writeManifest(path, manifest);
+  expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
+});
+
+test('the secrets need their passphrase, and are never overwritten', async () => {
+  const secrets = join(scratch, 'secrets');
+  const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
+  const withSecrets = ['--with-secrets', '--secrets-output', secrets];
+  expect(await restore(folder, { ...none, ...wrong }, ...withSecrets)).toMatchObject({
+    status: 7,
+    err: expect.stringContaining('passphrase'),
+  });
+  expect(await restore(folder, none, ...withSecrets)).toMatchObject({ status: 3 });
+  expect(await restore(folder, { ...none, COUNTERSIGN_BACKUP_PASSPHRASE: 'short' }, ...withSecrets)).toMatchObject({ status: 3 });
+  expect(await restore(folder, { ...none, ...right }, '--with-secrets')).toMatchObject({ status: 2 });
+  expect(await restore(folder, none)).toMatchObject({ status: 7, err: expect.stringContaining('by --with-secrets') });
+  expect(await countTables()).toBe(0);
+  expect(await restore(folder, { ...none, ...right }, ...withSecrets)).toMatchObject({ status: 0 });
+  expect(readFileSync(join(secrets, 'master-secret'), 'utf8').trim()).toBe(environmentOf(server).COUNTERSIGN_MASTER_SECRET);
+  writeFileSync(join(secrets, 'master-secret'), 'another');
+  expect(await restore(folder, { ...none, ...right }, ...withSecrets)).toMatchObject({ status: 9 });
+  const bare = join(scratch, 'bare.backup');
+  expect(await backup(bare)).toMatchObject({ status: 0 });
+  expect(await restore(bare, right, ...withSecrets)).toMatchObject({
+    status: 7,
+    err: expect.stringContaining('holds no secrets'),
+  });
+});
+
+test('other secrets than those of the backup are refused before anything is written', async () => {
+  const other = Buffer.alloc(32, 7).toString('base64');
+  expect(await restore(folder, { COUNTERSIGN_MASTER_SECRET: other })).toMatchObject({ status: 7 });
+  expect(await restore(folder, { COUNTERSIGN_SIGNING_KEY: undefined })).toMatchObject({ status: 7 });
+  expect(await countTables()).toBe(0);
+});
+
+test('no existing file or filled folder is overwritten, and a backup that fails leaves none', async () => {
+  const file = join(scratch, 'existing');
+  writeFileSync(file, 'kept');
+  expect(await backup(file)).toMatchObject({ status: 2, err: expect.stringContaining('exists') });
+  expect(readFileSync(file, 'utf8')).toBe('kept');
+  expect(await backup(folder)).toMatchObject({ status: 2, err: expect.stringContaining('not empty') });
+  expect(await backup(join(scratch, 'no', 'folder'))).toMatchObject({ status: 2 });
+  expect(readdirSync(scratch).filter((name) => name.endsWith('.partial'))).toEqual([]);
+});
+
+test('a backup of a log that is not valid is written, and ends with 1', async () => {
+  await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER append_only');
+  await server.database.sql(`UPDATE countersign.audit_entries SET document = replace(document, '"three"', '"other"')`);
+  await server.database.sql('ALTER TABLE countersign.audit_entries ENABLE ALWAYS TRIGGER append_only');
+  const file = join(scratch, 'broken.backup');
+  expect(await backup(file)).toMatchObject({ status: 1, out: expect.stringContaining('log audit: broken at seq') });
+});

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { paths } from '../harness/test-server.ts';
+
+let folder: DataFolder;
+let server: ServerProcess | undefined;
+let key = '';
+
+beforeAll(async () => {
+  folder = new DataFolder();
+  server = await ServerProcess.start(folder.environment);
+  ({ key } = await newKey(folder.environment, 'acme'));
+});
+
+afterAll(async () => {
+  await server?.end('SIGTERM');
+  await folder.clear();
+});
+
+const append = async () => {
+  const response = await fetch(server!.url + paths.audit, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({ actor: 'ci', action: 'test.ran' }),
+  });
+  return [response.status, ((await response.json()) as { error?: string }).error];
+};
+const ready = async () => (await (await fetch(`${server!.url}/readyz`)).json()) as { warnings?: string[] };
+const checkpoint = () => run(['ledger', 'checkpoint', '--workspace', 'acme'], folder.environment);
+
+async function stop(): Promise<void> {
+  await server?.end('SIGTERM');
+  server = undefined;
+  await until('nothing runs', () => folder.isAtRest());
+}
+
+async function restart(): Promise<void> {
+  server = await ServerProcess.start(folder.environment);
+}
+
+const accept = async (...options: string[]) => {
+  const command = new CommandProcess(['ledger', 'accept-restore', '--workspace', 'acme', ...options], folder.environment);
+  return [await command.ended, command.stdout, command.stderr];
+};
+
+test('an older state, restored while no server ran, is refused until the operator accepts it', { timeout: 180_000 }, async () => {
+  for (let count = 0; count < 3; count += 1) expect(await append()).toEqual([200, undefined]);
+  await checkpoint();
+  expect(readdirSync(`${folder.path}-memory`)).toHaveLength(1);
+  await stop();
+  const backup = `${folder.path}-backup`;
+  execFileSync('cp', ['-a', folder.path, backup]); // with its owners: PostgreSQL may run as another user
+
+  await restart();
+  expect(await append()).toEqual([200, undefined]);
+  expect(await ready()).toEqual({ status: 'ready' });
+  await checkpoint();
+  await stop();
+  rmSync(folder.path, { recursive: true });
+  renameSync(backup, folder.path);
+
+  await restart();
+  expect(await append()).toEqual([500, 'log_rewritten']);
+  expect((await ready()).warnings).toEqual([expect.stringMatching(/^logs refused: 1 /)]);
+  expect(server!.faults.join()).toMatch(/it has 3 rows, and had 4: an older state was restored/);
+  expect(await append()).toEqual([500, 'log_rewritten']);
+  await stop();
+
+  expect(await accept()).toEqual([
+    0,
+    'audit: continues from 3 rows; given up were 4\n',
+    expect.stringMatching(/nothing was written/),
+  ]);
+  expect(await accept('--yes')).toEqual([0, expect.stringContaining('given up were 4'), expect.stringMatching(/accepted/)]);
+  expect(await accept('--yes')).toEqual([expect.not.stringMatching(/^0$/), '', expect.stringMatching(/no restore to accept/)]);
+
+  await restart();
+  expect(await append()).toEqual([200, undefined]);
+  expect(await ready()).toEqual({ status: 'ready' });
+  const rows = await run(['ledger', 'export', '--workspace', 'acme'], folder.environment);
+  const accepted = JSON.parse(rows.split('\n')[3]!);
+  expect(accepted).toMatchObject({
+    action: 'ledger.restore_accepted',
+    recorded_by: 'operator',
+    metadata: { logs: { audit: { abandoned: { size: 4 }, restored: { size: 3 } } } },
+  });
+  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('whole: 5');
+  expect(existsSync(backup)).toBe(false);
+});
+
+test('`restore` names the workspaces that must accept an older state', { timeout: 180_000 }, async () => {
+  const backup = `${folder.path}-file`;
+  await run(['backup', '--output', backup], folder.environment);
+  expect(await append()).toEqual([200, undefined]);
+  await checkpoint();
+  await stop();
+  const secrets = `${folder.path}-secrets`;
+  renameSync(`${folder.path}/secrets`, secrets);
+  rmSync(folder.path, { recursive: true });
+
+  const restore = () => new CommandProcess(['restore', '--input', backup], folder.environment);
+  const refused = restore();
+  expect([await refused.ended, refused.stderr]).toEqual([7, expect.stringContaining('master-secret is missing')]);
+  expect(existsSync(folder.path)).toBe(false);
+  mkdirSync(folder.path);
+  renameSync(secrets, `${folder.path}/secrets`);
+  const restored = restore();
+  expect([await restored.ended, restored.stderr]).toEqual([0, expect.stringMatching(/remembers newer rows.*accept-restore/)]);
+  expect(await accept('--yes')).toEqual([0, expect.stringContaining('audit: continues from'), expect.stringMatching(/accepted/)]);
+
+  await restart();
+  expect(await append()).toEqual([200, undefined]);
+  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('whole');
+});

@@ -1,0 +1,94 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { processEnvironment } from '../fixtures/process-environment.ts';
+import { environmentOf, type Ran, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+let server: TestServer;
+let environment: Record<string, string>;
+
+const run = (...args: string[]): Promise<Ran> => runCommand(environment, ...args);
+
+beforeAll(async () => {
+  server = await testServer();
+  environment = environmentOf(server);
+  await run('workspace', 'create', '--name', 'acme');
+  // A ledger that no pipe holds.
+  const { key } = await runForJson(
+    environment,
+    ...['keys', 'mint', '--name', 'bulk', '--scopes', 'audit', '--workspace', 'acme'],
+  );
+  const entry = { actor: 'ci', action: 'build.done', metadata: { long: 'x'.repeat(200_000) } };
+  await Promise.all(Array.from({ length: 40 }, () => server.post(paths.audit, key, entry)));
+});
+
+/** Runs a command as a process of its own, as a stranger does. */
+const process_ = (args: string[], more: Record<string, string> = {}): Ran => {
+  const env = processEnvironment({ ...environment, ...more });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
+  return { status: status ?? -1, out: stdout, err: stderr };
+};
+
+describe('as a process of its own', () => {
+  test('prints data alone on stdout and ends with the exit code', () => {
+    const { status, out, err } = process_(['decision-key', 'show', '--workspace', 'acme']);
+    expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/)]);
+    expect(err).toMatch(/key_id/);
+    expect(process_(['keys', 'list', '--workspace', 'nowhere'])).toMatchObject({ status: 9, out: '' });
+  });
+
+  test('a wrong environment, wrong secrets, a database that is away: one line each, and its own exit code', () => {
+    const list = ['workspace', 'list'];
+    const one = /^countersign-server: [^\n]+\n$/;
+    const port = process_(list, { COUNTERSIGN_PORT: 'x' });
+    expect(port).toEqual({ status: 3, out: '', err: expect.stringMatching(/COUNTERSIGN_PORT/) });
+    const secret = process_(list, { COUNTERSIGN_MASTER_SECRET: Buffer.alloc(32).toString('base64') });
+    expect(secret).toEqual({ status: 7, out: '', err: expect.stringMatching(/COUNTERSIGN_MASTER_SECRET/) });
+    const away = process_(list, { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x' });
+    expect(away).toMatchObject({ status: 8, out: '' });
+    for (const { err } of [port, secret, away]) expect(err).toMatch(one);
+    const json = process_([...list, '--json'], { COUNTERSIGN_PORT: 'x' });
+    expect(JSON.parse(json.err)).toEqual({ error: 'bad_configuration', message: expect.stringMatching(/COUNTERSIGN_PORT/) });
+    expect(process_(['--help'], { COUNTERSIGN_PORT: 'x' }).status).toBe(0);
+  });
+
+  test('a fault is one line, and a stack only when debugging', async () => {
+    const broken = await run('workspace', 'create', '--name', 'headless');
+    await server.database.sql(`DELETE FROM countersign.decision_keys WHERE tenant_id = $1`, [broken.out.trim()]);
+    const show = ['decision-key', 'show', '--workspace', 'headless'];
+    const quiet = process_(show);
+    expect(quiet).toEqual({ status: 70, out: '', err: expect.stringMatching(/^countersign-server: internal error [^\n]+\n$/) });
+    expect(process_(show, { COUNTERSIGN_LOG_LEVEL: 'debug' }).err).toMatch(/\n\s+at /);
+    expect(JSON.parse(process_([...show, '--json']).err)).toMatchObject({ error: 'fault' });
+  });
+
+  test('a reader that goes away ends it quietly; a full disk does not', async () => {
+    const args = [MAIN, 'ledger', 'export', '--workspace', 'acme'];
+    const child = spawn(process.execPath, args, { env: processEnvironment(environment) });
+    let err = '';
+    child.stderr.on('data', (text) => {
+      err += text;
+    });
+    child.stdout.once('data', () => child.stdout.destroy());
+    const status = await new Promise((resolve) => child.once('close', resolve));
+    expect([status, err]).toEqual([0, '']);
+
+    const full = spawnSync('sh', ['-c', `exec "$0" "$@" >/dev/full`, process.execPath, ...args], {
+      encoding: 'utf8',
+      env: processEnvironment(environment),
+    });
+    expect([full.status, full.stderr]).toEqual([2, expect.stringMatching(/cannot write to standard output: .*ENOSPC/)]);
+  });
+
+  test('an export is verified from standard input', async () => {
+    const { out: input } = await run('ledger', 'export', '--workspace', 'acme');
+    const { status, stdout } = spawnSync(process.execPath, [MAIN, 'ledger', 'verify', '--file', '-'], {
+      input,
+      encoding: 'utf8',
+    });
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^whole: \d+ entries, head [0-9a-f]{64}\n$/)]);
+  });
+});

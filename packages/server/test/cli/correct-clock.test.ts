@@ -1,0 +1,251 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { rowHashOf } from '@countersign/core/domain/audit-chain';
+import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import { verifyExport } from '@countersign/core/domain/export-verifier';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { deriveDecisionKey, digests, sha256 } from '../../src/crypto/digests.ts';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { lockLogs } from '../../src/ledger/advance.ts';
+import { appendEntries, entryOf } from '../../src/ledger/append.ts';
+import { exportLog } from '../../src/ledger/export.ts';
+import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { verifyDecisions } from '../../src/ledger/verify-decisions.ts';
+import { verifyKeyEvents } from '../../src/ledger/verify-key-events.ts';
+import type { LogName } from '../../src/storage/log-heads.ts';
+import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
+import { correctClock } from '../../src/workspace/correct-clock.ts';
+import { decideEvaluation } from '../../src/workspace/decide-evaluation.ts';
+import { evaluatedAt } from '../harness/backdate.ts';
+import { evidenceOfAll } from '../harness/evidence-log.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import { reseal } from '../harness/sealed.ts';
+import { databaseWithShiftedClock } from '../harness/shifted-clock.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await testServer();
+});
+
+const JUMP_MS = 3_600_000;
+/** Moves the times of the logs' heads, as a clock that is an hour ahead leaves them. */
+async function jump(tenantId: string): Promise<void> {
+  await server.database.sql(
+    `UPDATE countersign.log_heads SET last_recorded_at = date_trunc('milliseconds', clock_timestamp()) + interval '1 hour' WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  await reseal(server.open.pool, tenantId);
+}
+
+async function linesOf(tenantId: string, log: LogName): Promise<string> {
+  let lines = '';
+  for await (const page of exportLog(server.open.pool, tenantId, log)) lines += page.lines;
+  return lines;
+}
+async function* bytesOf(text: string) {
+  yield Buffer.from(text);
+}
+const verified = (text: string) => verifyExport(bytesOf(text), { digests, sha256 });
+
+/** A ledger of one entry, an hour ahead of the clock, as a server without the guard wrote it. */
+async function ahead(): Promise<{ tenantId: string; key: string }> {
+  const tenantId = await server.workspace();
+  const key = await server.key(tenantId);
+  const now = new Date(Date.now() + JUMP_MS).toISOString();
+  await inTenantTransaction(server.open.pool, tenantId, async (tx) => {
+    const { audit } = await lockLogs(tx, ['audit']);
+    const entry = entryOf({
+      recorded_by: `key:${key.slice('aa_live_'.length).split('.')[0]}`,
+      actor: 'ci',
+      action: 'policy.violation',
+    });
+    appendEntries(tx, { ...audit, now }, [entry]);
+  });
+  return { tenantId, key };
+}
+
+describe('ledger correct-clock', () => {
+  test('is refused where no log is ahead, and writes nothing unless told to', async () => {
+    const tenantId = await server.workspace();
+    await expect(correctClock(server.open.pool, tenantId, { write: true })).rejects.toThrow(/no log .* is ahead of the clock/);
+    const { tenantId: other } = await ahead();
+    const before = await linesOf(other, 'audit');
+    const { logs } = await correctClock(server.open.pool, other, { write: false });
+    expect(Object.keys(logs)).toEqual(['audit']);
+    expect(await linesOf(other, 'audit')).toBe(before);
+  });
+
+  test('lets times continue from the clock, and every verifier allows the step there', async () => {
+    const { tenantId, key } = await ahead();
+    const { logs, now } = await correctClock(server.open.pool, tenantId, { write: true });
+    expect(logs.audit).toMatchObject({ size: 1, after: now });
+    await server.post(paths.audit, key, { actor: 'ci', action: 'after' });
+    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 3, firstBad: undefined });
+    const text = await linesOf(tenantId, 'audit');
+    const rows = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows[1]).toMatchObject({ action: 'clock.corrected', recorded_by: 'operator', recorded_at: now, metadata: { logs } });
+    expect(Date.parse(rows[2].recorded_at)).toBeLessThan(Date.now() + 60_000);
+    expect(await verified(text)).toMatchObject({ entries: 3, firstBad: undefined });
+    const folder = mkdtempSync(join(tmpdir(), 'e-correct-clock-'));
+    try {
+      writeFileSync(join(folder, 'audit.ndjson'), text);
+      const verify = new URL('../../../../examples/verify/verify.py', import.meta.url).pathname;
+      const run = spawnSync('python3', [verify, 'ledger', join(folder, 'audit.ndjson')], { encoding: 'utf8' });
+      expect([run.status, run.stdout]).toEqual([0, expect.stringMatching(/^whole: 3 entries/)]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('lets the decisions and the keys continue too, and the gate allows again', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const evaluate = () =>
+      server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'jumped', pass_rate: 95, status: 'passing' });
+    const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'jumped' })).body;
+    await evaluate();
+    await evaluatedAt(server, 'jumped', `clock_timestamp() + interval '1 hour'`);
+    await check();
+    await jump(tenantId);
+    const { logs } = await correctClock(server.open.pool, tenantId, { write: true });
+    expect(Object.keys(logs).sort()).toEqual(['audit', 'decisions', 'evidence', 'keys', 'traces']);
+    expect(await check()).toMatchObject({
+      allowed: false,
+      message: expect.stringMatching(/time in the future.*record a new evaluation/),
+    });
+    await evaluate();
+    const decision = await check();
+    expect(decision.allowed).toBe(true);
+    expect(Math.abs(Date.parse(decision.timestamp) - Date.now())).toBeLessThan(60_000);
+    await server.key(tenantId);
+    const keyOf = (tenant: string, id: string) => deriveDecisionKey(server.open.secrets.masterSecret, tenant, id);
+    expect((await verifyDecisions(server.open.pool, tenantId, keyOf)).firstBad).toBeUndefined();
+    expect((await verifyKeyEvents(server.open.pool, tenantId)).firstBad).toBeUndefined();
+  });
+
+  test('an approval with a time in the future grants nothing until it is given again', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const sent = { name: 'nightly', agent_name: 'approved', pass_rate: 95, status: 'passing' };
+    const { id: evaluationId } = (await server.post(paths.evaluations, key, sent)).body;
+    await setRiskLevel(server.open.pool, tenantId, { agent: 'approved', level: 'high' }, 'operator');
+    const approve = () =>
+      decideEvaluation(server.open.pool, tenantId, { evaluationId, status: 'approved', rationale: 'seen' }, 'operator');
+    const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'approved' })).body;
+    await approve();
+    await expect(approve()).rejects.toThrow(/is approved already/);
+    await server.database.sql(
+      `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
+      [evaluationId],
+    );
+    await evidenceOfAll(server);
+    expect(await check()).toMatchObject({ allowed: false, message: expect.stringMatching(/approve it again/) });
+    await approve();
+    expect(await check()).toMatchObject({ allowed: true });
+  });
+});
+
+describe('ledger correct-clock and approvals', () => {
+  test('an approval with a time in the future waits in the queue again, and no other does', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const approved = async (agent: string): Promise<string> => {
+      const { body } = await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95 });
+      await setRiskLevel(server.open.pool, tenantId, { agent, level: 'high' }, 'operator');
+      const decision = { evaluationId: body.id, status: 'approved', rationale: 'seen' } as const;
+      await decideEvaluation(server.open.pool, tenantId, decision, 'operator');
+      return body.id;
+    };
+    await approved('right');
+    const ahead = await approved('ahead');
+    await server.database.sql(
+      `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
+      [ahead],
+    );
+    await evidenceOfAll(server);
+    await jump(tenantId);
+    const viewer = await portalClient(server, tenantId, 'viewer');
+    const queue = async () => (await viewer.get('approvals.list')).items.map(({ evaluation }) => evaluation.id);
+    expect(await correctClock(server.open.pool, tenantId, { write: false })).toMatchObject({ reopenedApprovals: 1 });
+    expect(await queue()).toEqual([]);
+    const { standing } = await viewer.get('approvals.read', { params: { evaluation: ahead } });
+    expect(standing).toMatchObject({ promotable: false, message: expect.stringMatching(/time in the future.*approve it again/) });
+    expect(await correctClock(server.open.pool, tenantId, { write: true })).toMatchObject({ reopenedApprovals: 1 });
+    expect(await queue()).toEqual([ahead]);
+    const { items } = await viewer.get('ledger.list', { query: { action: 'clock.corrected' } });
+    expect(items).toHaveLength(1);
+    expect(JSON.parse((await linesOf(tenantId, 'audit')).trim().split('\n').at(-1)!).metadata.reopened_approvals).toBe(1);
+  });
+});
+
+test('ledger correct-clock is refused while the clocks disagree, and writes nothing', async () => {
+  const database = await databaseWithShiftedClock();
+  const shifted = await testServer({ database });
+  const tenantId = await shifted.workspace();
+  const rows = () =>
+    database.sql('SELECT log, seq, last_recorded_at FROM countersign.log_heads WHERE tenant_id = $1 ORDER BY log', [tenantId]);
+  const before = await rows();
+  for (const by of ['-1 hour', '20 years']) {
+    await database.shiftClock(by);
+    await expect(correctClock(shifted.open.pool, tenantId, { write: true })).rejects.toMatchObject({ code: 'clock_unsafe' });
+  }
+  expect(await rows()).toEqual(before);
+});
+
+describe('an export whose times step back is broken', () => {
+  /** Links and hashes rows anew, as somebody could who holds the database. */
+  const forged = (rows: Record<string, unknown>[]): string => {
+    let prev_hash: string | null = null;
+    return rows
+      .map(({ row_hash: _, ...entry }) => {
+        const linked: Record<string, unknown> = { ...entry, prev_hash };
+        prev_hash = rowHashOf(canonicalJson(linked), digests);
+        return `${JSON.stringify({ ...linked, row_hash: prev_hash })}\n`;
+      })
+      .join('');
+  };
+  type Row = Record<string, unknown> & { metadata: { logs: { audit: Record<string, unknown> } } };
+
+  test.each<[string, (row: Row) => object]>([
+    ['without an entry that allows it', () => ({ action: 'agent.noted' })],
+    ['where an ingestion key wrote the entry', () => ({ recorded_by: 'key:0123456789ab' })],
+    ['where a person wrote the entry', () => ({ recorded_by: 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' })],
+    [
+      'where the entry names another size',
+      ({ metadata: { logs } }) => ({ metadata: { logs: { audit: { ...logs.audit, size: 2 } } } }),
+    ],
+    [
+      'where the entry names another time before',
+      ({ metadata: { logs } }) => ({
+        metadata: { logs: { audit: { ...logs.audit, before: '2026-01-01T00:00:00.000Z' } } },
+      }),
+    ],
+    [
+      'where the entry names a later time after',
+      ({ metadata: { logs } }) => ({
+        metadata: { logs: { audit: { ...logs.audit, after: logs.audit.before } } },
+      }),
+    ],
+    ['where the entry names another log', ({ metadata: { logs } }) => ({ metadata: { logs: { keys: logs.audit } } })],
+    ['where the entry names nothing', () => ({ metadata: null })],
+  ])('%s', async (_, change) => {
+    const { tenantId } = await ahead();
+    await correctClock(server.open.pool, tenantId, { write: true });
+    const rows = (await linesOf(tenantId, 'audit'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Row);
+    expect((await verified(forged(rows))).firstBad).toBeUndefined();
+    const bad = forged([rows[0]!, { ...rows[1]!, ...change(rows[1]!) }]);
+    expect((await verified(bad)).firstBad).toEqual({ seq: 2, reason: expect.stringMatching(/is before that of the row before/) });
+    const verify = new URL('../../../../examples/verify/verify.py', import.meta.url).pathname;
+    const run = spawnSync('python3', [verify, 'ledger', '-'], { encoding: 'utf8', input: bad });
+    expect([run.status, run.stdout]).toEqual([1, expect.stringMatching(/recorded_at goes backwards/)]);
+  });
+});

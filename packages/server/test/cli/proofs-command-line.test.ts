@@ -1,0 +1,343 @@
+import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openCheckpoint, originOf, signCheckpoint, unsignedHeadText } from '@countersign/core/domain/checkpoint';
+import { parseLogProof } from '@countersign/core/domain/log-proof';
+import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
+import { leafHash } from '@countersign/core/domain/merkle-tree';
+import { noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
+import { environmentOf, type Ran, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-proofs-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
+
+let server: TestServer;
+let environment: Record<string, string>;
+let tenantId: string;
+let key: string;
+
+const run = (...args: string[]): Promise<Ran> => runCommand(environment, ...args);
+const ledger = (...args: string[]) => run('ledger', args[0]!, '--workspace', 'acme', ...args.slice(1));
+const verifyFile = (...args: string[]) => run('ledger', 'verify', '--file', at('acme.ndjson'), ...args);
+const append = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })));
+
+beforeAll(async () => {
+  server = await testServer();
+  environment = environmentOf(server);
+  tenantId = (await run('workspace', 'create', '--name', 'acme')).out.trim();
+  key = await server.key(tenantId);
+  await append(20);
+  await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+  await ledger('checkpoint', '--output', at('kept'));
+  await append(15);
+  await ledger('checkpoint', '--output', at('kept-later'));
+  await ledger('export', '--output', at('acme.ndjson'));
+  writeFileSync(at('vkey'), (await run('signing-key', 'show', '--vkey')).out);
+  writeFileSync(at('jwks.json'), (await run('signing-key', 'show')).out);
+});
+
+describe('read tokens', () => {
+  const read = async (token: string) =>
+    (await fetch(`${server.url}/api/ledger/audit/checkpoint`, { headers: { authorization: `Bearer ${token}` } })).status;
+
+  test('`tokens mint` prints the token alone, and it reads; rotated and revoked it is dead with the next request', async () => {
+    const { out, err, status } = await run('tokens', 'mint', '--workspace', 'acme', '--name', 'auditor');
+    expect(status).toBe(0);
+    expect(out).toMatch(/^aa_read_[0-9a-f]{12}\.[\w-]{43}\n$/);
+    expect(err).not.toContain(out.trim());
+    expect(await read(out.trim())).toBe(200);
+    const prefix = out.slice(0, 20);
+    const rotated = (await run('tokens', 'rotate', '--workspace', 'acme', prefix)).out.trim();
+    expect([await read(out.trim()), await read(rotated)]).toEqual([401, 200]);
+    expect(await run('tokens', 'revoke', '--workspace', 'acme', prefix)).toMatchObject({ status: 0, out: '' });
+    expect(await read(rotated)).toBe(401);
+    const listed = JSON.parse((await run('tokens', 'list', '--workspace', 'acme', '--json')).out);
+    expect(listed).toEqual([expect.objectContaining({ prefix: prefix.slice(8), scopes: ['read'], state: 'revoked' })]);
+    expect((await run('keys', 'list', '--workspace', 'acme')).out).not.toContain(prefix.slice(8));
+  });
+
+  test('`tokens` changes no ingestion key, and `keys` no read token', async () => {
+    const token = (await run('tokens', 'mint', '--workspace', 'acme', '--name', 'other')).out.trim();
+    expect(await run('tokens', 'revoke', '--workspace', 'acme', key.slice(0, 20))).toMatchObject({
+      status: 9,
+      err: expect.stringMatching(/an ingestion key: use `keys`/),
+    });
+    expect(await run('keys', 'rotate', '--workspace', 'acme', token.slice(8, 20))).toMatchObject({ status: 9 });
+    expect(await read(token)).toBe(200);
+  });
+});
+
+describe('checkpoints and proofs', () => {
+  test('`ledger checkpoint` prints the signed note over every row there is, of each log', async () => {
+    const keys = [parseNoteVerifierKey(readFileSync(at('vkey'), 'utf8'), sha256)!];
+    for (const [log, size] of [
+      ['audit', 36],
+      ['decisions', 1],
+    ] as const) {
+      const { out, status } = await ledger('checkpoint', '--log', log);
+      expect(status).toBe(0);
+      expect(openCheckpoint(out, keys, verifyEd25519, sha256)).toMatchObject({ head: { origin: originOf(tenantId, log), size } });
+      expect(JSON.parse((await ledger('checkpoint', '--log', log, '--json')).out)).toMatchObject({ log, size, checkpoint: out });
+    }
+    expect((await ledger('checkpoint', '--log', 'keys')).out).toMatch(new RegExp(`^${originOf(tenantId, 'keys')}\n[1-9]`));
+  });
+
+  test('`ledger checkpoint --output` replaces only a checkpoint that it extends', async () => {
+    const again = (...args: string[]) => ledger('checkpoint', '--output', at('kept-again'), ...args);
+    expect(await again()).toMatchObject({ status: 0 });
+    const first = readFileSync(at('kept-again'), 'utf8');
+    await append(1);
+    expect(await again()).toMatchObject({ status: 0 });
+    const second = readFileSync(at('kept-again'), 'utf8');
+    expect(second).not.toBe(first);
+    for (const [held, args, status, why] of [
+      [second, ['--log', 'decisions'], 9, /no checkpoint of this log/],
+      [second.replace(/^— .*$/m, '— somebody AAAAAAA='), [], 9, /no checkpoint of this log/],
+      ['notes of mine\n', [], 9, /choose another name/],
+    ] as const) {
+      writeFileSync(at('kept-again'), held);
+      expect(await again(...args)).toEqual({ status, out: '', err: expect.stringMatching(why) });
+      expect(readFileSync(at('kept-again'), 'utf8')).toBe(held);
+    }
+    const [signer] = server.open.signer.keys;
+    for (const size of [20, 4000]) {
+      const other = signCheckpoint({ origin: originOf(tenantId, 'audit'), size, root: new Uint8Array(32) }, [signer!], sha256);
+      writeFileSync(at('kept-again'), other);
+      expect(await again()).toEqual({ status: 1, out: '', err: expect.stringMatching(/is not the one of the checkpoint in/) });
+      expect(readFileSync(at('kept-again'), 'utf8')).toBe(other);
+    }
+    const nowhere = await ledger('checkpoint', '--output', at('nowhere/kept'));
+    expect(nowhere).toEqual({
+      status: 2,
+      out: '',
+      err: expect.stringMatching(/there is no folder ".*nowhere"; create it first/),
+    });
+  });
+
+  test('`ledger prove` prints a proof that leads from the row to the checkpoint; of a row that is not there none', async () => {
+    const row = JSON.parse(readFileSync(at('acme.ndjson'), 'utf8').split('\n')[16]!);
+    const proof = parseLogProof((await ledger('prove', '--seq', '17')).out)!;
+    const [, size, root] = proof.checkpoint.split('\n');
+    const leaf = leafHash(Buffer.from(row.row_hash, 'hex'), sha256);
+    expect(toBase64(rootOfInclusion(16, Number(size), leaf, proof.hashes, sha256)!)).toBe(root);
+    expect(await ledger('prove', '--seq', '4000')).toMatchObject({ status: 9, out: '' });
+    for (const seq of ['0', '-1', 'x', '1.5', '99999999999999999']) expect((await ledger('prove', '--seq', seq)).status).toBe(2);
+  });
+});
+
+describe('verification offline', () => {
+  test('an export is as every kept checkpoint and head says, under the key as text, vkey file or JWKS', async () => {
+    const [, size, root] = readFileSync(at('kept'), 'utf8').split('\n');
+    const head = unsignedHeadText('audit', Number(size), Buffer.from(root!, 'base64'));
+    for (const given of [readFileSync(at('vkey'), 'utf8').trim(), at('vkey'), at('jwks.json')]) {
+      const { status, out } = await verifyFile(
+        ...['--checkpoint', at('kept'), '--checkpoint', at('kept-later'), '--head', head, '--key', given],
+      );
+      expect([status, out]).toEqual([
+        0,
+        expect.stringMatching(/^whole: 36 entries, head [0-9a-f]{64}, as all 3 kept heads say\n$/),
+      ]);
+    }
+    const said = JSON.parse(
+      (await verifyFile('--head', `Countersign-Checkpoint: ${head}, decisions;size=1;root=:${root}:`, '--json')).out,
+    );
+    expect(said).toMatchObject({ result: 'ok', entries: 36, heads_met: 1 });
+    expect(await ledger('verify', '--checkpoint', at('kept'), '--key', at('vkey'))).toMatchObject({ status: 0 });
+  });
+
+  test('all three logs of a workspace are whole', async () => {
+    for (const log of ['audit', 'decisions', 'keys'])
+      expect(await ledger('verify', '--log', log), log).toMatchObject({
+        status: 0,
+        out: expect.stringMatching(/^whole: \d+ entr/),
+      });
+    await ledger('export', '--log', 'decisions', '--output', at('decisions.ndjson'));
+    await ledger('checkpoint', '--log', 'decisions', '--output', at('kept-decisions'));
+    const args = ['--log', 'decisions', '--checkpoint', at('kept-decisions'), '--key', at('vkey')];
+    expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
+  });
+
+  test('a checkpoint of another tenant, by another key, altered: broken, and why; of another log, or none at all: wrong use', async () => {
+    const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
+    const { publicKey } = generateKeyPairSync('ed25519');
+    const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
+    const stranger = noteVerifierKey(
+      { name: parseNoteVerifierKey(readFileSync(at('vkey'), 'utf8'), sha256)!.name, publicKey: raw },
+      sha256,
+    );
+    writeFileSync(at('foreign'), (await run('ledger', 'checkpoint', '--workspace', 'other')).out);
+    writeFileSync(at('of-decisions'), (await ledger('checkpoint', '--log', 'decisions')).out);
+    writeFileSync(at('altered'), readFileSync(at('kept'), 'utf8').replace('\n21\n', '\n20\n'));
+    writeFileSync(at('empty'), '');
+    writeFileSync(at('binary'), Buffer.from([0, 255, 254, 10, 10, 200]));
+    const wrong: [string, RegExp][] = [
+      ['of-decisions', /of-decisions" is a checkpoint of the log decisions, not of audit/],
+      ['empty', /is no checkpoint/],
+      ['binary', /is no checkpoint/],
+      ['acme.ndjson', /is no checkpoint/],
+    ];
+    for (const [name, reason] of wrong) {
+      const { status, out, err } = await verifyFile('--checkpoint', at(name), '--key', at('vkey'));
+      expect([status, out, err], name).toEqual([2, '', expect.stringMatching(reason)]);
+    }
+    const cases: [string, string, RegExp][] = [
+      ['foreign', at('vkey'), new RegExp(`it is of "countersign/${other}", not of countersign/${tenantId}`)],
+      ['kept', stranger, /none of the known keys has signed it/],
+      ['altered', at('vkey'), /the signature of countersign\/\S+ is wrong/],
+    ];
+    for (const [name, given, reason] of cases) {
+      const { status, out, err } = await verifyFile('--checkpoint', at(name), '--key', given);
+      expect([status, err], name).toEqual([1, '']);
+      expect(out, name).toMatch(reason);
+      const said = JSON.parse((await verifyFile('--checkpoint', at(name), '--key', given, '--json')).out);
+      expect(said, name).toMatchObject({
+        result: 'broken',
+        not_met: { source: at(name), reason: expect.stringMatching(reason) },
+      });
+    }
+  });
+
+  test.each([
+    [['--checkpoint', at('kept')], /--checkpoint needs --key/],
+    [['--checkpoint', at('absent'), '--key', at('vkey')], /not a file that can be read/],
+    [['--checkpoint', at('kept'), '--key', at('absent')], /is not a verifier key/],
+    [['--checkpoint', at('kept'), '--key', at('kept')], /contains neither verifier keys/],
+    [['--key', at('acme.ndjson')], /contains neither verifier keys/],
+    [['--head', 'audit;size=6'], /must be a Countersign-Checkpoint header/],
+    [['--head', 'x'.repeat(100_000)], /must be a Countersign-Checkpoint header/],
+    [['--head', 'decisions;size=0;root=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:'], /says nothing of the log audit/],
+    [['--log', 'keys'], /export of the log audit.*--log audit/],
+  ])('wrong use, %j, ends with 2 and one line', async (args, message) => {
+    const { status, out, err } = await verifyFile(...args);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(message);
+    expect(err).toMatch(/^countersign-server: [^\n]+\n$/);
+  });
+});
+
+test('the key audit trail is exported, and whole for both verifiers, against a checkpoint of it that was kept', async () => {
+  await run(
+    'keys',
+    'mint',
+    '--workspace',
+    'acme',
+    '--name',
+    'expires',
+    '--scopes',
+    'audit',
+    '--expires',
+    '2033-12-31T12:00:00+02:00',
+  );
+  expect((await ledger('checkpoint', '--log', 'keys', '--output', at('kept-keys'))).status).toBe(0);
+  const { err } = await ledger('export', '--log', 'keys', '--output', at('keys.ndjson'));
+  const lines = readFileSync(at('keys.ndjson'), 'utf8').trimEnd().split('\n');
+  expect(err).toContain(`exported ${lines.length} entries`);
+  expect(JSON.parse(lines.at(-1)!)).toMatchObject({ action: 'minted', name: 'expires', tenant_id: tenantId, seq: lines.length });
+  const python = (file: string) => {
+    const { status, stdout } = spawnSync('python3', [
+      '-S',
+      VERIFIER,
+      'keys',
+      file,
+      '--checkpoint',
+      at('kept-keys'),
+      '--key',
+      at('jwks.json'),
+    ]);
+    return { status, out: stdout.toString() };
+  };
+  const ours = (file: string) =>
+    run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', at('kept-keys'), '--key', at('vkey'));
+  for (const verify of [ours, python]) {
+    const whole = new RegExp(`^whole: ${lines.length} `);
+    expect(await verify(at('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(whole) });
+  }
+  writeFileSync(at('altered-keys.ndjson'), `${lines.join('\n').replace('"expires"', '"expired"')}\n`);
+  for (const verify of [ours, python]) {
+    const ran = await verify(at('altered-keys.ndjson'));
+    expect(ran).toMatchObject({ status: 1, out: expect.stringMatching(/^broken: /) });
+  }
+});
+
+describe('a file that is no whole export', () => {
+  const given = (name: string, content: string | Uint8Array) => {
+    writeFileSync(at(name), content);
+    return run('ledger', 'verify', '--file', at(name), '--checkpoint', at('kept'), '--key', at('vkey'));
+  };
+  const lines = () => readFileSync(at('acme.ndjson'), 'utf8').trimEnd().split('\n');
+  const joined = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join('');
+
+  test.each<[string, () => string | Uint8Array, RegExp]>([
+    ['truncated within a line', () => joined(lines()).slice(0, -100), /^broken at seq 36: the line is not JSON/],
+    [
+      'truncated at a line',
+      () => joined(lines().slice(0, 15)),
+      /kept: it covers 21 rows, but the log ends after 15: its tail was cut off/,
+    ],
+    ['empty', () => '', /kept: it covers 21 rows, but the log ends after 0/],
+    ['binary', () => Buffer.from([0x1f, 0x8b, 8, 0, 0, 255, 10, 254]), /^broken at seq 1: the line is not UTF-8/],
+    ['of zero bytes', () => new Uint8Array(100_000), /^broken at seq 1: the line is not JSON/],
+    ['reordered', () => joined(lines().toReversed()), /^broken at seq 1: seq is 36, expected 1/],
+    ['two rows changed over', () => joined(lines().with(4, lines()[5]!).with(5, lines()[4]!)), /^broken at seq 5: seq is 6/],
+    ['the middle alone', () => joined(lines().slice(10)), /^broken at seq 1: seq is 11/],
+    ['one export behind the other', () => joined([...lines(), ...lines()]), /^broken at seq 37: seq is 1, expected 37/],
+    ['UTF-16', () => Buffer.from(joined(lines()), 'utf16le'), /^broken at seq 1: /],
+    ['a list', () => `[${lines().join(',')}]\n`, /^broken at seq 1: the row is not an object/],
+    ['brackets without end', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
+    ['a checkpoint', () => readFileSync(at('kept')), /^broken at seq 1: the line is not JSON/],
+  ])('%s: broken, and where', async (_, content, reason) => {
+    const { status, out, err } = await given('doctored', content());
+    expect([status, err]).toEqual([1, '']);
+    expect(out).toMatch(reason);
+    expect(out.trimEnd()).not.toContain('\n');
+  });
+
+  test.each<[string, RegExp]>([
+    ['{"seq":1}', /the line is not \{"seq"/],
+    ['{"seq":2,"decision":{}}', /seq is 2, expected 1/],
+    ['{"seq":1,"decision":[]}', /the line is not/],
+    ['{"seq":1,"decision":{},"more":1}', /the line is not/],
+    ['{"seq":1,"decision":{"response_sha256":"x"}}', /allowed is not true or false/],
+    ['null', /the line is not/],
+    ['{"seq":1,"decision":{"a":1e999}}', /cannot be held exactly|not JSON/],
+    ['{"seq":1,"decision":{"a":"\\ud800"}}', /half of a surrogate pair/],
+  ])('of decisions, the line %s: broken there', async (line, reason) => {
+    writeFileSync(at('doctored'), `${line}\n`);
+    const { status, out, err } = await run('ledger', 'verify', '--file', at('doctored'), '--log', 'decisions');
+    expect([status, err]).toEqual([1, '']);
+    expect(out).toMatch(reason);
+  });
+
+  test('an export of another log is wrong use, and the option that it needs is named', async () => {
+    await ledger('export', '--log', 'decisions', '--output', at('decisions.ndjson'));
+    const decisions = await run('ledger', 'verify', '--file', at('decisions.ndjson'));
+    expect(decisions).toEqual({
+      status: 2,
+      out: '',
+      err: expect.stringMatching(/export of the log decisions.*--log decisions\n$/),
+    });
+    const audit = await verifyFile('--log', 'decisions');
+    expect(audit).toEqual({ status: 2, out: '', err: expect.stringMatching(/export of the log audit.*--log audit\n$/) });
+  });
+
+  test('a line of a gigabyte is refused once it is too long, and is not kept', async () => {
+    const file = openSync(at('sparse'), 'w');
+    ftruncateSync(file, 1024 ** 3);
+    closeSync(file);
+    for (const log of ['audit', 'decisions', 'keys']) {
+      const { status, out } = await run('ledger', 'verify', '--file', at('sparse'), '--log', log);
+      expect([status, out]).toEqual([1, 'broken at seq 1: the line is longer than 67108864 bytes\n']);
+    }
+    expect((await verifyFile('--checkpoint', at('sparse'), '--key', at('vkey'))).status).toBe(2);
+    expect((await verifyFile('--checkpoint', at('kept'), '--key', at('sparse'))).status).toBe(2);
+  });
+});

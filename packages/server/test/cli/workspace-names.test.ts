@@ -1,0 +1,83 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createWorkspace } from '../../src/workspace/create-workspace.ts';
+import { environmentOf, type Ran, runCommand } from '../fixtures/run-command.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  server = await testServer();
+  environment = environmentOf(server);
+});
+
+const run = (...args: string[]): Promise<Ran> => runCommand(environment, ...args);
+
+/** A new workspace with an admin who can rename it. */
+async function newWorkspace(name?: string) {
+  const id = await server.workspace(name);
+  return { id, admin: await portalClient(server, id, 'admin') };
+}
+
+describe("another tenant's workspace name", () => {
+  test('can be taken by a rename, which is answered like any other name', async () => {
+    const victim = await newWorkspace('globex');
+    const { id, admin } = await newWorkspace();
+    const free = await admin.ask('workspace.rename', { body: { name: 'a name of nobody' } });
+    const taken = await admin.ask('workspace.rename', { body: { name: 'globex' } });
+    expect([free.status, taken.status]).toEqual([200, 200]);
+    expect(Object.keys(taken.body)).toEqual(Object.keys(free.body));
+    expect(taken.body).toMatchObject({ id, name: 'globex' });
+    expect(await victim.admin.get('workspace.read')).toMatchObject({ id: victim.id, name: 'globex' });
+  });
+
+  test('is in no index: a rename neither looks it up nor waits for another tenant', async () => {
+    const indexes = await server.database.sql<{ indexdef: string }>(
+      `SELECT indexdef FROM pg_indexes WHERE schemaname = 'countersign' AND tablename = 'tenants'`,
+    );
+    expect(indexes.map(({ indexdef }) => indexdef).filter((text) => /\bname\b/.test(text.split(' USING ')[1]!))).toEqual([]);
+  });
+});
+
+describe('--workspace', () => {
+  test('with a name of two workspaces is refused with the IDs of both, and each ID works', async () => {
+    const first = await newWorkspace('initech');
+    const second = await newWorkspace();
+    await second.admin.get('workspace.rename', { body: { name: 'initech' } });
+    const { status, out, err } = await run('agents', 'list', '--workspace', 'initech');
+    expect({ status, out }).toEqual({ status: 9, out: '' });
+    expect(err).toContain('2 workspaces are named "initech"');
+    for (const { id } of [first, second]) {
+      expect(err).toContain(id);
+      expect((await run('agents', 'list', '--workspace', id)).status).toBe(0);
+      expect((await run('agents', 'list', '--workspace', id.toUpperCase())).status).toBe(0);
+    }
+  });
+
+  test('with an ID means that workspace, whatever another workspace is named', async () => {
+    const victim = await newWorkspace();
+    const attacker = await newWorkspace();
+    await attacker.admin.get('workspace.rename', { body: { name: victim.id } });
+    expect((await run('keys', 'mint', '--workspace', victim.id, '--name', 'ci', '--scopes', 'audit')).status).toBe(0);
+    const keys = async (id: string) => JSON.parse((await run('keys', 'list', '--workspace', id, '--json')).out);
+    expect([(await keys(victim.id)).length, (await keys(attacker.id)).length]).toEqual([1, 0]);
+  });
+
+  test('with an ID of no workspace is refused, also where a workspace has it for a name', async () => {
+    const { admin } = await newWorkspace();
+    const nobody = '00000000-0000-7000-8000-000000000000';
+    await admin.get('workspace.rename', { body: { name: nobody } });
+    const { status, err } = await run('agents', 'list', '--workspace', nobody);
+    expect({ status, err }).toEqual({ status: 9, err: expect.stringContaining('there is no workspace') });
+  });
+});
+
+describe('`workspace create`', () => {
+  test('refuses a name in use, also when several run at once', async () => {
+    const made = await Promise.allSettled(Array.from({ length: 8 }, () => createWorkspace(server.open.pool, 'at once')));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const each of made)
+      if (each.status === 'rejected') expect(each.reason.message).toMatch(/"at once" exists already; choose another name/);
+  });
+});

@@ -1,0 +1,288 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
+import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let database: TestDatabase;
+let servers: [TestServer, TestServer];
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  servers = [await testServer({ database }), await testServer({ database })];
+  tenantId = await servers[0].workspace();
+  key = await servers[0].key(tenantId);
+});
+
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop()));
+  await database.drop();
+});
+
+/** Posts through the server of this number: even ones through the first, odd ones through the second. */
+const post = (number: number, path: string, body: unknown, headers?: Record<string, string>) =>
+  servers[number % 2]!.post(path, key, body, headers);
+
+/** So many at once, numbered from 0. */
+const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, number) => work(number)));
+
+/** How many answers have which status. */
+const statuses = (answers: readonly Answer[]) => Object.groupBy(answers, ({ status }) => status);
+const allOk = (answers: readonly Answer[]) => expect(Object.keys(statuses(answers))).toEqual(['200']);
+
+const expectWholeChain = async () =>
+  expect(await verifyDatabase(servers[0].open.pool, tenantId)).toMatchObject({ firstBad: undefined });
+
+describe('two servers on one database', () => {
+  test('64 callers appending to one ledger leave no gap and no fork, and every row_hash that was answered is in it', async () => {
+    const before = await database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1', [tenantId]);
+    const answers = (
+      await atOnce(64, async (caller) => {
+        const own: Answer[] = [];
+        for (let turn = 0; turn < 6; turn += 1)
+          own.push(
+            await post(caller + turn, paths.audit, { actor: `caller-${caller}`, action: 'test.append', metadata: { turn } }),
+          );
+        return own;
+      })
+    ).flat();
+    allOk(answers);
+    const rows = await database.sql<{ seq: number; row_hash: string; prev_hash: string | null }>(
+      `SELECT seq, encode(row_hash, 'hex') AS row_hash, encode(prev_hash, 'hex') AS prev_hash
+         FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq`,
+      [tenantId],
+    );
+    expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: before.length + 384 }, (_, index) => index + 1));
+    expect(new Set(rows.map(({ prev_hash }) => prev_hash)).size).toBe(rows.length);
+    const bySeq = new Map(rows.map((row) => [String(row.seq), row]));
+    for (const { headers, body } of answers) {
+      const row = bySeq.get(headers.get('countersign-ledger-seq')!);
+      expect([row?.row_hash, row?.prev_hash]).toEqual([body.row_hash, body.prev_hash]);
+    }
+    await expectWholeChain();
+  });
+
+  test.for([
+    [
+      paths.traces,
+      'traces',
+      () => ({ trace_id: randomUUID(), agent_name: `keyed-${randomUUID()}`, spans: [{ span_id: 'a', kind: 'llm', name: 'm' }] }),
+    ],
+    [
+      paths.telemetry,
+      'telemetry_events',
+      () => ({ trace_id: randomUUID(), outcome: 'success', agent_name: `keyed-${randomUUID()}` }),
+    ],
+    [paths.evaluations, 'evaluations', () => ({ name: 'keyed', agent_name: `keyed-${randomUUID()}` })],
+    [paths.audit, 'audit_entries', () => ({ actor: 'ci', action: 'test.keyed' })],
+  ] as const)('%s: one Idempotency-Key at once on both is stored once and answered alike', async ([path, table, makeBody]) => {
+    const count = async () =>
+      (
+        await database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenantId])
+      )[0]!.n;
+    const before = await count();
+    const rounds = await atOnce(8, async (round) => {
+      const [idempotencyKey, body] = [`${path}-${round}-${randomUUID()}`, makeBody()];
+      return atOnce(12, (caller) => post(caller, path, body, { 'idempotency-key': idempotencyKey }));
+    });
+    for (const answers of rounds) {
+      allOk(answers);
+      expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+      expect(new Set(answers.map(({ headers }) => headers.get('countersign-ledger-seq'))).size).toBe(1);
+      expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
+    }
+    expect(await count()).toBe(before + 8);
+  });
+
+  test('one Idempotency-Key with two bodies at once: one body is stored, the other one is refused', async () => {
+    const idempotencyKey = randomUUID();
+    const answers = await atOnce(16, (caller) =>
+      post(caller, paths.evaluations, { name: `body ${caller % 4}` }, { 'idempotency-key': idempotencyKey }),
+    );
+    const { 200: good = [], 422: refused = [] } = statuses(answers);
+    expect([good.length, refused.length]).toEqual([4, 12]);
+    expect(new Set(good.map(({ body }) => body.id)).size).toBe(1);
+    expect(new Set(refused.map(({ body }) => body.error))).toEqual(new Set(['idempotency_key_reused']));
+  });
+
+  test('one trace_id at once with different spans is one trace with all of them, and its totals are theirs', async () => {
+    const traceIds = [randomUUID(), randomUUID(), randomUUID()];
+    const answers = await atOnce(60, (caller) =>
+      post(caller >> 1, paths.traces, {
+        trace_id: traceIds[caller % 3],
+        spans: [1, 2].map((n) => ({
+          span_id: `${caller}-${n}`,
+          kind: 'llm',
+          name: 'm',
+          prompt_tokens: caller,
+          completion_tokens: n,
+          cost_usd: 0.1,
+        })),
+      }),
+    );
+    allOk(answers);
+    for (const [index, traceId] of traceIds.entries()) {
+      const callers = Array.from({ length: 60 }, (_, caller) => caller).filter((caller) => caller % 3 === index);
+      const [trace] = await database.sql<{ id: string; numbers: number[] }>(
+        `SELECT id, span_count, submission_count, prompt_tokens, completion_tokens, total_tokens, cost_usd::text AS cost_usd,
+                (SELECT count(*)::int FROM countersign.spans WHERE trace = t.id) AS spans,
+                (SELECT array_agg(number ORDER BY number) FROM countersign.trace_submissions WHERE trace = t.id) AS numbers
+           FROM countersign.traces AS t WHERE tenant_id = $1 AND trace_id = $2`,
+        [tenantId, traceId],
+      );
+      const prompt = callers.reduce((sum, caller) => sum + 2 * caller, 0);
+      expect(trace).toMatchObject({
+        spans: 40,
+        span_count: 40,
+        submission_count: 20,
+        prompt_tokens: prompt,
+        completion_tokens: 60,
+        total_tokens: prompt + 60,
+        cost_usd: '4',
+      });
+      expect(trace!.numbers).toEqual(Array.from({ length: 20 }, (_, number) => number + 1));
+      expect(new Set(answers.filter((_, caller) => caller % 3 === index).map(({ body }) => body.id))).toEqual(
+        new Set([trace!.id]),
+      );
+    }
+  });
+
+  test('the same spans at once: the later submission wins whole, and the totals are those of the last one', async () => {
+    const traceId = randomUUID();
+    const spans = (caller: number) =>
+      ['a', 'b', 'c'].map((id, n) => ({ span_id: id, kind: 'tool', name: `by ${caller}`, total_tokens: caller * 10 + n }));
+    allOk(
+      await atOnce(40, (caller) =>
+        post(caller, paths.traces, { trace_id: traceId, spans: caller % 4 < 2 ? spans(caller) : spans(caller).reverse() }),
+      ),
+    );
+    const [trace] = await database.sql<{ total_tokens: number; names: string[]; submissions: number[]; last: string }>(
+      `SELECT t.total_tokens, array_agg(DISTINCT s.name) AS names, array_agg(DISTINCT s.submission) AS submissions,
+              (SELECT document FROM countersign.trace_submissions WHERE trace = t.id AND number = 40) AS last
+         FROM countersign.traces AS t JOIN countersign.spans AS s ON s.trace = t.id WHERE t.trace_id = $1 GROUP BY t.tenant_id, t.id, t.total_tokens`,
+      [traceId],
+    );
+    const sent = JSON.parse(trace!.last).spans as { name: string; total_tokens: number }[];
+    expect(trace).toMatchObject({
+      submissions: [40],
+      names: [sent[0]!.name],
+      total_tokens: sent.reduce((sum, span) => sum + span.total_tokens, 0),
+    });
+  });
+
+  test('a name that is new everywhere at once is registered once, and every record bears that agent', async () => {
+    const names = Array.from({ length: 12 }, () => `new-${randomUUID()}`);
+    const answers = await atOnce(96, (caller) => {
+      const name = names[caller % 12]!;
+      const record = [
+        () => post(caller >> 2, paths.traces, { trace_id: randomUUID(), agent_name: name }),
+        () => post(caller >> 2, paths.evaluations, { name: 'registers', agent_name: name }),
+        () => post(caller >> 2, paths.telemetry, { events: events(caller % 8 < 4 ? names : names.toReversed()) }),
+        () => post(caller >> 2, paths.audit, { actor: 'ci', action: 'test.register' }),
+      ];
+      return record[(caller + (caller >> 4)) % 4]!();
+    });
+    allOk(answers);
+    const agents = await database.sql<{ name: string; n: number }>(
+      'SELECT name, count(*)::int AS n FROM countersign.agents WHERE tenant_id = $1 AND name = ANY ($2::text[]) GROUP BY name',
+      [tenantId, names],
+    );
+    expect(agents).toHaveLength(12);
+    expect(agents.every(({ n }) => n === 1)).toBe(true);
+    const strays = await database.sql(
+      `SELECT 1 FROM countersign.telemetry_events AS e LEFT JOIN countersign.agents AS a ON a.tenant_id = e.tenant_id AND a.id = e.agent_id
+        WHERE e.session_id = 'registers' AND a.name IS DISTINCT FROM e.trace_id`,
+    );
+    expect(strays).toEqual([]);
+  });
+
+  test('a run that is known gets its agent, although the other server registers that name in the same moment', async () => {
+    const runs = Array.from({ length: 24 }, () => ({ trace_id: randomUUID(), agent_name: `late-${randomUUID()}` }));
+    allOk(
+      await atOnce(24, (n) =>
+        post(n, paths.traces, { trace_id: runs[n]!.trace_id, spans: [{ span_id: 'a', kind: 'llm', name: 'm' }] }),
+      ),
+    );
+    for (const run of runs) {
+      const late = post(0, paths.traces, { ...run, spans: [{ span_id: 'b', kind: 'llm', name: 'm' }] });
+      allOk(await Promise.all([late, post(1, paths.evaluations, { name: 'late', agent_name: run.agent_name })]));
+    }
+  });
+
+  test('promotion checks and audit entries on one ledger leave it whole, and every decision is kept', async () => {
+    await post(0, paths.evaluations, { name: 'nightly', agent_name: 'mixed', pass_rate: 90 });
+    const answers = await atOnce(120, (caller) =>
+      caller % 3 === 0
+        ? post(caller, paths.audit, { actor: 'ci', action: 'test.mixed' })
+        : post(caller, paths.promotionCheck, { agent_name: 'mixed', min_pass_rate: caller % 3 === 1 ? 80 : 95 }),
+    );
+    allOk(answers);
+    const decided = answers.filter((_, caller) => caller % 3 !== 0).map(({ body }) => body);
+    expect(Object.groupBy(decided, ({ reason }) => reason)).toMatchObject({
+      all_conditions_met: { length: 40 },
+      pass_rate_below_threshold: { length: 40 },
+    });
+    const kept = await database.sql<{ seq: number; document: string }>(
+      'SELECT seq, document FROM countersign.decisions WHERE tenant_id = $1 ORDER BY seq',
+      [tenantId],
+    );
+    expect(kept.map(({ seq }) => seq)).toEqual(kept.map((_, index) => index + 1));
+    const keptById = new Map(kept.map(({ document }) => [JSON.parse(document).decision_id, JSON.parse(document)]));
+    for (const body of decided) expect(keptById.get(body.decision_id)).toEqual(body);
+    const ledgered = await database.sql<{ id: string }>(
+      `SELECT document::json #>> '{metadata,decision_id}' AS id FROM countersign.audit_entries WHERE tenant_id = $1 AND actor = 'promotion-gate'`,
+      [tenantId],
+    );
+    expect(ledgered.map(({ id }) => id).sort()).toEqual(
+      decided
+        .filter(({ allowed }) => !allowed)
+        .map((body) => body.decision_id)
+        .sort(),
+    );
+    await expectWholeChain();
+  });
+
+  test('a request that is refused leaves those it travels with alone, and stores nothing', async () => {
+    const [owned, full] = [randomUUID(), randomUUID()];
+    await post(0, paths.traces, { trace_id: owned, agent_name: 'owner' });
+    await post(0, paths.traces, {
+      trace_id: full,
+      spans: [{ span_id: 'a', kind: 'llm', name: 'm', total_tokens: Number.MAX_SAFE_INTEGER }],
+    });
+    const answers = await atOnce(60, (caller) => {
+      const spans = [{ span_id: `${caller}`, kind: 'llm', name: 'm', total_tokens: 1 }];
+      const body = [
+        { trace_id: owned, agent_name: 'stranger', spans },
+        { trace_id: full, agent_name: `refused-${caller}`, spans },
+        { trace_id: randomUUID(), agent_name: 'owner', spans },
+      ];
+      return post(caller >> 2, paths.traces, body[caller % 3]);
+    });
+    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, caller) => (caller % 3 === 2 ? 200 : 422)));
+    expect(await database.sql(`SELECT 1 FROM countersign.agents WHERE name LIKE 'refused-%'`)).toEqual([]);
+    const [stored] = await database.sql(
+      'SELECT sum(span_count)::int AS spans, sum(submission_count)::int AS submissions FROM countersign.traces WHERE trace_id = ANY ($1::text[])',
+      [[owned, full]],
+    );
+    expect(stored).toEqual({ spans: 1, submissions: 2 });
+  });
+
+  test('an evaluation that was answered is what a check on the other server decides on', async () => {
+    await atOnce(8, async (agent) => {
+      for (let turn = 0; turn < 6; turn += 1) {
+        const [passRate, name] = [(agent * 7 + turn * 31) % 100, `checked-${agent}`];
+        const evaluated = await post(turn, paths.evaluations, { name: 'nightly', agent_name: name, pass_rate: passRate });
+        const { body } = await post(turn + 1, paths.promotionCheck, { agent_name: name, min_pass_rate: passRate });
+        expect([body.allowed, body.evaluation_id, body.actual_threshold]).toEqual([true, evaluated.body.id, passRate]);
+        expect(body.evaluation_age).toBeGreaterThanOrEqual(0);
+      }
+    });
+  });
+});
+
+/** Telemetry of many agents, each event's trace_id being its agent's name. */
+const events = (names: readonly string[]) =>
+  names.map((name) => ({ trace_id: name, outcome: 'success', agent_name: name, session_id: 'registers' }));

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPool } from '../../src/database/pool.ts';
+import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await cloneDatabase();
+});
+afterAll(() => database.drop());
+
+/** What holds on a connection of a new pool, once the database itself is set otherwise. */
+async function settingsWhere(changes: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+  for (const [name, value] of Object.entries(changes))
+    await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);
+  const pool = openPool(database.server, { size: 1, name: 'settings' });
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      `SELECT name, setting FROM pg_settings WHERE name IN ('synchronous_commit', 'transaction_isolation', 'plan_cache_mode',
+         'lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')`,
+    );
+    await client.query('COMMIT');
+    return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+  } finally {
+    client.release();
+    await pool.end();
+  }
+}
+
+test('whatever the database is set to, a commit waits for the disk, statements see what is committed, and nothing waits for ever', async () => {
+  const settings = await settingsWhere({
+    synchronous_commit: 'off',
+    default_transaction_isolation: 'serializable',
+    plan_cache_mode: 'auto',
+    lock_timeout: '0',
+    statement_timeout: '0',
+    idle_in_transaction_session_timeout: '0',
+  });
+  expect(settings).toEqual({
+    synchronous_commit: 'on',
+    transaction_isolation: 'read committed',
+    plan_cache_mode: 'force_generic_plan',
+    lock_timeout: '12000',
+    statement_timeout: '14000',
+    idle_in_transaction_session_timeout: '10000',
+  });
+});
+
+test('who has commits wait for more than this disk keeps that', async () => {
+  expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
+});

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { FairTurns } from '../../src/database/fair-turns.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import type { TestDatabase } from '../harness/test-database.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const VIEWERS = 64;
+/** The advisory lock that the heavy reads of a test wait for. */
+const HEAVY = 7_707;
+
+describe('readers of one tenant whose reads do not end', () => {
+  let server: TestServer;
+
+  beforeAll(async () => {
+    server = await testServer();
+  });
+
+  test('leave every read of another tenant answered, in the portal and of the record', { timeout: 60_000 }, async () => {
+    const [busy, polite] = [await server.workspace(), await server.workspace()];
+    const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
+    const release = await holdReadsOf(server, busy);
+    let stopped = false;
+    const answered: number[] = [];
+    const viewers = Array.from({ length: VIEWERS }, async (_, turn) => {
+      while (!stopped) {
+        const { status } = await viewer.ask(turn % 2 === 0 ? 'ledger.list' : 'ledger.export');
+        if (status === 503 && !stopped) await sleep(100);
+        answered.push(status);
+      }
+    });
+    while ((await heldReads(server)) < 2) await sleep(50);
+    for (let turn = 0; turn < 10; turn += 1) {
+      const reads = await Promise.all([
+        other.ask('ledger.list'),
+        other.ask('overview.read'),
+        other.ask('runs.list'),
+        other.browser.call('GET', `/workspaces/${polite}/ledger/export`),
+      ]);
+      expect(reads.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    }
+    stopped = true;
+    await release();
+    await Promise.all(viewers);
+    expect(answered.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect((await viewer.ask('ledger.list')).status).toBe(200);
+  });
+});
+
+test('looking up sessions that hangs makes no sender wait, and nobody in another workspace', async () => {
+  const server = await testServer();
+  const [busy, polite] = [await server.workspace(), await server.workspace()];
+  const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
+  const key = await server.key(busy);
+  const release = await holdSessionsOf(server, busy);
+  const waiting = Array.from({ length: 20 }, () => viewer.ask('overview.read'));
+  await sleep(300);
+  expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })).status).toBe(200);
+  expect((await other.ask('overview.read')).status).toBe(200);
+  await release();
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+});
+
+/** Makes looking up the sessions of a tenant's members wait; the function returned lets all of them go on. */
+async function holdSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
+  await database.sql(
+    `CREATE POLICY heavy ON countersign.memberships AS RESTRICTIVE FOR SELECT
+      USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${HEAVY}) IS NOT NULL)`,
+  );
+  return holdLock(database);
+}
+
+/** Makes every read of a tenant's entries wait for a lock that the test holds; the function returned lets all of them go on. */
+async function holdReadsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
+  await database.sql(
+    `INSERT INTO countersign.log_heads (tenant_id, log, seq, seal) VALUES ('${tenant}', 'audit', 1, decode(repeat('00', 33), 'hex')) ON CONFLICT DO NOTHING`,
+  );
+  for (const table of ['audit_entries', 'log_heads'])
+    await database.sql(
+      `CREATE POLICY heavy ON countersign.${table} AS RESTRICTIVE FOR SELECT
+        USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${HEAVY}) IS NOT NULL)`,
+    );
+  return holdLock(database);
+}
+
+/** Holds the lock that the heavy reads wait for; the function returned lets go of it. */
+async function holdLock(database: TestDatabase): Promise<() => Promise<void>> {
+  const holder = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock($1)', [HEAVY]);
+  return () => holder.end();
+}
+
+const heldReads = async ({ database }: TestServer): Promise<number> =>
+  (
+    await database.sql(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory' AND application_name LIKE 'countersign-%'`,
+    )
+  ).length;
+
+describe('turns', () => {
+  const bounds = { size: 3, waitingOfOneMax: 4, waitingMax: 6, waitMs: 60_000 };
+  const settled = async <T>(promise: Promise<T>): Promise<'open' | 'refused' | T> =>
+    Promise.race([promise.catch(() => 'refused' as const), sleep(10).then(() => 'open' as const)]);
+
+  test('one owner holds all but one, and a newcomer gets that one at once', async () => {
+    const turns = new FairTurns(bounds);
+    await Promise.all([turns.take('a'), turns.take('a')]);
+    expect(await settled(turns.take('a'))).toBe('open');
+    expect(await settled(turns.take('b'))).toBeTypeOf('function');
+    expect(turns.waiting).toBe(1);
+  });
+
+  test('a turn that ends goes to who holds the fewest, however long the queue before them', async () => {
+    const turns = new FairTurns(bounds);
+    const held = await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
+    const order: string[] = [];
+    const queued = ['a', 'a', 'a', 'b', 'c'].map((name) => turns.take(name).then(() => order.push(name)));
+    for (const release of held) release();
+    await sleep(10);
+    // c holds none; of a and b, which hold none either by then, a's turn is the longer ago.
+    expect(order).toHaveLength(3);
+    expect(new Set(order)).toEqual(new Set(['a', 'b', 'c']));
+    expect(queued).toHaveLength(5);
+  });
+
+  test('a full queue refuses who fills it, and makes room for the others', async () => {
+    const turns = new FairTurns(bounds);
+    await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
+    const ofA = Array.from({ length: 5 }, () => settled(turns.take('a')));
+    expect(await Promise.all(ofA)).toEqual(['open', 'open', 'open', 'open', 'refused']);
+    const ofOthers = ['b', 'c', 'd'].map((name) => settled(turns.take(name)));
+    expect(await Promise.all(ofOthers)).toEqual(['open', 'open', 'open']);
+    expect(turns.waiting).toBe(6);
+  });
+
+  test('who waits too long is refused, and its place is free again', async () => {
+    const turns = new FairTurns({ ...bounds, waitMs: 20 });
+    const release = await turns.take('a');
+    await turns.take('a');
+    await expect(turns.take('a')).rejects.toMatchObject({ code: 'unavailable', headers: { 'Retry-After': '1' } });
+    expect(turns.waiting).toBe(0);
+    release();
+    release();
+    expect(await settled(turns.take('a'))).toBeTypeOf('function');
+    expect(await settled(turns.take('a'))).toBe('open');
+  });
+});

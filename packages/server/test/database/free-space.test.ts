@@ -1,0 +1,55 @@
+import { PORTAL_ROUTES } from '@countersign/core/portal/routes';
+import { expect, test } from 'vitest';
+import { defaultFloor, FreeSpace, type Space } from '../../src/database/free-space.ts';
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+
+/** A disk of 1000 bytes with a floor of 100. */
+function watched() {
+  const changes: boolean[] = [];
+  const disk: { space: Space | undefined } = { space: { free: 500, total: 1000 } };
+  const space = new FreeSpace({
+    probe: async () => {
+      if (disk.space === undefined) throw new Error('EIO');
+      return disk.space;
+    },
+    floorOf: (total) => total / 10,
+    changed: ({ isLow }) => changes.push(isLow),
+  });
+  const read = async (free: number | undefined) => {
+    disk.space = free === undefined ? undefined : { free, total: 1000 };
+    await space.read();
+    return space.isLow;
+  };
+  return { space, changes, read };
+}
+
+test('growth is refused below the floor and accepted again a quarter above it; each change is told once', async () => {
+  const { space, changes, read } = watched();
+  expect(await read(100)).toBe(false);
+  expect(() => space.requireSpace()).not.toThrow();
+  expect(await read(99)).toBe(true);
+  expect(() => space.requireSpace()).toThrow(expect.objectContaining({ code: 'unavailable', headers: { 'Retry-After': '10' } }));
+  expect(await read(124)).toBe(true);
+  expect(await read(undefined)).toBe(true);
+  expect(await read(125)).toBe(false);
+  expect(await read(101)).toBe(false);
+  expect(changes).toEqual([true, false]);
+});
+
+test('the floor is what the log and the bodies may need, and a fifth of a small disk at most', () => {
+  expect(defaultFloor(400 * MIB, 192 * MIB)).toBe(80 * MIB);
+  expect(defaultFloor(16 * GIB, 192 * MIB)).toBe(GIB + 192 * MIB);
+  expect(defaultFloor(1000 * GIB, 192 * MIB)).toBe(2 * GIB + 192 * MIB);
+});
+
+test('the changes of the portal that go on are those that take rights away, let people in, or keep agents back', () => {
+  const kept = Object.entries(PORTAL_ROUTES).filter(([, route]) => 'usesReserve' in route);
+  expect(kept.map(([name]) => name).sort()).toEqual([
+    ...['account.change_password', 'approvals.reject', 'approvals.withdraw', 'decision_keys.retire', 'decision_keys.rotate'],
+    ...['incidents.open', 'invitations.withdraw', 'keys.change_scopes', 'keys.revoke', 'keys.rotate'],
+    ...['links.reset_password', 'links.show', 'links.sign_in', 'members.change_role', 'members.leave', 'members.remove'],
+    ...['members.reset_password', 'session.sign_in', 'session.sign_out', 'sessions.end'],
+  ]);
+});

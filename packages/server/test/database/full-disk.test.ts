@@ -1,0 +1,283 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { acquireEmbeddedDatabase, type ConnectionSettings } from '@countersign/embedded-database';
+import pg from 'pg';
+import { afterEach, expect, describe as group } from 'vitest';
+import { killAll, processesOf, until, untilNothingRuns } from '../../../embedded-database/test/harness/processes.ts';
+import { expectStopped, query, test } from '../../../embedded-database/test/harness/world.ts';
+import { Callers } from '../fixtures/callers.ts';
+import { expectKept } from '../fixtures/records.ts';
+import { CommandProcess, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { SmallDisk } from '../fixtures/small-disk.ts';
+import { sealedPool } from '../harness/sealed.ts';
+import { paths } from '../harness/test-server.ts';
+
+/** What is promised, in milliseconds: back after there is space, and ended after SIGTERM. */
+const BACK_MS = 10_000;
+const STOP_MS = 5_000;
+
+/** Keeps every keeper from starting a PostgreSQL: it cannot write the access rules. Works for every user, without a file system of its own. */
+class Obstacle {
+  readonly #path: string;
+
+  constructor(dataDir: string) {
+    this.#path = join(dataDir, 'keeper', 'pg_hba.conf.new');
+    mkdirSync(this.#path);
+  }
+
+  remove(): void {
+    rmdirSync(this.#path);
+  }
+}
+
+group('a PostgreSQL that cannot be started for a while', () => {
+  const answers = (database: ConnectionSettings) => () =>
+    query(database, 'SELECT value FROM kept').then(
+      () => true,
+      () => false,
+    );
+
+  test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
+    'is back when the obstacle is gone, however long it lasted: %s had died',
+    { timeout: 120_000 },
+    async (who, { world }) => {
+      const dataDir = world.newDataDir();
+      const said: string[] = [];
+      const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
+      await query(database.owner, 'CREATE TABLE kept AS SELECT 1 AS value');
+      const obstacle = new Obstacle(dataDir);
+      const { keepers, postmasters } = processesOf(dataDir);
+      killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
+      await until('it has given up quick tries', () => /trying again/.test(said.join('\n')));
+      await sleep(3_000);
+      // Somebody else is told what is wrong instead of waiting.
+      await expect(acquireEmbeddedDatabase({ dataDir, notify: () => {} })).rejects.toMatchObject({
+        message: expect.stringMatching(/EISDIR/),
+      });
+      obstacle.remove();
+      const removedAt = Date.now();
+      await until('it answers again', answers(database.owner));
+      expect(Date.now() - removedAt).toBeLessThan(BACK_MS);
+      expect(said.filter((line) => line.includes('trying again')).length).toBeLessThan(4);
+      await database.release();
+      await expectStopped(dataDir);
+    },
+  );
+
+  test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
+    'is let go at once, and nothing is left running: %s had died',
+    { timeout: 120_000 },
+    async (who, { world }) => {
+      const dataDir = world.newDataDir();
+      const said: string[] = [];
+      const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
+      const obstacle = new Obstacle(dataDir);
+      const { keepers, postmasters } = processesOf(dataDir);
+      killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
+      await until('it is down', () => /trying again/.test(said.join('\n')));
+      const startedAt = Date.now();
+      await database.release();
+      await untilNothingRuns(dataDir);
+      expect(Date.now() - startedAt).toBeLessThan(STOP_MS);
+      obstacle.remove();
+    },
+  );
+});
+
+group('a registration that a crash of the machine left without its content', () => {
+  const lose = {
+    'an empty file': (file: string) => writeFileSync(file, ''),
+    'a folder without its file': (file: string) => rmSync(file),
+  };
+  test.for(Object.keys(lose) as (keyof typeof lose)[])('counts as dead: %s', { timeout: 60_000 }, async (how, { world }) => {
+    const dataDir = world.newDataDir();
+    await (await acquireEmbeddedDatabase({ dataDir, notify: () => {} })).release();
+    await expectStopped(dataDir);
+    const newest = readdirSync(join(dataDir, 'keeper')).find((name) => /^lease-\d+$/.test(name))!;
+    lose[how](join(dataDir, 'keeper', newest, 'keeper.json'));
+    const database = await acquireEmbeddedDatabase({ dataDir, notify: () => {} });
+    expect(await query(database.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await database.release();
+  });
+});
+
+/** Where no file system can be mounted, the obstacle above stands for the full disk. */
+const mayMount = (() => {
+  const disk = SmallDisk.mount(1);
+  disk?.unmount();
+  return disk !== undefined;
+})();
+
+group.runIf(mayMount)('a disk that is full', () => {
+  let disk: SmallDisk | undefined;
+  let filling: NodeJS.Timeout | undefined;
+  afterEach(async () => {
+    clearInterval(filling);
+    if (disk === undefined) return;
+    const { keepers, postmasters } = processesOf(disk.dataDir);
+    killAll(...keepers, ...postmasters);
+    disk.unmount();
+    disk = undefined;
+  });
+
+  /**
+   * Fills the disk behind the back of the server, until PostgreSQL refuses connections. What it does then is its own affair: it ends, or it
+   * recovers in the space of its old files, meets the full disk again, and so on.
+   */
+  async function fillUntilDown(disk: SmallDisk): Promise<void> {
+    filling = setInterval(() => disk.fill(), 10);
+    await until('PostgreSQL refuses connections', async () => !(await writeUntilRefused(disk)));
+  }
+
+  /** Every switch needs another file of the write-ahead log. False when not even a connection was given. */
+  async function writeUntilRefused(disk: SmallDisk): Promise<boolean> {
+    const superuser = await superuserOf(disk).catch(() => undefined);
+    if (superuser === undefined) return false;
+    const write = () => superuser.query(`SELECT pg_logical_emit_message(false, 'x', repeat('x', 9000000)), pg_switch_wal()`);
+    const succeeds = () => write().then(Boolean, () => false);
+    while (await succeeds());
+    await superuser.end().catch(() => undefined);
+    return true;
+  }
+
+  /** The end of PostgreSQL on a full disk, where it did not come by itself. */
+  async function endPostgresql(disk: SmallDisk): Promise<void> {
+    const ended = processesOf(disk.dataDir).postmasters;
+    killAll(...ended);
+    const pids = ended.map(({ pid }) => pid);
+    await until('PostgreSQL has died', () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pids.includes(pid)));
+  }
+
+  async function superuserOf({ dataDir }: SmallDisk): Promise<pg.Client> {
+    const host = join(dataDir, 'keeper', 'socket');
+    const client = new pg.Client({ host, port: 5432, user: 'countersign_superuser', database: 'countersign' });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  test.for(['has stopped', 'has ended'] as const)(
+    'and %s PostgreSQL: service is back within ten seconds of space, nothing acknowledged is lost, and SIGTERM meanwhile ends all',
+    {
+      timeout: 180_000,
+    },
+    async (how) => {
+      disk = SmallDisk.mount(400)!;
+      const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
+      const { tenantId, key } = await newKey(environment, 'acme');
+      const server = await ServerProcess.start(environment);
+      const callers = new Callers({ url: server.url, key }, 8);
+      await until('the callers are under way', () => callers.acknowledged.length >= 64);
+      await fillUntilDown(disk);
+      if (how === 'has ended') await endPostgresql(disk);
+      const refused = callers.unavailable;
+      await until('the callers hear of it', () => callers.unavailable >= refused + 32);
+      await sleep(3_000);
+      expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+
+      clearInterval(filling);
+      disk.free();
+      const [freedAt, before] = [Date.now(), callers.acknowledged.length];
+      await until('the server has recovered', () => callers.acknowledged.length >= before + 16);
+      expect(Date.now() - freedAt).toBeLessThan(BACK_MS);
+      await callers.stop();
+      expect(callers.faults).toEqual([]);
+      const socket = join(disk.dataDir, 'keeper', 'socket');
+      const address = { host: socket, port: 5432, user: 'countersign_superuser', database: 'countersign' };
+      const pool = sealedPool(address, disk.dataDir);
+      await expectKept(pool, tenantId, callers.acknowledged);
+      await pool.end();
+      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+
+      await fillUntilDown(disk);
+      if (how === 'has ended') await endPostgresql(disk);
+      // Without its keeper too, so that the next one meets the full disk when it registers.
+      killAll(...processesOf(disk.dataDir).keepers);
+      await sleep(2_000);
+      const toldAt = Date.now();
+      expect(await server.end('SIGTERM')).toBe(0);
+      await untilNothingRuns(disk!.dataDir);
+      expect(Date.now() - toldAt).toBeLessThan(STOP_MS);
+
+      clearInterval(filling);
+      disk.free();
+      const again = await ServerProcess.start(environment);
+      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+      expect(await again.end('SIGTERM')).toBe(0);
+      await untilNothingRuns(disk!.dataDir);
+    },
+  );
+
+  test('and nearly full: growth is refused with the reason before PostgreSQL is in danger, checks, revocation and reading go on, and space brings all back', {
+    timeout: 120_000,
+  }, async () => {
+    disk = SmallDisk.mount(400)!;
+    const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
+    const { key } = await newKey(environment, 'acme');
+    const other = await run(['keys', 'mint', '--workspace', 'acme', '--name', 'other', '--scopes', 'governance'], environment);
+    const server = await ServerProcess.start(environment);
+    const [postmaster] = processesOf(disk.dataDir).postmasters;
+    const post = async (path: string, bearer: string, body: object) => {
+      const response = await fetch(server.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.json() };
+    };
+    // Random, so that PostgreSQL cannot compress it.
+    const entry = { actor: 'ci', action: 'test.disk', metadata: { text: randomBytes(150_000).toString('base64url') } };
+    const get = async (path: string) => (await fetch(server.url + path)).text();
+    expect((await post(paths.audit, key, entry)).status).toBe(200);
+
+    // A fifth of the disk is the floor. From just above it, the records themselves use up the rest.
+    disk.fill(84 * 1024 * 1024);
+    const refusal = { status: 503, retryAfter: '10', body: { error: 'unavailable', issues: [{ code: 'disk_space' }] } };
+    const sending = async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => post(paths.audit, key, entry)));
+      expect(answers.every(({ status }) => status === 200 || status === 503)).toBe(true);
+      return answers.some(({ status }) => status === 503);
+    };
+    await until('growth is refused', sending);
+    expect(await post(paths.audit, key, entry)).toMatchObject(refusal);
+    const trace = { trace_id: 't', agent_name: 'a', spans: [] };
+    expect(await post(paths.traces, key, trace)).toMatchObject(refusal);
+    expect(await post(paths.telemetry, key, { trace_id: 't', outcome: 'success', agent_name: 'a' })).toMatchObject(refusal);
+    expect(await post(paths.evaluations, key, { name: 'e', agent_name: 'a', pass_rate: 90 })).toMatchObject(refusal);
+    expect(await post(paths.promotionCheck, other, { agent_name: 'a' })).toMatchObject({ status: 200, body: { allowed: false } });
+    const ready = await fetch(`${server.url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      { status: 'ready', warnings: [expect.stringMatching(/^new records are refused: \d+ bytes are free/)] },
+    ]);
+    await until('the metrics say so', async () => /countersign_disk_refusing 1\n/.test(await get('/metrics')));
+    expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);
+    await run(['keys', 'revoke', '--workspace', 'acme', other.slice('aa_live_'.length, 'aa_live_'.length + 12)], environment);
+    expect((await post(paths.promotionCheck, other, { agent_name: 'a' })).status).toBe(401);
+    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+
+    disk.free();
+    await until('records are accepted again', async () => (await post(paths.audit, key, entry)).status === 200);
+    expect(processesOf(disk.dataDir).postmasters).toEqual([postmaster]);
+    expect(server.stdout.match(/is nearly full: new records are refused/g)).toHaveLength(1);
+    expect(server.stdout.match(/has space again/g)).toHaveLength(1);
+    expect(await server.end('SIGTERM')).toBe(0);
+    await untilNothingRuns(disk!.dataDir);
+  });
+
+  test('or read-only is named with what to do, and nobody is told to remove anything', { timeout: 60_000 }, async () => {
+    disk = SmallDisk.mount(400)!;
+    const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
+    await run(['workspace', 'create', '--name', 'acme'], environment);
+    await untilNothingRuns(disk!.dataDir);
+    disk.makeReadOnly();
+    const command = new CommandProcess(['workspace', 'list'], environment);
+    expect([await command.ended, command.stderr]).toEqual([
+      8,
+      expect.stringMatching(/\(EROFS\): [^\n]*read-only: mount it writable/),
+    ]);
+    expect(command.stderr).not.toContain('remove it');
+  });
+});

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+const tenants: { id: string; key: string }[] = [];
+const clients: pg.Client[] = [];
+let asServer: pg.Client;
+let asOwner: pg.Client;
+
+beforeAll(async () => {
+  server = await testServer();
+  for (let number = 0; number < 2; number += 1) {
+    const id = await server.workspace();
+    tenants.push({ id, key: await server.key(id) });
+  }
+  for (const settings of [server.database.server, server.database.owner]) {
+    const client = new pg.Client(settings);
+    await client.connect();
+    clients.push(client);
+  }
+  [asServer, asOwner] = clients as [pg.Client, pg.Client];
+  await fill();
+});
+afterAll(() => Promise.all(clients.map((client) => client.end())));
+
+/** Everything of each kind in both workspaces, under the same names and ids. */
+async function fill(): Promise<void> {
+  const agent = { agent_id: randomUUID(), agent_name: 'twin' };
+  for (const [number, { key }] of tenants.entries()) {
+    const post = (path: string, body: unknown) => server.post(path, key, body, { 'idempotency-key': 'same' });
+    await post(paths.evaluations, { name: 'nightly', ...agent, pass_rate: number === 0 ? 99 : 10 });
+    await post(paths.traces, {
+      trace_id: 'twin',
+      ...agent,
+      total_tokens: 100 + number,
+      spans: [{ span_id: 's', kind: 'llm', name: 'n' }],
+    });
+    await post(paths.telemetry, { trace_id: 'twin', outcome: 'success', ...agent });
+    await post(paths.audit, { actor: 'ci', action: 'twin.acted' });
+  }
+}
+
+const code = (query: Promise<unknown>): Promise<string> =>
+  query.then(
+    () => 'done',
+    (error: { code: string }) => error.code,
+  );
+const actAs = (client: pg.Client, tenantId: string | undefined) =>
+  client.query(`SELECT set_config('countersign.tenant_id', $1, false)`, [tenantId ?? '']);
+const tablesOfTenants = async () =>
+  (
+    await server.database.sql<{ name: string }>(
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND relrowsecurity ORDER BY 1`,
+    )
+  ).map(({ name }) => name);
+
+describe('two workspaces with the same names and ids', () => {
+  test('are never mixed: traces, totals, agents, evaluations, ledgers and retries are of one alone', async () => {
+    const [first, second] = tenants as [(typeof tenants)[0], (typeof tenants)[0]];
+    for (const [number, { id, key }] of tenants.entries()) {
+      expect((await server.post(paths.traces, key, { trace_id: 'twin' })).body.tokens).toBe(100 + number);
+      for (const table of ['agents', 'traces', 'spans', 'telemetry_events', 'evaluations'])
+        expect(
+          await server.database.sql(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [id]),
+        ).toEqual([{ n: 1 }]);
+      expect((await server.post(paths.audit, key, { actor: 'ci', action: 'x.y' })).headers.get('countersign-ledger-seq')).toBe(
+        '2',
+      );
+    }
+    expect((await server.post(paths.promotionCheck, first.key, { agent_name: 'twin' })).body).toMatchObject({ allowed: true });
+    expect((await server.post(paths.promotionCheck, second.key, { agent_name: 'twin' })).body).toMatchObject({
+      allowed: false,
+      actual_threshold: 10,
+    });
+    const hashes = await server.database.sql<{ n: number }>(
+      'SELECT count(DISTINCT row_hash)::int AS n FROM countersign.audit_entries',
+    );
+    expect(hashes[0]!.n).toBe((await server.database.sql('SELECT 1 FROM countersign.audit_entries')).length);
+  });
+
+  test('a decision key of its own signs for each', async () => {
+    const ids = await Promise.all(
+      tenants.map(async ({ key }) => (await server.post(paths.promotionCheck, key, { agent_name: 'x' })).body.key_id),
+    );
+    expect(new Set(ids).size).toBe(2);
+  });
+});
+
+describe('row-level security', () => {
+  test("the server's role is neither superuser nor above row-level security, and owns nothing", async () => {
+    const roles = await server.database.sql(
+      `SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, (SELECT count(*)::int FROM pg_class WHERE relowner = r.oid) AS owns FROM pg_roles AS r WHERE rolname = $1`,
+      [server.database.server.user],
+    );
+    expect(roles).toEqual([{ rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false, owns: 0 }]);
+  });
+
+  test.each([
+    ["the server's role", () => asServer],
+    ['the owner', () => asOwner],
+  ])('%s sees nothing without a tenant, and that tenant alone with one', async (_who, client) => {
+    const tables = await tablesOfTenants();
+    expect(tables.length).toBeGreaterThan(14);
+    for (const table of tables) {
+      await actAs(client(), undefined);
+      // A request finds its key, and so its workspace, before there is a workspace to set; and how many events its key audit trail has.
+      const rest = table === 'log_heads' ? `log_heads WHERE log <> 'keys'` : table;
+      if (table !== 'ingestion_keys')
+        expect([table, (await client().query(`SELECT 1 FROM countersign.${rest} LIMIT 1`)).rowCount]).toEqual([table, 0]);
+      await actAs(client(), tenants[1]!.id);
+      const { rows } = await client().query(`SELECT DISTINCT tenant_id FROM countersign.${rest}`);
+      expect([table, rows.filter(({ tenant_id }) => tenant_id !== tenants[1]!.id)]).toEqual([table, []]);
+    }
+    await actAs(client(), tenants[1]!.id);
+    expect((await client().query('SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
+  });
+
+  test('a row of another tenant can neither be written nor changed', async () => {
+    await actAs(asServer, tenants[0]!.id);
+    const insert = `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'smuggled')`;
+    expect(await code(asServer.query(insert, [tenants[1]!.id, randomUUID()]))).toBe('42501');
+    const { rowCount } = await asServer.query(`UPDATE countersign.traces SET total_tokens = 0 WHERE tenant_id = $1`, [
+      tenants[1]!.id,
+    ]);
+    expect(rowCount).toBe(0);
+    expect(await code(asServer.query(`UPDATE countersign.traces SET tenant_id = $1`, [tenants[1]!.id]))).toBe('42501');
+  });
+});

@@ -1,0 +1,89 @@
+import { rowSealMessage, type SealedValue } from '@countersign/core/domain/row-seal';
+import { describe, expect, test } from 'vitest';
+import { vectors } from '../../../core/test/vectors.ts';
+import { rawName, type SealedTable } from '../../src/database/sealed-table.ts';
+import { Seals } from '../../src/database/seals.ts';
+
+/** Made by examples/verify/make_vectors.py, which shares no code with the service. */
+const golden = vectors('row-seals');
+const seals = new Seals(new Uint8Array(Buffer.from(golden.master_secret, 'hex')));
+
+interface Case {
+  table: string;
+  tenant_id: string;
+  version: number;
+  values: (string | null | { hex: string })[];
+  message: string;
+  seal: string;
+}
+
+type Row = Record<string, SealedValue>;
+
+const sealedValueOf = (value: Case['values'][number]): SealedValue =>
+  typeof value === 'object' && value !== null ? Buffer.from(value.hex, 'hex') : value;
+const tableOf = ({ table, version, values }: Case): SealedTable<Row> => ({
+  name: table,
+  version,
+  columns: values.map((_, index) => ({ field: `f${index}`, column: `c${index}`, kind: 'plain' as const })),
+  named: ['f0'],
+});
+const rowOf = ({ values }: Case): Row => Object.fromEntries(values.map((value, index) => [`f${index}`, sealedValueOf(value)]));
+const rawOf = (each: Case, seal: unknown) => {
+  const table = tableOf(each);
+  const fields = Object.entries(rowOf(each)).map(([field, value]) => [rawName(table, field), value]);
+  return Object.fromEntries([...fields, [rawName(table, 'seal'), seal]]);
+};
+
+describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
+  const seal = Buffer.from(each.seal, 'hex');
+
+  test('is sealed as the independent program seals it', () => {
+    const sealed = { table: each.table, tenantId: each.tenant_id, version: each.version, values: each.values.map(sealedValueOf) };
+    expect(Buffer.from(rowSealMessage(sealed)).toString('hex')).toBe(each.message);
+    expect(seals.ofRow(tableOf(each), each.tenant_id, rowOf(each)).toString('hex')).toBe(each.seal);
+    expect(seals.openRow(tableOf(each), each.tenant_id, rawOf(each, seal))).toEqual(rowOf(each));
+  });
+
+  test('is not believed with anything else in it, in another place, with another seal, or without one', () => {
+    const table = tableOf(each);
+    const opened = (raw: Record<string, unknown>, asked?: Partial<Row>, of = table, tenant = each.tenant_id) =>
+      seals.openRow(of, tenant, raw, asked);
+    for (const field of Object.keys(rowOf(each)))
+      for (const other of ['', 'other', null, Buffer.alloc(32, 1), 7, undefined, ['other']]) {
+        if (other === rowOf(each)[field]) continue;
+        expect(opened({ ...rawOf(each, seal), [rawName(table, field)]: other }), `${field}: ${String(other)}`).toBeUndefined();
+      }
+    expect(opened(rawOf(each, seal), { f0: 'another row' })).toBeUndefined();
+    expect(opened(rawOf(each, seal), {}, { ...table, version: 2 })).toBeUndefined();
+    expect(opened(rawOf(each, seal), {}, table, '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f25')).toBeUndefined();
+    for (const wrong of [null, undefined, '', seal.subarray(0, 32), Buffer.concat([seal, Buffer.of(0)]), Buffer.alloc(33)])
+      expect(opened(rawOf(each, wrong))).toBeUndefined();
+    expect(new Seals(new Uint8Array(32)).openRow(table, each.tenant_id, rawOf(each, seal))).toBeUndefined();
+  });
+});
+
+test('values cannot be moved between neighbours', () => {
+  const messageOf = (...values: SealedValue[]) =>
+    Buffer.from(rowSealMessage({ table: 't', tenantId: '', version: 1, values })).toString('hex');
+  const messages = [messageOf('ab', 'c'), messageOf('a', 'bc'), messageOf('abc', ''), messageOf('abc', null), messageOf('abc')];
+  expect(new Set(messages).size).toBe(messages.length);
+});
+
+test('rows whose seals do not hold are counted, and told of once, without what a planter chose to write at length', () => {
+  const own = new Seals(new Uint8Array(32));
+  const table: SealedTable<{ id: string }> = {
+    name: 'sessions',
+    version: 1,
+    columns: [{ field: 'id', column: 'id', kind: 'plain' }],
+    named: ['id'],
+  };
+  const told: string[] = [];
+  own.broken.listen(({ key }) => told.push(key.id!));
+  expect(own.broken.summary).toBeUndefined();
+  for (const id of ['one', 'one', 'x'.repeat(5000)])
+    own.openRow(table, '', { [rawName(table, 'id')]: id, [rawName(table, 'seal')]: null });
+  expect(told).toEqual(['one', 'x'.repeat(200)]);
+  expect(own.broken.counts.get('sessions')).toBe(3);
+  expect(own.broken.summary).toContain('sessions (2 rows)');
+  expect(own.broken.summary).not.toContain('one');
+});

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { lockLogs } from '../../src/ledger/advance.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await testServer();
+});
+
+const append = (key: string) => server.post(paths.audit, key, { actor: 'ci', action: 'after.it' });
+const check = (key: string) => server.post(paths.promotionCheck, key, { agent_name: 'a' });
+
+/** How many connections of ours wait for a lock. */
+async function waiting(): Promise<number> {
+  const rows = await server.database.sql(
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'countersign-%' AND wait_event_type = 'Lock'`,
+  );
+  return rows.length;
+}
+
+describe.concurrent('a transaction that holds the head of a ledger and does nothing', () => {
+  test('of ours loses it, and whoever waits goes on', async () => {
+    const workspace = await server.workspace();
+    const key = await server.key(workspace);
+    const stalled = inTenantTransaction(server.open.ledgerPool, workspace, async (tx) => {
+      await lockLogs(tx, ['audit']);
+      await sleep(13_000);
+      await tx.commit();
+    });
+    const [ended, appended] = await Promise.all([stalled.catch((error: Error) => error), sleep(500).then(() => append(key))]);
+    expect(ended).toBeInstanceOf(Error);
+    expect(appended.status).toBe(200);
+  });
+
+  test('of somebody else makes its tenant 503, and leaves no connection behind that waits', async () => {
+    const workspace = await server.workspace();
+    const key = await server.key(workspace);
+    const somebody = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });
+    await somebody.connect();
+    await somebody.query('BEGIN');
+    await somebody.query('SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 FOR UPDATE', [workspace]);
+    const answers = await Promise.all([append(key), check(key)]);
+    expect(answers.map(({ status, body }) => [status, body.error])).toEqual(answers.map(() => [503, 'unavailable']));
+    expect(await waiting()).toBe(0);
+    await somebody.query('COMMIT');
+    await somebody.end();
+    expect((await append(key)).status).toBe(200);
+  });
+});

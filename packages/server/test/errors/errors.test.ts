@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ERRORS } from '@countersign/core/contract/errors';
+import { ISSUE_CODES } from '@countersign/core/contract/issue';
+import { openApiDocument } from '@countersign/core/contract/openapi';
+import { describe, expect, test } from 'vitest';
+import { STATUS } from '../bad-input/refusals.ts';
+
+const page = readFileSync(fileURLToPath(new URL('../../../../docs/errors.md', import.meta.url)), 'utf8');
+
+/** Rows of the table behind a heading, without head and rule. */
+function rowsBehind(heading: string): string[][] {
+  const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  const lines = section.split('\n').filter((line) => line.startsWith('| '));
+  return lines.slice(2).map((line) => line.slice(2, -2).split(' | '));
+}
+
+/** The errors that the portal's own API has besides, by hand for the same reason. */
+const PORTAL_STATUS = {
+  not_signed_in: 401,
+  sign_in_failed: 401,
+  forbidden: 403,
+  cross_origin: 403,
+  refused: 409,
+  link_not_valid: 410,
+};
+
+describe('docs/errors.md', () => {
+  test('says of every error code what the service says, and of no other', () => {
+    const documented = rowsBehind('Codes').map(([code, status, when]) => [code, Number(status), when]);
+    const known = Object.entries(ERRORS).map(([code, { status, when }]) => [`\`${code}\``, status, when]);
+    expect(documented.toSorted()).toEqual(known.toSorted());
+  });
+
+  test('says of every issue code what the service says, and of no other', () => {
+    const known = Object.entries(ISSUE_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
+    expect(rowsBehind('Codes of issues').toSorted()).toEqual(known.toSorted());
+  });
+});
+
+describe('the table of errors', () => {
+  test('is the one that the bad input is held against', () => {
+    const byHand = { ...STATUS, ...PORTAL_STATUS };
+    for (const [code, status] of Object.entries(byHand))
+      expect([code, ERRORS[code as keyof typeof ERRORS].status]).toEqual([code, status]);
+    expect(Object.keys(ERRORS).filter((code) => !(code in byHand))).toEqual([
+      'invalid_export',
+      'internal_error',
+      'log_rewritten',
+      'seal_broken',
+      'evidence_broken',
+      'unavailable',
+      'clock_unsafe',
+    ]);
+  });
+
+  test('has codes in snake_case that name one thing each, and no status outside 4xx and 5xx', () => {
+    for (const code of [...Object.keys(ERRORS), ...Object.keys(ISSUE_CODES)]) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    for (const { status } of Object.values(ERRORS)) expect(status >= 400 && status < 600).toBe(true);
+    expect(new Set(Object.values(ERRORS).map(({ when }) => when)).size).toBe(Object.keys(ERRORS).length);
+  });
+
+  test('is in the OpenAPI document of the endpoints of OTLP: each says when it answers what it can answer', () => {
+    const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
+    const never = ['not_found', 'invalid_json', 'idempotency_key_reused', ...Object.keys(PORTAL_STATUS)];
+    const ofStoring = ['log_rewritten', 'evidence_broken', 'seal_broken', 'clock_unsafe'];
+    for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
+      const said = JSON.stringify(paths[path]!.post!.responses);
+      for (const [code, { when }] of Object.entries(ERRORS)) {
+        const isSaid = !never.includes(code) && !(path === '/v1/metrics' && ofStoring.includes(code));
+        expect([path, code, said.includes(JSON.stringify(when).slice(1, -1))]).toEqual([path, code, isSaid]);
+      }
+    }
+  });
+
+  test('is in the OpenAPI document: every endpoint names every code that it can answer', () => {
+    const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
+    for (const [path, { post }] of Object.entries(paths)) {
+      // The read access and the endpoints of OpenTelemetry: openapi.test.ts.
+      if (post === undefined || path.startsWith('/v1/')) continue;
+      const said = JSON.stringify(post.responses);
+      for (const code of Object.keys(ERRORS)) {
+        const never =
+          code === 'not_found' ||
+          code === 'invalid_export' ||
+          code in PORTAL_STATUS ||
+          (code === 'log_rewritten' && !/audit|promotion|trace|telemetry|evaluation/.test(path)) ||
+          (code === 'evidence_broken' && !/trace|telemetry|evaluation/.test(path)) ||
+          (code === 'seal_broken' && !said.includes('Idempotent-Replayed') && !path.includes('promotion')) ||
+          (code === 'idempotency_key_reused' && !said.includes('Idempotent-Replayed'));
+        expect([code, said.includes(`\`${code}\``)]).toEqual([code, !never]);
+      }
+    }
+  });
+});

@@ -1,0 +1,114 @@
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { httpServer } from '../../src/http/bare-app.ts';
+import { REQUESTS_IN_WORK_MAX } from '../../src/http/paced-input.ts';
+import { httpText } from '../bad-input/raw-socket.ts';
+import { EVERY_ROUTE, filledPath, type ServedRoute } from '../fixtures/every-route.ts';
+import { person } from '../harness/portal-browser.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+
+/** The short form of the attack, on every route of the tables: a route that is added is attacked too. `npm run attack` is the long form. */
+let server: TestServer;
+let workspace: string;
+let authorized: string[];
+let headers: string[];
+
+/** Requests of one connection that were in work at once. */
+const inWork = { now: 0, most: 0 };
+
+beforeAll(async () => {
+  const alsoRegister = (app: FastifyInstance) => {
+    httpServer(app).prependListener('request', (_request, response) => {
+      inWork.now += 1;
+      inWork.most = Math.max(inWork.most, inWork.now);
+      response.once('close', () => {
+        inWork.now -= 1;
+      });
+    });
+  };
+  server = await testServer({ options: { alsoRegister } });
+  workspace = await server.workspace();
+  const key = await server.key(workspace);
+  authorized = ['Host: x', `Authorization: Bearer ${key}`, 'Origin: http://x', 'Content-Type: application/json'];
+});
+
+// Another session for each test: one of the routes signs out.
+beforeEach(async () => {
+  const { browser } = await person(server, { [workspace]: 'admin' });
+  headers = [...authorized, `Cookie: ${browser.cookie}`];
+});
+
+/** A request for a route, with a credential of each kind. */
+const requestTo = ({ method, path }: ServedRoute, also: readonly string[] = [], body: Buffer = Buffer.alloc(0)): Buffer => {
+  const lines = method === 'GET' ? [...headers, ...also] : [...headers, ...also, `Content-Length: ${body.length}`];
+  return Buffer.concat([Buffer.from(httpText(`${method} ${filledPath(path, workspace)} HTTP/1.1`, lines)), body]);
+};
+
+/** Sends bytes, and reads until the server closes: the statuses of the answers. Bodies may be of any form, chunked ones included. */
+function statusesOf(bytes: Buffer): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (chunk) => chunks.push(chunk)).on('error', reject);
+    socket.on('close', () => {
+      const text = Buffer.concat(chunks).toString('latin1');
+      resolve([...text.matchAll(/HTTP\/1\.1 (\d{3}) [^\r]*\r\n(?=[A-Za-z-]+: )/g)].map(([, status]) => Number(status)));
+    });
+  });
+}
+
+const TIMES = 120;
+
+describe('pipelined on one connection, each route', () => {
+  test.each(EVERY_ROUTE)('$method $path begins a few requests at a time and answers all of them', async (route) => {
+    inWork.most = 0;
+    const one = requestTo(route);
+    const last = requestTo(route, ['Connection: close']);
+    const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
+    expect(inWork.most).toBeLessThanOrEqual(REQUESTS_IN_WORK_MAX);
+    expect(inWork.most).toBeGreaterThan(0);
+    // A sign-out ends the session, and tries to sign in are limited: whatever the status is, each request has an answer.
+    expect(statuses).toHaveLength(TIMES);
+    expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
+  });
+});
+
+const MIB = 1024 * 1024;
+const BODIES: readonly (readonly [what: string, body: Buffer, headers: readonly string[]])[] = [
+  ['64 MiB of spaces, compressed', gzipSync(Buffer.alloc(64 * MIB, 0x20), { level: 1 }), ['Content-Encoding: gzip']],
+  ['6,000,000 objects, compressed', gzipSync(`[${'{},'.repeat(6_000_000)}{}]`, { level: 1 }), ['Content-Encoding: gzip']],
+  ['100,000 member names', Buffer.from(`{${Array.from({ length: 100_000 }, (_, at) => `"n${at}":0`).join()}}`), []],
+  ['nested 500,000 deep', Buffer.from('['.repeat(500_000)), []],
+];
+
+describe.each(BODIES)('a body of %s', (_what, body, also) => {
+  const taking = EVERY_ROUTE.filter(({ method }) => method !== 'GET' && method !== 'DELETE');
+
+  test.each(taking)('is refused by $method $path, and nothing is at fault', async (route) => {
+    const statuses = await statusesOf(requestTo(route, [...also, 'Connection: close'], body));
+    expect(statuses).toHaveLength(1);
+    // OTLP ignores members that it does not know.
+    if (!route.path.startsWith('/v1/')) expect(statuses[0]).toBeGreaterThanOrEqual(400);
+    expect(statuses[0]! < 500 || statuses[0] === 503).toBe(true);
+  });
+});
+
+test('a thousand peers that leave in the middle of a request to each route leave nothing behind', async () => {
+  const port = Number(new URL(server.url).port);
+  for (const route of EVERY_ROUTE) {
+    const whole = requestTo(route);
+    const left = Array.from({ length: Math.ceil(1000 / EVERY_ROUTE.length) }, (_, index) => {
+      const part = whole.subarray(0, Math.ceil((whole.length * (index + 1)) / 20));
+      return new Promise<void>((resolve, reject) => {
+        const socket = connect(port, '127.0.0.1', () => socket.write(part, () => socket.resetAndDestroy()));
+        socket.on('close', () => resolve()).on('error', reject);
+      });
+    });
+    await Promise.all(left);
+  }
+  await expect.poll(() => inWork.now).toBe(0);
+  const open = async () => /^countersign_reading_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
+  await expect.poll(open).toBe('0');
+});

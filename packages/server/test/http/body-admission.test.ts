@@ -1,0 +1,131 @@
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { parseAnswers } from '../bad-input/raw-socket.ts';
+import { type Answer, paths, testServer } from '../harness/test-server.ts';
+
+/** Room for two bodies of one sender: three quarters of this. */
+const READING_BYTES = 300_000;
+const BODY = Buffer.from(JSON.stringify({ trace_id: 'slow', metadata: { text: 'x'.repeat(99_900) } }));
+const CAPACITY = 2;
+const SENDERS = 12;
+
+const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax: 150_000 });
+const key = await server.key(await server.workspace());
+
+/** A request whose head is sent and whose body waits until it is asked for. */
+class SlowSender {
+  readonly socket: Socket;
+  readonly answered: Promise<Answer>;
+  answer: Answer | undefined;
+  bodyBytesSent = 0;
+
+  constructor(headers: readonly string[]) {
+    this.socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' });
+    const head = [`POST ${paths.traces} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json'];
+    this.socket.write(`${[...head, ...headers].join('\r\n')}\r\n\r\n`);
+    const chunks: Buffer[] = [];
+    this.answered = new Promise((resolve, reject) => {
+      this.socket.on('error', reject);
+      this.socket.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        this.answer = parseAnswers(Buffer.concat(chunks))[0]!;
+        resolve(this.answer);
+      });
+    });
+  }
+
+  send(part: Buffer): void {
+    this.bodyBytesSent += part.length;
+    this.socket.write(part);
+  }
+}
+
+const declared = () => new SlowSender([`Content-Length: ${BODY.length}`]);
+const chunked = () => new SlowSender(['Transfer-Encoding: chunked']);
+const readingBytes = async () =>
+  Number(/^countersign_reading_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
+
+describe('bodies are admitted before they are read', () => {
+  test('with the room for bodies taken by slow ones, another is refused before a byte of it, and its connection ends', async () => {
+    const slow = [declared(), declared()];
+    await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
+    const late = declared();
+    const answer = await late.answered;
+    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('connection')]).toEqual([503, '1', 'close']);
+    expect(late.bodyBytesSent).toBe(0);
+    for (const sender of slow) sender.send(BODY);
+    expect(await Promise.all(slow.map(async ({ answered }) => (await answered).status))).toEqual([200, 200]);
+    for (const { socket } of [...slow, late]) socket.destroy();
+    await until('the room is given back', async () => (await readingBytes()) === 0);
+  });
+
+  test('senders that try again at once do not reduce what is stored, and nothing is read of those that are refused', async () => {
+    let left = SENDERS;
+    let rounds = 0;
+    let refusedBytes = 0;
+    while (left > 0) {
+      const senders = Array.from({ length: left }, declared);
+      const open = Math.min(left, CAPACITY);
+      await until(
+        'all but those with room are refused',
+        () => senders.filter(({ answer }) => answer !== undefined).length >= left - open,
+      );
+      const refused = senders.filter(({ answer }) => answer !== undefined);
+      const admitted = senders.filter(({ answer }) => answer === undefined);
+      refusedBytes += refused.reduce((sum, { bodyBytesSent }) => sum + bodyBytesSent, 0);
+      expect(refused.map(({ answer }) => answer?.status)).toEqual(refused.map(() => 503));
+      // In pieces, and in turn: bodies that arrive side by side must not take each other's room.
+      for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
+      const answers = await Promise.all(admitted.map(({ answered }) => answered));
+      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));
+      for (const { socket } of senders) socket.destroy();
+      await until('the room is given back', async () => (await readingBytes()) === 0);
+      left -= open;
+      rounds += 1;
+    }
+    expect({ rounds, refusedBytes }).toEqual({ rounds: SENDERS / CAPACITY, refusedBytes: 0 });
+  });
+
+  test('chunked bodies take a part in steps and leave room for bodies of a declared length', async () => {
+    const first = chunked();
+    await until('the first step is taken', async () => (await readingBytes()) === 64 * 1024);
+    const answers = await Promise.all(
+      [chunked(), chunked(), chunked()].map(async (sender) => ({ sender, answer: await sender.answered })),
+    );
+    expect(answers.map(({ answer }) => [answer.status, answer.headers.get('connection')])).toEqual(
+      Array.from({ length: 3 }, () => [503, 'close']),
+    );
+    const other = declared();
+    other.send(BODY);
+    expect((await other.answered).status).toBe(200);
+    first.send(Buffer.concat([Buffer.from(`${BODY.length.toString(16)}\r\n`), BODY, Buffer.from('\r\n0\r\n\r\n')]));
+    expect((await first.answered).status).toBe(200);
+    for (const { socket } of [first, other, ...answers.map(({ sender }) => sender)]) socket.destroy();
+    await until('the room is given back', async () => (await readingBytes()) === 0);
+  });
+
+  test('a compressed body takes what it is expected to hold, and is stored', async () => {
+    const packed = gzipSync(BODY);
+    const sender = new SlowSender(['Content-Encoding: gzip', `Content-Length: ${packed.length}`]);
+    await until('its room is taken', async () => (await readingBytes()) === 64 * 1024);
+    sender.send(packed);
+    expect((await sender.answered).status).toBe(200);
+    sender.socket.destroy();
+    await until('the room is given back', async () => (await readingBytes()) === 0);
+  });
+
+  test('a sender of a large body that writes all of it before it reads still gets to read the refusal', async () => {
+    const slow = [declared(), declared()];
+    await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
+    const late = declared();
+    for (let at = 0; at < BODY.length; at += 10_000) {
+      late.send(BODY.subarray(at, at + 10_000));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect((await late.answered).status).toBe(503);
+    for (const { socket } of [...slow, late]) socket.destroy();
+    await until('the room is given back', async () => (await readingBytes()) === 0);
+  });
+});

@@ -1,0 +1,60 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { sharedResult } from '../../src/http/shared-result.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await testServer({ options: { metricsRenderMs: 60_000 } });
+});
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') => fetch(server.url + path, { method, headers });
+
+describe.each(['/openapi.json', '/docs'])('%s is made once', (path) => {
+  test('and may be cached: it has Cache-Control and an ETag, for HEAD as well', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await get(path, {}, method);
+      expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
+      expect(headers.get('etag')).toMatch(/^"[\w-]{22}"$/);
+      expect(Number(headers.get('content-length'))).toBeGreaterThan(10_000);
+    }
+  });
+
+  test('304 without a body answers If-None-Match that names it, and only that', async () => {
+    const etag = (await get(path)).headers.get('etag')!;
+    for (const given of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await get(path, { 'if-none-match': given });
+      expect([given, answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([given, 304, etag, '']);
+    }
+    for (const given of ['"other"', etag.replaceAll('"', '')])
+      expect([given, (await get(path, { 'if-none-match': given })).status]).toEqual([given, 200]);
+  });
+});
+
+test('/metrics is rendered once for all that ask within the time that it may be old', async () => {
+  const [first, second] = [await (await get('/metrics')).text(), await (await get('/metrics')).text()];
+  expect(second).toBe(first);
+  const fresh = await testServer({ database: server.database });
+  const counted = async () => (await (await fetch(`${fresh.url}/metrics`)).text()).match(/status="200"} \d+/)?.[0];
+  expect([await counted(), await counted()]).toEqual([undefined, 'status="200"} 1']);
+});
+
+describe('a shared result', () => {
+  test('is made once for calls at the same time, and again when it is too old', async () => {
+    let made = 0;
+    const next = sharedResult(0, async () => ++made);
+    expect(await Promise.all([next(), next(), next()])).toEqual([1, 1, 1]);
+    expect(await next()).toBe(2);
+  });
+
+  test('that failed is made again', async () => {
+    let made = 0;
+    const next = sharedResult(60_000, async () => {
+      made += 1;
+      if (made === 1) throw new Error('the first one fails');
+      return made;
+    });
+    expect((await Promise.allSettled([next(), next()])).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect([await next(), await next()]).toEqual([2, 2]);
+  });
+});

@@ -1,0 +1,285 @@
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { exceededBound } from '@countersign/core/domain/json-size';
+import { describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { BODY_BOUNDS, WORKER_HEAP_MB } from '../../src/http/body-bounds.ts';
+import { BodyWorkers } from '../../src/http/body-workers.ts';
+import { storedDocuments } from '../harness/stored-documents.ts';
+import { type Answer, paths, testServer } from '../harness/test-server.ts';
+
+const server = await testServer();
+const tenantId = await server.workspace();
+const key = await server.key(tenantId);
+
+const bounds = { valuesMax: 1000, namesMax: 1000 };
+const bound = (text: string) => exceededBound(Buffer.from(text), bounds, 1);
+const names = (count: number, name: (index: number) => string) =>
+  `{${Array.from({ length: count }, (_, index) => `${JSON.stringify(name(index))}:1`).join()}}`;
+
+describe('JSON is counted before it is parsed', () => {
+  test('values: items, members, and what opens a list or an object', () => {
+    expect(bound(`[${'1,'.repeat(990)}1]`)).toBeUndefined();
+    expect(bound(`[${'1,'.repeat(1000)}1]`)).toBe('valuesMax');
+    expect(bound(`[${'{},'.repeat(600)}1]`)).toBe('valuesMax');
+    expect(bound('['.repeat(1001))).toBe('valuesMax');
+  });
+
+  test('what stands in strings is not counted, however they end', () => {
+    for (const text of [
+      '[{,:'.repeat(2000),
+      '\\"[,'.repeat(2000),
+      `${'x'.repeat(61)}\\`,
+      `${'x'.repeat(200)}\\`,
+      '\\'.repeat(501),
+    ])
+      expect(bound(JSON.stringify([text, text, 1]))).toBeUndefined();
+    expect(bound(`["${'a'.repeat(500)}`)).toBeUndefined();
+  });
+
+  test('different names, the same ones once; long ones too', () => {
+    const many = { valuesMax: 1_000_000, namesMax: 1000 };
+    const count = (text: string) => exceededBound(Buffer.from(text), many, 7);
+    expect(count(names(990, (index) => `n${index}`))).toBeUndefined();
+    expect(count(names(1100, (index) => `n${index}`))).toBe('namesMax');
+    expect(count(names(1100, (index) => `${index}${'x'.repeat(200)}`))).toBe('namesMax');
+    expect(count(`[${Array.from({ length: 5000 }, () => '{"id":1,"name":2}').join()}]`)).toBeUndefined();
+  });
+});
+
+describe('bodies that cost more than their size', () => {
+  const refused = ({ status, body }: Answer) => [
+    status,
+    body.error,
+    body.issues[0].code,
+    /\d{4,}|300/.exec(body.issues[0].message)?.[0],
+  ];
+
+  test('six million objects are refused by their expansion, or by their number', async () => {
+    const objects = (count: number) => `{"trace_id":"a","metadata":{"a":[${'{},'.repeat(count)}{}]}}`;
+    const packed = gzipSync(objects(6_000_000));
+    expect(refused(await server.post(paths.traces, key, packed, { 'content-encoding': 'gzip' }))).toEqual([
+      413,
+      'payload_too_large',
+      'size_limit',
+      '300',
+    ]);
+    expect(refused(await server.post(paths.traces, key, objects(6_000_000)))).toEqual([
+      422,
+      'validation_failed',
+      'too_many_values',
+      '1000000',
+    ]);
+  });
+
+  test('more than a million different names are refused by their number, at each kind of endpoint', async () => {
+    const trace = `{"trace_id":"a","metadata":${names(1_200_000, (index) => index.toString(36))}}`;
+    expect(refused(await server.post(paths.traces, key, trace))).toEqual([422, 'validation_failed', 'too_many_names', '100000']);
+    const entry = `{"actor":"a","action":"b","metadata":${names(60_000, (index) => index.toString(36))}}`;
+    expect(refused(await server.post(paths.audit, key, entry))).toEqual([422, 'validation_failed', 'too_many_names', '10000']);
+  });
+});
+
+/** What agents really send at this size: 500 steps with conversations, tool calls and rows. */
+const honestTrace = (traceId: string) => ({
+  trace_id: traceId,
+  spans: Array.from({ length: 500 }, (_, index) => ({
+    span_id: `s${index}`,
+    kind: index % 2 === 0 ? 'llm' : 'tool',
+    name: 'step',
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    cost_usd: 0.001,
+    started_at: '2026-11-20T09:30:00.000Z',
+    messages: Array.from({ length: 20 }, (_, turn) => ({
+      role: 'user',
+      content: `${index}-${turn} ${'of the order '.repeat(80)}`,
+    })),
+    embedding: Array.from({ length: 700 }, (_, place) => Number(Math.sin(index * 700 + place).toFixed(9))),
+    tool_result: {
+      rows: Array.from({ length: 25 }, (_, row) => ({
+        id: row,
+        [`order_${index}_${row}`]: 'shipped',
+        quantity: 3,
+        notes: 'x'.repeat(100),
+      })),
+    },
+  })),
+});
+
+/** Bodies with something wrong, one for each way in which `prepareBody` refuses. */
+const WRONG: [string, string][] = [
+  [paths.traces, '{"trace_id":7,"spans":[{"kind":"x"}]}'],
+  [paths.traces, '{"trace_id":"a","spans":[{"span_id":"s","kind":"tool","name":"n"},{"span_id":"s","kind":"tool","name":"n"}]}'],
+  [paths.traces, `{"trace_id":"a","metadata":{"a":${'['.repeat(1000)}${']'.repeat(1000)}}}`],
+  [paths.traces, '[1,2]'],
+  [paths.audit, '{"actor":"a","action":"b","metadata":{"a":1,"a":2,"n":1.00000000000000000001}}'],
+  [paths.audit, '{"actor":"a","action":"b","rationale":"\\ud83d","unknown":1}'],
+  [paths.audit, '{"actor":'],
+  [paths.telemetry, `{"trace_id":"t","outcome":"o","prompt_tokens":${2 ** 53 - 1},"completion_tokens":5}`],
+  [paths.telemetry, '{"events":[{"trace_id":"t"},{"outcome":"o","external_user_id":"a@b.example"}]}'],
+  [paths.evaluations, '{"name":"n","pass_rate":101,"agent_id":"no-uuid"}'],
+  [paths.detailedEvaluations, '{"name":"n","pass_rate":101}'],
+  [paths.promotionCheck, '{"min_pass_rate":0}'],
+];
+
+describe('large bodies are prepared on the worker thread', () => {
+  const done = async () => Number(/^countersign_worker_bodies_done (\d+)/m.exec(await metricsOf(server.url))?.[1]);
+
+  test('an honest trace of 18 MB is stored with its sums; a small one never goes there', async () => {
+    const body = JSON.stringify(honestTrace('large'));
+    expect(body.length).toBeGreaterThan(15_000_000);
+    const before = await done();
+    const answer = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
+    expect([answer.status, answer.body.spans_ingested, answer.body.tokens, answer.body.cost_usd]).toEqual([200, 500, 7500, 0.5]);
+    expect(await done()).toBe(before + 1);
+    const again = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
+    expect([again.status, again.headers.get('idempotent-replayed'), again.body.id]).toEqual([200, 'true', answer.body.id]);
+    const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
+    expect(stored.filter((document) => document.toString() === body)).toHaveLength(1);
+    const settled = await done();
+    expect((await server.post(paths.traces, key, { trace_id: 'small' })).status).toBe(200);
+    expect(await done()).toBe(settled);
+  });
+
+  test('a batch of telemetry of 90 KB with few values stays on the main thread, one with many values does not', async () => {
+    const before = await done();
+    const events = (count: number, name: string) =>
+      Array.from({ length: count }, (_, index) => ({
+        trace_id: `${name}-${index}`,
+        outcome: 'success',
+        metadata: { note: name },
+      }));
+    const few = JSON.stringify({ events: events(200, 'a'.repeat(200)) });
+    expect(few.length).toBeGreaterThan(90_000);
+    expect((await server.post(paths.telemetry, key, few)).status).toBe(200);
+    expect(await done()).toBe(before);
+    const many = JSON.stringify({
+      trace_id: 'many',
+      outcome: 'success',
+      metadata: { list: Array.from({ length: 40_000 }, () => 1) },
+    });
+    expect(many.length).toBeLessThan(256 * 1024);
+    expect((await server.post(paths.telemetry, key, many)).status).toBe(200);
+    expect(await done()).toBe(before + 1);
+  });
+
+  test('each endpoint takes large bodies there, and what is wrong is said as on the main thread', async () => {
+    const padding = ' '.repeat(300_000);
+    const before = await done();
+    const entry = { actor: 'ci', action: 'a.b', metadata: { nested: [1, 'two', null] } };
+    const answers = [
+      await server.post(paths.telemetry, key, JSON.stringify({ trace_id: 't', outcome: 'success' }) + padding),
+      await server.post(paths.evaluations, key, JSON.stringify({ name: 'n', pass_rate: 90, agent_name: 'a' }) + padding),
+      await server.post(paths.audit, key, JSON.stringify(entry) + padding),
+      await server.post(paths.promotionCheck, key, JSON.stringify({ agent_name: 'a' }) + padding),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    for (const [path, wrong] of WRONG) {
+      const [small, large] = [await server.post(path, key, wrong), await server.post(path, key, padding + wrong)];
+      expect([large.status, large.body]).toEqual([small.status, small.body]);
+      expect(small.status).toBe(422);
+    }
+    expect(await done()).toBe(before + 4 + WRONG.length);
+  });
+
+  test('other tenants take turns with one who sends many', async () => {
+    const workers = new BodyWorkers();
+    const asked = (tenant: string) => ({
+      principal: { tenantId: tenant, keyId: 'k', prefix: 'p', scopes: [] },
+      document: Buffer.from(JSON.stringify({ trace_id: tenant }) + ' '.repeat(300_000)),
+      idempotencyKey: undefined,
+      prefersAttestation: false,
+    });
+    const order: string[] = [];
+    const send = async (tenant: string) => {
+      await workers.prepare('ingestTrace', asked(tenant));
+      order.push(tenant);
+    };
+    await Promise.all([...Array.from({ length: 20 }, () => send('many')), send('one')]);
+    expect(order.indexOf('one')).toBeLessThan(5);
+    for (let sent = 0; sent < 768; sent += 1) void send('many').catch(() => undefined);
+    await expect(Promise.all(Array.from({ length: 3 }, () => send('many')))).rejects.toMatchObject({ code: 'unavailable' });
+    await send('one');
+    await workers.close();
+    expect(workers.length).toBe(0);
+  });
+
+  test('a thread that ends costs the bodies that it had, which are answered 503; the next ones are taken', async () => {
+    const file = new URL('../fixtures/ending-body-worker.ts', import.meta.url);
+    const fragile = await testServer({ database: server.database, options: { workers: new BodyWorkers({ file }) } });
+    const padded = (traceId: string) => JSON.stringify({ trace_id: traceId }) + ' '.repeat(300_000);
+    expect((await fragile.post(paths.traces, key, padded('before'))).status).toBe(200);
+    const lost = await fragile.post(paths.traces, key, padded('end this thread'));
+    expect([lost.status, lost.body.error, lost.headers.get('retry-after')]).toEqual([503, 'unavailable', '1']);
+    expect((await fragile.post(paths.traces, key, padded('after'))).status).toBe(200);
+    expect((await fetch(`${fragile.url}/readyz`)).status).toBe(200);
+  });
+
+  test('the most expensive bodies within the bounds stay far below the heap limit of the thread', async () => {
+    const workers = new BodyWorkers({ heapMb: WORKER_HEAP_MB / 2 });
+    const { valuesMax, namesMax } = BODY_BOUNDS.report;
+    const members = (object: number) =>
+      Array.from(
+        { length: 8 },
+        (_, index) => `"${'abcdefgh'[(index * 3 + object * (index + 1)) % 8]}${object % (namesMax / 10)}":1`,
+      ).join();
+    const values = Array.from({ length: (valuesMax - 100) / 9 }, (_, object) => `{${members(object)}}`).join();
+    const body = Buffer.from(`{"trace_id":"t","metadata":{"v":[${values}]}}`);
+    const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };
+    for (let sent = 0; sent < 2; sent += 1)
+      await workers.prepare('ingestTrace', {
+        principal,
+        document: Buffer.from(body),
+        idempotencyKey: undefined,
+        prefersAttestation: false,
+      });
+    await workers.close();
+  });
+});
+
+/** Sends the head of a request with a body of a megabyte, and what is received until the connection ends or `enough` of it is there. */
+function receive(head: string[], enough: (text: string) => boolean, from = server): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(from.url).port), '127.0.0.1');
+    let text = '';
+    const finish = () => {
+      socket.destroy();
+      resolve(text);
+    };
+    socket.on('data', (chunk) => {
+      text += chunk;
+      if (enough(text)) finish();
+    });
+    socket.on('end', finish);
+    socket.on('error', reject);
+    const always = [`POST ${paths.traces} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json'];
+    socket.write(`${[...always, 'Content-Length: 1000000', ...head].join('\r\n')}\r\n\r\n`);
+  });
+}
+
+describe('room that is declared and not used', () => {
+  test('a body is asked for by 100 Continue only once there is room for it', async () => {
+    const small = await testServer({ database: server.database, readingBytesMax: 1_200_000 });
+    const expecting = ['Expect: 100-continue'];
+    const holder = connect(Number(new URL(small.url).port), '127.0.0.1');
+    const isInterim = (text: string) => text.includes('\r\n\r\n');
+    expect(await receive(expecting, isInterim, small)).toMatch(/^HTTP\/1\.1 100 /);
+    holder.write(
+      `POST ${paths.traces} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 1150000\r\n\r\n{`,
+    );
+    await until('the room is taken', async () => /^countersign_reading_bytes 1150000$/m.test(await metricsOf(small.url)));
+    const refused = await receive(expecting, isInterim, small);
+    expect(refused).toMatch(/^HTTP\/1\.1 503 /);
+    expect(refused).toMatch(/^connection: close\r$/im);
+    holder.destroy();
+  });
+
+  test('a megabyte that arrives by the byte is answered 408 after ten seconds, and its room is given back', async () => {
+    const answer = await receive([], (text) => text.includes('request_timeout'));
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    await until('the room is given back', async () => /^countersign_reading_bytes 0$/m.test(await metricsOf(server.url)));
+  }, 40_000);
+});
+
+const metricsOf = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();

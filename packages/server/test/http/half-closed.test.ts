@@ -1,0 +1,74 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BODY } from '../bad-input/http.ts';
+import { httpText, parseAnswers, sendRaw } from '../bad-input/raw-socket.ts';
+import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { paths } from '../harness/test-server.ts';
+
+const folder = new DataFolder();
+let server: ServerProcess;
+let append: string;
+
+beforeAll(async () => {
+  server = await ServerProcess.start(folder.environment);
+  const { key } = await newKey(folder.environment, 'acme');
+  append = httpText(
+    `POST ${paths.audit} HTTP/1.1`,
+    ['Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json', `Content-Length: ${BODY.length}`],
+    BODY,
+  );
+});
+
+afterAll(async () => {
+  expect(await server?.end('SIGTERM')).toBe(0);
+  await folder.clear();
+});
+
+const GET = httpText('GET /livez HTTP/1.1', ['Host: x']);
+const statuses = async (text: string) => (await sendRaw(server.url, text, { hangsUp: true })).map(({ status }) => status);
+
+describe('a client that closes its side after its requests', () => {
+  test('reads the answer to one, and then the end', async () => {
+    expect(await statuses(GET)).toEqual([200]);
+    expect(await statuses(append)).toEqual([200]);
+  });
+
+  test('reads the answers to all of those it pipelined, in their order', async () => {
+    const missing = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
+    expect(await statuses(append + GET + missing + append + append)).toEqual([200, 200, 404, 200, 200]);
+    expect(await statuses(append.repeat(40))).toEqual(Array(40).fill(200));
+  });
+
+  test('and closes it only after an answer or two reads those that follow', async () => {
+    const port = Number(new URL(server.url).port);
+    const chunks: Buffer[] = [];
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.write(append);
+    while (chunks.length === 0) await sleep(5);
+    socket.end(append + append);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(parseAnswers(Buffer.concat(chunks)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test('in the middle of a request gets what came before answered, and is told that the rest is none', async () => {
+    expect(await statuses(`${append}${append.slice(0, -5)}`)).toEqual([200, 400]);
+    expect(await statuses(`${GET}GET /livez HT`)).toEqual([200, 400]);
+  });
+
+  test('holds no connection: every one is closed, also those without a request', async () => {
+    const port = Number(new URL(server.url).port);
+    const texts = ['', GET, append, GET + GET, `${append}POST`];
+    const closed = texts.map(
+      (text) =>
+        new Promise<void>((resolve, reject) => {
+          // Its own side is closed for good only when the server closes its own: `end` without reading would keep it open.
+          const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end(text));
+          socket.on('close', () => resolve()).on('error', reject);
+          socket.resume();
+        }),
+    );
+    await Promise.all(closed);
+  });
+});

@@ -1,0 +1,86 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
+import { expectRefused } from '../bad-input/refusals.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let open: TestServer;
+let named: TestServer;
+let proxied: TestServer;
+
+beforeAll(async () => {
+  open = await testServer();
+  const publicUrl = 'https://countersign.example.com';
+  const allowedHosts = ['Countersign.internal'];
+  named = await testServer({ database: open.database, publicUrl, allowedHosts });
+  proxied = await testServer({ database: open.database, publicUrl, behindProxy: true });
+});
+
+/** How a server answers a request for a path, or another request target, with this Host. */
+async function ask(server: TestServer, host: string, target = '/openapi.json', headers: readonly string[] = []): Promise<number> {
+  const text = httpText(`HEAD ${target} HTTP/1.1`, [`Host: ${host}`, 'Connection: close', ...headers]);
+  const [answer] = await sendRaw(server.url, text);
+  return answer!.status;
+}
+
+const OWN = [
+  'countersign.example.com',
+  'countersign.example.com:443',
+  'Countersign.Example.COM',
+  'countersign.example.com.',
+  'countersign.internal:7300',
+  'localhost:7300',
+  '127.0.0.1',
+  '127.0.0.53:7300',
+  '[::1]:7300',
+];
+const OTHERS = [
+  'evil.example',
+  'countersign.example.com.evil.example',
+  'evil.countersign.example.com',
+  'localhost.evil.example',
+  '127.0.0.1.evil.example',
+  '10.1.2.3',
+  '[2001:db8::1]',
+  '',
+];
+
+describe('with COUNTERSIGN_PUBLIC_URL', () => {
+  test.each(OWN)('a request to %s is answered', async (host) => {
+    expect(await ask(named, host)).toBe(200);
+  });
+
+  test.each(OTHERS)('a request to "%s" is 421 on every path but those of probes', async (host) => {
+    for (const path of ['/openapi.json', '/', '/metrics', paths.audit, '/api/portal/session', '/nothing'])
+      expect([path, await ask(named, host, path)]).toEqual([path, 421]);
+    for (const path of ['/livez', '/readyz']) expect([path, await ask(named, host, path)]).toEqual([path, 200]);
+  });
+
+  test('the refusal says what to do, and comes before the key is looked at', async () => {
+    const [answer] = await sendRaw(
+      named.url,
+      httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: evil.example', 'Content-Length: 0']),
+    );
+    expectRefused(answer!, 'wrong_host', [' bad_header']);
+    const { message } = answer!.body.issues[0];
+    expect(message).toContain('accepts requests for countersign.example.com, not for "evil.example"');
+    expect(message).toContain('COUNTERSIGN_ALLOWED_HOSTS');
+  });
+
+  test('a whole URL in the request line counts instead of Host', async () => {
+    expect(await ask(named, 'countersign.example.com', 'http://evil.example/openapi.json')).toBe(421);
+    expect(await ask(named, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
+  });
+
+  test('X-Forwarded-Host counts behind a proxy, and nowhere else', async () => {
+    const forwarded = (server: TestServer, host: string, name: string) =>
+      ask(server, host, '/openapi.json', [`X-Forwarded-Host: ${name}`]);
+    expect(await forwarded(proxied, 'upstream', 'countersign.example.com')).toBe(200);
+    expect(await forwarded(proxied, 'countersign.example.com', 'evil.example')).toBe(421);
+    expect(await forwarded(proxied, 'upstream', 'countersign.example.com, evil.example')).toBe(421);
+    expect(await forwarded(named, 'evil.example', 'countersign.example.com')).toBe(421);
+  });
+});
+
+test('without it every host is answered, if it is one', async () => {
+  for (const host of [...OWN, ...OTHERS]) expect([host, await ask(open, host)]).toEqual([host, 200]);
+});

@@ -1,0 +1,136 @@
+import { connect } from 'node:net';
+import pg from 'pg';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { httpText, parseAnswers } from '../bad-input/raw-socket.ts';
+import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+const BROKEN_JSON = '{"actor":';
+const TEXT = { 'content-type': 'text/plain' };
+const TOO_LARGE = Buffer.alloc(2 * 1024 * 1024, 0x20);
+const outcome = ({ status, body }: Answer) => `${status} ${body.error}`;
+
+describe('the order of checks', () => {
+  test('route and method come before the key', async () => {
+    expect(outcome(await server.post('/api/public/nothing', undefined, BROKEN_JSON, TEXT))).toBe('404 not_found');
+    const response = await fetch(server.url + paths.audit, { method: 'PUT', headers: TEXT, body: TOO_LARGE });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  test('the key comes before media type, size and body', async () => {
+    expect(outcome(await server.post(paths.audit, undefined, TOO_LARGE, TEXT))).toBe('401 unauthorized');
+    expect(outcome(await server.post(paths.audit, 'aa_live_0', BROKEN_JSON))).toBe('401 unauthorized');
+  });
+
+  test('the answer to a bad key arrives before a byte of the body is sent', async () => {
+    const headers = ['Host: x', 'Content-Type: application/json', 'Content-Length: 1000'];
+    expect((await firstAnswer(httpText(`POST ${paths.audit} HTTP/1.1`, headers))).body.error).toBe('unauthorized');
+  });
+
+  test('the scope comes before media type, size and body, and the answer names it', async () => {
+    const scopes = { telemetry: 'audit', evaluations: 'audit', audit: 'governance', governance: 'telemetry' } as const;
+    for (const [path, needed] of [
+      [paths.traces, 'telemetry'],
+      [paths.telemetry, 'telemetry'],
+      [paths.evaluations, 'evaluations'],
+      [paths.audit, 'audit'],
+      [paths.promotionCheck, 'governance'],
+    ] as const) {
+      const answer = await server.post(path, await server.key(tenantId, [scopes[needed]]), BROKEN_JSON, TEXT);
+      expect(outcome(answer)).toBe('401 insufficient_scope');
+      expect(answer.body.issues).toMatchObject([{ path: '', code: 'missing_scope', message: expect.stringContaining(needed) }]);
+      expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${needed}"`);
+      expect(outcome(await server.post(path, await server.key(tenantId, [needed]), BROKEN_JSON))).toBe('422 invalid_json');
+    }
+  });
+
+  test('media type comes before size, size before the body', async () => {
+    expect(outcome(await server.post(paths.audit, key, TOO_LARGE, TEXT))).toBe('415 unsupported_media_type');
+    expect(outcome(await server.post(paths.audit, key, TOO_LARGE))).toBe('413 payload_too_large');
+    expect(outcome(await server.post(paths.audit, key, BROKEN_JSON, TEXT))).toBe('415 unsupported_media_type');
+  });
+
+  test('a full queue comes last: 503 with Retry-After for what could be stored, 422 for what could not', async () => {
+    const small = await testServer({ database: server.database, queueBytesMax: 4000 });
+    const holding = new pg.Client(server.database.server);
+    await holding.connect();
+    await holding.query('BEGIN');
+    await holding.query(`SELECT set_config('countersign.tenant_id', $1, true)`, [tenantId]);
+    await holding.query('SELECT * FROM countersign.log_heads FOR UPDATE');
+    const entry = { actor: 'ci', action: 'waits.for-its-turn' };
+    const waiting = [small.post(paths.audit, key, entry), small.post(paths.audit, key, entry)];
+    const queued = async () => /^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${small.url}/metrics`)).text())?.[1];
+    await expect.poll(queued, { timeout: 10_000 }).toMatch(/^2\d{3}$/);
+    const refused = await small.post(paths.audit, key, entry);
+    expect([outcome(refused), refused.headers.get('retry-after'), refused.body.issues]).toEqual(['503 unavailable', '1', []]);
+    expect(outcome(await small.post(paths.audit, key, { actor: 'ci' }))).toBe('422 validation_failed');
+    await holding.query('ROLLBACK');
+    await holding.end();
+    for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
+    expect((await small.post(paths.audit, key, entry)).status).toBe(200);
+  });
+});
+
+describe('the limit of requests per minute and key', () => {
+  test('is told in every answer, holds for each key, and comes after the key and before everything else', async () => {
+    const limited = await testServer({ database: server.database, rateLimitPerMinute: 3 });
+    const [own, other] = [await limited.key(tenantId), await limited.key(tenantId)];
+    const remaining = async (body: unknown) => {
+      const { status, headers } = await limited.post(paths.audit, own, body);
+      expect(headers.get('ratelimit-policy')).toBe('"per-key";q=3;w=60');
+      return [status, Number(/^"per-key";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])];
+    };
+    const entry = { actor: 'ci', action: 'counts' };
+    expect(await remaining(entry)).toEqual([200, 2]);
+    expect(await remaining({})).toEqual([422, 1]);
+    expect(outcome(await limited.post(paths.audit, undefined, entry))).toBe('401 unauthorized');
+    expect(await remaining(entry)).toEqual([200, 0]);
+    const refused = await limited.post(paths.audit, own, TOO_LARGE, TEXT);
+    expect([outcome(refused), refused.body.issues]).toEqual(['429 rate_limited', []]);
+    const seconds = Number(refused.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(60);
+    expect(refused.headers.get('ratelimit')).toBe(`"per-key";r=0;t=${seconds}`);
+    expect((await limited.post(paths.audit, other, entry)).status).toBe(200);
+    const weak = await limited.key(tenantId, ['telemetry']);
+    for (let time = 0; time < 5; time += 1)
+      expect(outcome(await limited.post(paths.audit, weak, entry))).toBe('401 insufficient_scope');
+  });
+
+  test('is not there unless it is configured', async () => {
+    const { headers } = await server.post(paths.audit, key, { actor: 'ci', action: 'counts' });
+    expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null]);
+  });
+});
+
+test('every request has an id of its own, which a sender cannot choose', async () => {
+  const ids = await Promise.all(
+    Array.from({ length: 20 }, async (_, index) => {
+      const { headers } = await server.post(index % 2 ? paths.audit : '/nowhere', key, {}, { 'x-request-id': 'mine' });
+      return headers.get('x-request-id');
+    }),
+  );
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(new Set(ids).size).toBe(20);
+});
+
+/** The first answer to what is sent, while the connection stays open. */
+function firstAnswer(text: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(text));
+    socket.on('error', reject);
+    socket.once('data', (bytes: Buffer) => {
+      socket.destroy();
+      resolve(parseAnswers(bytes)[0]!);
+    });
+  });
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { isDatabaseAway } from '../../src/database/pool.ts';
+import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { CuttingProxy } from '../fixtures/cutting-proxy.ts';
+import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
+import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let database: TestDatabase;
+let proxy: CuttingProxy;
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  proxy = await CuttingProxy.start(database.server);
+  server = await testServer({ database: { ...database, server: { ...database.server, host: proxy.host } } });
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+  // The first use of a key is noted in a transaction of its own.
+  await server.post(paths.audit, key, { actor: 'ci', action: 'test.warm-up' });
+  await until('its use is noted', async () => (await database.sql('SELECT 1 FROM countersign.key_last_use')).length === 1);
+});
+
+afterAll(async () => {
+  await server.stop();
+  proxy.stop();
+  await database.drop();
+});
+
+const kinds = [
+  [
+    'traces',
+    'trace_submissions',
+    () => ({ trace_id: randomUUID(), agent_name: randomUUID(), spans: [{ span_id: 'a', kind: 'llm', name: 'm' }] }),
+  ],
+  ['telemetry', 'telemetry_submissions', () => ({ trace_id: randomUUID(), outcome: 'success' })],
+  ['evaluations', 'evaluations', () => ({ name: randomUUID() })],
+  [
+    'detailedEvaluations',
+    'evaluations',
+    () => ({ name: randomUUID(), evaluated_at: new Date().toISOString(), cases: { total: 1, passed: 1 } }),
+  ],
+  ['audit', 'audit_entries', () => ({ actor: 'ci', action: 'test.cut' })],
+] as const;
+
+describe.for(kinds)('%s, when the connection to the database breaks', ([kind, table, makeBody]) => {
+  const count = async () =>
+    (
+      await database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenantId])
+    )[0]!.n;
+
+  /** Ten requests at once, each with a key of its own, with the connections of their batches cut. */
+  async function cutOff(how: CuttingProxy['how']): Promise<{ requests: (() => Promise<Answer>)[]; answers: Answer[] }> {
+    const requests = Array.from({ length: 10 }, () => {
+      const [body, idempotencyKey] = [makeBody(), randomUUID()];
+      return () => server.post(paths[kind], key, body, { 'idempotency-key': idempotencyKey });
+    });
+    [proxy.how, proxy.cuts] = [how, 10];
+    const answers = await Promise.all(requests.map((request) => request()));
+    proxy.cuts = 0;
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(new Set(answers.map(({ headers }) => headers.get('retry-after')))).toEqual(new Set(['1']));
+    return { requests, answers };
+  }
+
+  test('after COMMIT: 503, stored once although nobody heard of it, and the same key then gets the first answer', async () => {
+    const before = await count();
+    const { requests } = await cutOff('after COMMIT');
+    await expect.poll(count).toBe(before + 10);
+    const again = await Promise.all(requests.map((request) => request()));
+    expect(again.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual(
+      again.map(() => [200, 'true']),
+    );
+    expect(await count()).toBe(before + 10);
+    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
+  });
+
+  test('before COMMIT: 503, nothing stored, and the same key then stores', async () => {
+    const before = await count();
+    const { requests } = await cutOff('before COMMIT');
+    expect(await count()).toBe(before);
+    const again = await Promise.all(requests.map((request) => request()));
+    expect(again.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual(
+      again.map(() => [200, null]),
+    );
+    expect(await count()).toBe(before + 10);
+    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
+  });
+});
+
+describe('an error of the connection', () => {
+  test.for([
+    'EPIPE',
+    'ECONNRESET',
+    'ECONNREFUSED',
+    'ENOENT',
+    'ETIMEDOUT',
+    'EAI_AGAIN',
+    '57P01',
+    '57P03',
+    '57014',
+    '53300',
+    '55P03',
+    '25006',
+    '25P03',
+    '08006',
+    'CERT_HAS_EXPIRED',
+  ])('%s says that the database is away', (code) => expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(true));
+
+  test.for(['23505', '22P02', '42P01', '25P02', 'ERR_INVALID_ARG_TYPE'])('%s says that the statement is wrong', (code) =>
+    expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(false),
+  );
+
+  test('is known by the whole of what the driver says, and a fault of ours is none', () => {
+    expect(isDatabaseAway(new Error('Query read timeout'))).toBe(true);
+    expect(isDatabaseAway(new Error('Connection terminated unexpectedly'))).toBe(true);
+    expect(isDatabaseAway(new TypeError("Cannot read properties of undefined (reading 'appended')"))).toBe(false);
+    expect(isDatabaseAway(new Error('the statement was closed'))).toBe(false);
+  });
+});

@@ -1,0 +1,114 @@
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { isPublic } from '../../src/config/public-address.ts';
+import { metricsAccess } from '../../src/http/metrics-endpoint.ts';
+import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
+import { testServer } from '../harness/test-server.ts';
+
+const TOKEN = 'scraper-token-0123456789';
+
+const get = async (url: string, token?: string, method = 'GET') => {
+  const response = await fetch(`${url}/metrics`, {
+    method,
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+};
+const status = async (url: string, token?: string, method = 'GET') => (await get(url, token, method)).status;
+
+test.each([
+  ['loopback', { port: undefined, token: undefined, isPublic: false }, 'open'],
+  ['a public listener', { port: undefined, token: undefined, isPublic: true }, 'absent'],
+  ['a public listener with a token', { port: undefined, token: TOKEN, isPublic: true }, { token: TOKEN }],
+  ['loopback with a token', { port: undefined, token: TOKEN, isPublic: false }, { token: TOKEN }],
+  ['any listener beside a port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
+] as const)('on %s, /metrics is served as configured', (_where, given, access) => {
+  expect(metricsAccess(given)).toEqual(access);
+});
+
+test.each([
+  ['loopback', {}, false],
+  ['loopback with a public URL there', { COUNTERSIGN_PUBLIC_URL: 'http://localhost:7300' }, false],
+  [
+    'loopback by its IPv6 address',
+    { COUNTERSIGN_PUBLIC_URL: 'http://[::1]:7300', COUNTERSIGN_ALLOWED_HOSTS: '[::1],127.0.0.1' },
+    false,
+  ],
+  ['loopback with a public URL elsewhere', { COUNTERSIGN_PUBLIC_URL: 'https://countersign.example.com' }, true],
+  ['loopback with the name of a service', { COUNTERSIGN_ALLOWED_HOSTS: 'localhost,countersign.internal' }, true],
+  ['loopback behind a proxy', { COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
+  ['every address', { COUNTERSIGN_HOST: '0.0.0.0', COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
+])('a listener on %s: %j, others reach it: %s', (_where, environment, expected) => {
+  expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
+});
+
+test('on loopback with a public URL elsewhere, a proxy passes requests on, so /metrics is 404 unless configured', async () => {
+  const database = (await testServer()).database;
+  const given = { database, publicUrl: 'https://countersign.example.com' };
+  const { url } = await testServer(given);
+  for (const method of ['GET', 'HEAD', 'POST']) expect([method, await status(url, undefined, method)]).toEqual([method, 404]);
+  const { url: withToken } = await testServer({ ...given, metricsToken: TOKEN });
+  expect([await status(withToken), await status(withToken, TOKEN)]).toEqual([401, 200]);
+});
+
+test('behind a proxy and beyond loopback, /metrics is 404 for every method unless configured', async () => {
+  const database = (await testServer()).database;
+  for (const settings of [{ behindProxy: true }, { host: '0.0.0.0', behindProxy: true }]) {
+    const { url } = await testServer({ database, ...settings });
+    for (const method of ['GET', 'HEAD', 'POST']) expect([method, await status(url, undefined, method)]).toEqual([method, 404]);
+    expect(JSON.parse((await get(url)).text)).toEqual({ error: 'not_found', issues: [] });
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+  }
+});
+
+test('with a token, /metrics answers those who send it, whatever host they name, and 401 to others', async () => {
+  const { url } = await testServer({ behindProxy: true, metricsToken: TOKEN, publicUrl: 'https://countersign.example.com' });
+  expect(await status(url, TOKEN)).toBe(200);
+  const byAddress = await fetch(`${url}/metrics`, {
+    headers: { authorization: `Bearer ${TOKEN}`, 'x-forwarded-host': '10.0.0.7' },
+  });
+  expect([byAddress.status, await byAddress.text()]).toEqual([200, expect.stringContaining('countersign_connections')]);
+  for (const wrong of [undefined, '', TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase()]) {
+    const { status: code, headers, text } = await get(url, wrong);
+    expect([wrong, code, headers.get('www-authenticate')]).toEqual([wrong, 401, 'Bearer']);
+    expect(text).not.toContain('countersign_');
+  }
+});
+
+test('a port of its own serves /metrics and nothing else, while the connections of the service are used up', async () => {
+  const folder = new DataFolder();
+  const server = await ServerProcess.start({
+    ...folder.environment,
+    COUNTERSIGN_METRICS_PORT: '0',
+    COUNTERSIGN_METRICS_TOKEN: TOKEN,
+    COUNTERSIGN_CONNECTIONS_MAX: '1',
+  });
+  try {
+    const metrics = `http://127.0.0.1:${/"metricsPort":(\d+)/.exec(server.stdout)![1]}`;
+    expect(await status(server.url, TOKEN)).toBe(404); // and its connection is kept alive
+    expect((await get(metrics, TOKEN)).text).toMatch(/^countersign_connections 1$/m);
+    expect(await status(metrics)).toBe(401);
+    for (const path of ['/livez', '/', '/api/portal/session', '/openapi.json'])
+      expect([path, (await fetch(metrics + path)).status]).toEqual([path, 404]);
+    expect((await fetch(`${metrics}/metrics`, { method: 'POST' })).status).toBe(405);
+  } finally {
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(server.output).not.toContain(TOKEN);
+    await folder.clear();
+  }
+});
+
+test('a port for metrics that is in use ends the start and names the variable', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as { port: number };
+  await expect(testServer({ metricsPort: port })).rejects.toThrow(/port \d+ on 127\.0\.0\.1 is in use.*COUNTERSIGN_METRICS_PORT/);
+  taken.close();
+});
+
+test('the token may come from a file with a line break at its end, and a bad one is not repeated', () => {
+  expect(readConfig({ COUNTERSIGN_METRICS_TOKEN: `${TOKEN}\n` }).metricsToken).toBe(TOKEN);
+  expect(() => readConfig({ COUNTERSIGN_METRICS_TOKEN: 'too-short' })).toThrow(/^(?!.*too-short).*COUNTERSIGN_METRICS_TOKEN/);
+  expect(() => readConfig({ COUNTERSIGN_METRICS_TOKEN_FILE: '/dev/null' })).toThrow('COUNTERSIGN_METRICS_TOKEN');
+});

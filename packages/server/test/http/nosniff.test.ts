@@ -1,0 +1,70 @@
+import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningServer, startServer } from '../../src/app/start-server.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { MALFORMED } from '../bad-input/http.ts';
+import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
+import { EVERY_ROUTE, filledPath, routesMissing } from '../fixtures/every-route.ts';
+import { person } from '../harness/portal-browser.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let workspace: string;
+let cookie: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  workspace = await server.workspace();
+  key = await server.key(workspace);
+  cookie = (await person(server, { [workspace]: 'admin' })).browser.cookie!;
+});
+
+/** The header as the server sends it for each of these requests, whatever the status. */
+const nosniff = async (path: string, init: RequestInit) => {
+  const response = await fetch(server.url + path, { redirect: 'manual', ...init });
+  await response.arrayBuffer();
+  return response.headers.get('x-content-type-options');
+};
+
+describe('X-Content-Type-Options: nosniff', () => {
+  test.each(EVERY_ROUTE)('is on every answer of $method $path', async ({ method, path }) => {
+    const filled = filledPath(path, workspace);
+    const headers = { authorization: `Bearer ${key}`, cookie, origin: server.url, 'content-type': 'application/json' };
+    const body = method === 'GET' || method === 'DELETE' ? {} : { body: '{}' };
+    const found = [];
+    for (const init of [{ method }, { method, headers, ...body }, { method: 'OPTIONS' }, { method: 'HEAD' }])
+      found.push(await nosniff(filled, init));
+    found.push(await nosniff(filled, { headers: { accept: 'text/html' } }));
+    expect(found).toEqual(Array(5).fill('nosniff'));
+  });
+
+  test.each(MALFORMED)('is on the answer to what the parser refuses: $what', async ({ text }) => {
+    const [answer] = await sendRaw(server.url, Buffer.from(text, 'latin1'));
+    expect(answer!.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  test.each([
+    ['a path of nothing', httpText('GET /api/nothing HTTP/1.1', ['Host: x', 'Connection: close'])],
+    ['CONNECT', httpText('CONNECT x:443 HTTP/1.1', ['Host: x'])],
+  ])('is on the answer to %s', async (_what, text) => {
+    const [answer] = await sendRaw(server.url, text);
+    expect(answer!.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+});
+
+describe('the table of every route', () => {
+  let running: RunningServer;
+  afterAll(() => running?.close());
+
+  test('has every path that the server has registered', async () => {
+    const found: { missing?: () => string[] } = {};
+    const alsoRegister = (app: FastifyInstance) => {
+      app.get('/a-path-that-no-table-has', async () => '');
+      found.missing = () => routesMissing(app);
+    };
+    running = await startServer({ ...readConfig({}), port: 0 }, server.open, pino({ level: 'silent' }), { alsoRegister });
+    expect(found.missing!()).toEqual(['/a-path-that-no-table-has']);
+  });
+});

@@ -1,0 +1,267 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is looked at as any reader of it would.
+type Json = any;
+
+let server: TestServer;
+let document: Json;
+
+beforeAll(async () => {
+  server = await testServer();
+  const response = await fetch(`${server.url}/openapi.json`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  document = await response.json();
+});
+
+/** Every object of the document, with where it stands. */
+function* nodes(value: Json, at = '#'): Generator<[at: string, node: Json]> {
+  if (typeof value !== 'object' || value === null) return;
+  yield [at, value];
+  for (const [name, member] of Object.entries(value))
+    yield* nodes(member, `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+}
+
+const postsOf = (): [string, Json][] =>
+  Object.entries<Json>(document.paths).flatMap(([path, { post }]) => (post === undefined ? [] : [[path, post]]));
+const operationsOf = () => postsOf().filter(([path]) => !path.startsWith('/v1/'));
+const exportsOf = () => postsOf().filter(([path]) => path.startsWith('/v1/'));
+const readingsOf = (): [string, Json][] =>
+  Object.entries<Json>(document.paths).flatMap(([path, { get }]) => (get === undefined ? [] : [[path, get]]));
+
+/** Follows a reference within the document. */
+function resolved(schema: Json): Json {
+  return schema.$ref === undefined ? schema : document.components.schemas[schema.$ref.replace('#/components/schemas/', '')];
+}
+
+describe('the OpenAPI document', () => {
+  test('is version 3.1 of OpenAPI and 1.0.0 of the interface, and describes the five endpoints, the extensions and the read access', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
+    expect(
+      operationsOf()
+        .map(([path]) => path)
+        .sort(),
+    ).toEqual(Object.values(paths).sort());
+    for (const item of Object.values<Json>(document.paths)) expect(Object.keys(item)).toHaveLength(1);
+    const all = [...postsOf(), ...readingsOf()];
+    expect(new Set(all.map(([, { operationId }]) => operationId)).size).toBe(Object.keys(document.paths).length);
+    expect(document.components.securitySchemes).toMatchObject({
+      bearer: { type: 'http', scheme: 'bearer' },
+      serviceKey: { type: 'apiKey', in: 'header', name: 'X-Service-Key' },
+    });
+    expect(document.security).toEqual([{ bearer: [] }, { serviceKey: [] }]);
+  });
+
+  test('has no reference that leads nowhere, no schema that nobody uses, and no JSON Schema identifiers of our own making', () => {
+    const referred = new Set<string>();
+    for (const [at, node] of nodes(document)) {
+      if (typeof node.$ref === 'string') {
+        expect([at, resolved(node)]).toEqual([at, expect.objectContaining({ type: 'object' })]);
+        referred.add(node.$ref.split('/').at(-1));
+      }
+      expect([at, Object.hasOwn(node, '$id')]).toEqual([at, false]);
+    }
+    expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());
+  });
+
+  test('describes every member, and its types are those of JSON Schema', () => {
+    const known = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'];
+    for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
+      for (const [member, property] of Object.entries<Json>(schema.properties)) {
+        const at = `${name}.${member}`;
+        expect([at, typeof (property.description ?? resolved(property).description)]).toEqual([at, 'string']);
+        for (const type of [property.type ?? []].flat()) expect(known).toContain(type);
+        for (const bad of property.enum ?? []) expect([at, typeof bad]).toEqual([at, bad === null ? 'object' : 'string']);
+      }
+      for (const member of schema.required ?? []) expect(Object.keys(schema.properties)).toContain(member);
+    }
+  });
+
+  test('says of every endpoint: body, examples, the answer, the errors, the request id, and how to send it again', () => {
+    for (const [path, post] of operationsOf()) {
+      const { schema, examples } = post.requestBody.content['application/json'];
+      expect(post.requestBody.required).toBe(true);
+      expect((schema.anyOf ?? [schema]).length).toBe(path === paths.telemetry ? 2 : 1);
+      expect(Object.keys(examples)).toEqual(Object.keys(post.responses[200].content['application/json'].examples));
+      expect(Object.keys(post.responses)).toEqual(
+        expect.arrayContaining(['200', '401', '413', '415', '422', '429', '500', '503']),
+      );
+      for (const [status, response] of Object.entries<Json>(post.responses)) {
+        expect(response.description.length).toBeGreaterThan(5);
+        expect(Object.keys(response.headers)).toContain('X-Request-Id');
+        if (status !== '200') expect(response.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/Error' });
+      }
+      const names = (post.parameters ?? []).map(({ name }: Json) => name);
+      expect(names).toEqual(path === paths.promotionCheck ? ['Prefer', 'Countersign-Nonce'] : ['Idempotency-Key']);
+    }
+  });
+
+  test('the read access is there as it is described: with a read token, and by that alone; the public keys for everybody', async () => {
+    const tenantId = await server.workspace();
+    const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
+    const key = await server.key(tenantId);
+    expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test' })).status).toBe(200);
+    expect((await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot' })).status).toBe(200);
+    expect((await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', spans: [] })).status).toBe(200);
+    const { decision_id: decision } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
+    expect(readingsOf().length).toBeGreaterThan(10);
+    for (const [path, get] of readingsOf()) {
+      const asked = path.replace('{seq}', '1').replace('{id}', decision) + (/consistency/.test(path) ? '?first=0' : '');
+      const ask = (bearer?: string) =>
+        fetch(server.url + asked, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
+      const answer = await ask(token);
+      expect([path, answer.status]).toEqual([path, 200]);
+      expect(answer.headers.get('content-type')).toContain(Object.keys(get.responses[200].content)[0]);
+      const isOpen = get.security.length === 0;
+      expect([path, (await ask(key)).status, (await ask()).status]).toEqual([path, ...(isOpen ? [200, 200] : [401, 401])]);
+      expect([path, isOpen]).toEqual([path, path === '/.well-known/jwks.json']);
+      for (const { name, description } of get.parameters ?? []) expect([name, description.length > 10]).toEqual([name, true]);
+    }
+    const page = await (await fetch(`${server.url}/docs`)).text();
+    for (const [path] of readingsOf()) expect(page).toContain(path);
+  });
+
+  test('names the headers that answers bear, where they bear them', () => {
+    for (const [path, operation] of [...postsOf(), ...readingsOf()]) {
+      const isOpen = operation.security?.length === 0;
+      for (const [status, { headers }] of Object.entries<Json>(operation.responses)) {
+        const bears = (name: string) => [path, status, name, Object.hasOwn(headers, name)];
+        const isCounted = !isOpen && !['400', '401', '405', '408', '421', '431'].includes(status);
+        const expected = {
+          'WWW-Authenticate': status === '401',
+          Allow: status === '405',
+          'Retry-After': status === '429' || status === '503',
+          RateLimit: isCounted,
+          'RateLimit-Policy': isCounted,
+          'Preference-Applied': path === paths.promotionCheck && status === '200',
+        };
+        for (const [name, has] of Object.entries(expected)) expect(bears(name)).toEqual([path, status, name, has]);
+      }
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '405', '408', '431', '500', '503']));
+    }
+  });
+
+  test('the endpoints of OTLP answer as they are described, in both media types', async () => {
+    expect(exportsOf().map(([path]) => path)).toEqual(['/v1/traces', '/v1/logs', '/v1/metrics']);
+    const key = await server.key(await server.workspace());
+    const ajv = new Ajv2020({ strict: false });
+    const page = await (await fetch(`${server.url}/docs`)).text();
+    for (const [path, { requestBody, responses }] of exportsOf()) {
+      expect(page).toContain(path);
+      for (const type of Object.keys(requestBody.content)) {
+        const send = (body: string | Uint8Array<ArrayBuffer>, more: Record<string, string> = {}) =>
+          fetch(server.url + path, { method: 'POST', body, headers: { 'content-type': type, 'x-service-key': key, ...more } });
+        const answers = await Promise.all([
+          send(type === 'application/json' ? '{}' : new Uint8Array()),
+          send('no export'),
+          send('{}', { 'x-service-key': 'nobody' }),
+          send('{}', { 'content-encoding': 'br' }),
+          send('{}', { 'content-type': 'text/plain' }),
+        ]);
+        expect([path, type, answers.map(({ status }) => status)]).toEqual([path, type, [200, 400, 401, 415, 415]]);
+        for (const answer of answers) {
+          const said = responses[answer.status].content;
+          const answered = answer.headers.get('content-type')!.replace('; charset=utf-8', '');
+          expect(Object.keys(said)).toContain(answered);
+          if (answered !== 'application/json') continue;
+          const { schema } = said['application/json'];
+          const body = await answer.json();
+          expect([path, body, ajv.validate({ ...schema, components: document.components }, body)]).toEqual([path, body, true]);
+        }
+      }
+    }
+  });
+
+  test('takes and refuses the bodies that the server takes and refuses', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const key = await server.key(await server.workspace());
+    const run = { trace_id: 'a', outcome: 'success' };
+    const span = { span_id: 's', kind: 'llm', name: 'n' };
+    const bodies: [path: string, body: object, taken: boolean][] = [
+      [paths.promotionCheck, {}, false],
+      [paths.promotionCheck, { agent_id: null }, false],
+      [paths.promotionCheck, { agent_id: null, agent_name: 'a' }, true],
+      [paths.promotionCheck, { agent_id: '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f' }, true],
+      [paths.telemetry, run, true],
+      [paths.telemetry, { ...run, events: null }, true],
+      [paths.telemetry, { ...run, events: [] }, false],
+      [paths.telemetry, { ...run, events: [run] }, true],
+      [paths.telemetry, { events: [{ ...run, events: [] }] }, true],
+    ];
+    for (const [time, taken] of [
+      ['2026-11-20T09:30:00', true],
+      ['2026-11-20t09:30:00.123456789z', true],
+      ['2026-12-31T23:59:60+00:00', true],
+      ['2026-11-20T09:30:00.0123456789Z', false],
+      ['2026-11-20 09:30:00Z', false],
+      ['2026-11-20T09:30Z', false],
+      ['2026-13-20T09:30:00', false],
+    ] as const) {
+      bodies.push([paths.telemetry, { ...run, started_at: time }, taken]);
+      bodies.push([paths.traces, { ...run, spans: [{ ...span, ended_at: time }] }, taken]);
+    }
+    for (const [path, body, taken] of bodies) {
+      const { schema } = document.paths[path].post.requestBody.content['application/json'];
+      const described = ajv.validate({ ...schema, components: document.components }, body);
+      const { status } = await server.post(path, key, body);
+      expect([path, body, described, status]).toEqual([path, body, taken, taken ? 200 : 422]);
+    }
+  });
+
+  test('bounds are those of the specification', () => {
+    const { Trace, TelemetryBatch, Evaluation, PromotionCheck, AuditEntry } = document.components.schemas;
+    expect(Trace.properties.spans.maxItems).toBe(500);
+    expect(TelemetryBatch.properties.events).toMatchObject({ minItems: 1, maxItems: 200 });
+    expect(Evaluation.properties.pass_rate).toMatchObject({ minimum: 0, maximum: 100 });
+    expect(Evaluation.properties.status).toMatchObject({
+      default: 'passing',
+      enum: ['scheduled', 'running', 'passing', 'failing', null],
+    });
+    expect(PromotionCheck.properties.min_pass_rate).toMatchObject({ minimum: 0, maximum: 100, default: 80 });
+    expect(PromotionCheck.properties.max_age_hours).toMatchObject({ minimum: 1, maximum: 8760, default: 72 });
+    expect(Trace.properties.outcome).toMatchObject({ default: 'success' });
+    expect(AuditEntry.properties.retention_until.pattern).toBe('^\\d{4}-\\d{2}-\\d{2}$');
+    for (const strict of [Evaluation, AuditEntry, PromotionCheck]) expect(strict.additionalProperties).toBe(false);
+    for (const tolerant of [Trace, TelemetryBatch]) expect(tolerant.additionalProperties).not.toBe(false);
+  });
+});
+
+test('every example request is accepted by the server, and its answer has the members, types and plain values that the example shows', async () => {
+  const key = await server.key(await server.workspace());
+  for (const [path, post] of operationsOf()) {
+    const requests = post.requestBody.content['application/json'].examples;
+    const answers = post.responses[200].content['application/json'];
+    for (const [name, { value }] of Object.entries<Json>(requests)) {
+      const { status, headers, body } = await server.post(path, key, value);
+      const shown = answers.examples[name].value;
+      expect([path, name, status, body.error]).toEqual([path, name, 200, undefined]);
+      expect(shape(body)).toEqual(shape(shown));
+      expect(plain(body)).toEqual(plain(shown));
+      for (const member of resolved(answers.schema).required) expect(Object.keys(body)).toContain(member);
+      expect(Object.keys(resolved(answers.schema).properties)).toEqual(expect.arrayContaining(Object.keys(body)));
+      expect(headers.get('countersign-ledger-seq')).toBe(path === paths.audit ? '1' : null);
+    }
+  }
+});
+
+/** Names and types, all the way down. */
+const shape = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map(shape);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, shape(value[name])]),
+  );
+};
+
+/** What does not differ from one run to the next: no identifiers, hashes, sizes, times and ages, and no sentence that tells an age. */
+const plain = (value: Json): Json =>
+  JSON.parse(
+    JSON.stringify(value, (name, member) =>
+      /(^|_)(id|at|age|by|hash|sha256|size|timestamp|signature|message)$/.test(name) && name !== 'trace_id' ? undefined : member,
+    ),
+  );

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { StartOptions } from '../../src/app/start-server.ts';
+import { REQUESTS_IN_WORK_MAX } from '../../src/http/paced-input.ts';
+import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
+import { GOOD } from '../bad-input/refusals.ts';
+import { TLS_CERTIFICATE } from '../fixtures/tls-certificate.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+/** How many requests for /held were in work at the same time. */
+const held = { now: 0, most: 0 };
+
+let server: TestServer;
+let authorized: string[];
+
+const options: StartOptions = {
+  alsoRegister: (app) =>
+    app.get('/held/:number', async ({ params }) => {
+      held.now += 1;
+      held.most = Math.max(held.most, held.now);
+      await sleep(1);
+      held.now -= 1;
+      return params;
+    }),
+};
+
+beforeAll(async () => {
+  server = await testServer({ options });
+  const key = await server.key(await server.workspace());
+  authorized = ['Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json'];
+});
+
+const get = (path: string, ...headers: string[]): string => httpText(`GET ${path} HTTP/1.1`, ['Host: x', ...headers]);
+const LAST = 'Connection: close';
+const audit = (body: string, ...headers: string[]): string =>
+  httpText(`POST ${paths.audit} HTTP/1.1`, [...authorized, `Content-Length: ${body.length}`, ...headers], body);
+
+describe('requests that come together on one connection', () => {
+  test('are begun a few at a time, and all are answered in their order', async () => {
+    const count = 1_500;
+    const text = Array.from({ length: count - 1 }, (_, number) => get(`/held/${number}`)).join('');
+    const answers = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { patienceMs: 50_000 });
+    expect(answers.map(({ body }) => Number(body.number))).toEqual(Array.from({ length: count }, (_, number) => number));
+    expect(held.most).toBeGreaterThan(1);
+    expect(held.most).toBeLessThanOrEqual(REQUESTS_IN_WORK_MAX);
+  });
+
+  test('are begun a few at a time with TLS too', async () => {
+    const secured = await testServer({ database: server.database, tls: TLS_CERTIFICATE, options });
+    held.most = 0;
+    const socket = connectTls({
+      port: Number(new URL(secured.url).port),
+      host: '127.0.0.1',
+      ca: TLS_CERTIFICATE.cert,
+      servername: 'localhost',
+    });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => {
+      text += piece;
+    });
+    socket.write(get('/held/1').repeat(299) + get('/held/1', LAST));
+    await once(socket, 'close');
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(300);
+    expect(held.most).toBeLessThanOrEqual(REQUESTS_IN_WORK_MAX);
+  });
+
+  test.each([
+    ['a path that is not there', () => get('/nowhere'), get('/nowhere', LAST), 404],
+    ['a path that cannot be decoded', () => get('/%zz'), get('/%zz', LAST), 400],
+    ['a method that is not allowed', () => get(paths.audit), get(paths.audit, LAST), 405],
+    ['a route of the portal', () => get('/api/portal/session'), get('/api/portal/session', LAST), 401],
+    ['a route of the ledger', () => get('/api/ledger/audit/entries'), get('/api/ledger/audit/entries', LAST), 401],
+    ['health', () => get('/livez'), get('/livez', LAST), 200],
+  ])('are all answered: %s', async (_what, request, last, status) => {
+    const answers = await sendRaw(server.url, request().repeat(299) + last, { patienceMs: 50_000 });
+    expect(answers).toHaveLength(300);
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([status]));
+    expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(300);
+  });
+
+  test('may have bodies of any form, also such that look like the end of a head', async () => {
+    const entry = (action: string) => JSON.stringify({ ...GOOD.entry, action });
+    const spaced = (action: string) => entry(action).replace('{', `{${'\r\n\r\n'.repeat(400)}`);
+    const chunked = (action: string) => {
+      const chunks = [...spaced(action)].map((letter) => `1\r\n${letter}\r\n`).join('');
+      return httpText(`POST ${paths.audit} HTTP/1.1`, [...authorized, 'Transfer-Encoding: chunked'], `${chunks}0\r\n\r\n`);
+    };
+    const forms = [
+      (action: string) => audit(entry(action)),
+      (action: string) => audit(spaced(action)),
+      chunked,
+      (action: string) => audit(entry(action), 'Expect: 100-continue'),
+    ];
+    const text = Array.from({ length: 40 }, (_, number) => forms[number % forms.length]!(`test.order-${number}`)).join('');
+    const answers = await sendRaw(server.url, text + audit(entry('test.last'), LAST), { patienceMs: 50_000 });
+    expect(answers.map(({ status }) => status)).toEqual(Array(41).fill(200));
+  });
+
+  test('are answered before what cannot be read behind them, however many they are', async () => {
+    const answers = await sendRaw(server.url, `${audit(JSON.stringify(GOOD.entry)).repeat(30)}garbage\r\n\r\n`);
+    expect(answers.map(({ status }) => status)).toEqual([...Array(30).fill(200), 400]);
+  });
+
+  test('may be cut anywhere on their way', async () => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    let answers = '';
+    socket.on('data', (bytes) => {
+      answers += bytes;
+    });
+    for (const letter of audit(JSON.stringify(GOOD.entry)) + get('/livez', LAST)) {
+      socket.write(letter);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await expect.poll(() => answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
+  });
+});

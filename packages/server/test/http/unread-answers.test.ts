@@ -1,0 +1,76 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { httpText } from '../bad-input/raw-socket.ts';
+import { residentBytes } from '../fixtures/process-memory.ts';
+import { DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { paths } from '../harness/test-server.ts';
+
+const MIB = 1024 * 1024;
+
+describe('peers that ask and never read', () => {
+  let folder: DataFolder;
+  let server: ServerProcess;
+  let key: string;
+  let token: string;
+  const sockets: Socket[] = [];
+
+  beforeAll(async () => {
+    folder = new DataFolder();
+    server = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_SEND_TIMEOUT_SECONDS: '2' });
+    ({ key } = await newKey(folder.environment, 'unread'));
+    token = await run(['tokens', 'mint', '--workspace', 'unread', '--name', 'auditor'], folder.environment);
+    for (let entry = 0; entry < 24; entry += 1) expect((await append('x'.repeat(900_000))).status).toBe(200);
+  });
+
+  afterAll(async () => {
+    for (const socket of sockets) socket.destroy();
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(server.faults).toEqual([]);
+    await folder.clear();
+  });
+
+  const append = (text: string) =>
+    fetch(server.url + paths.audit, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ actor: 'ci', action: 'test.unread', metadata: { text } }),
+    });
+
+  const metric = async (name: string) =>
+    Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
+
+  /** Opens connections that send a request and read nothing. */
+  function neverRead(count: number, text: string): void {
+    for (let socket = 0; socket < count; socket += 1) {
+      const opened = connect(Number(new URL(server.url).port), '127.0.0.1', () => opened.write(text));
+      opened.on('error', () => undefined);
+      opened.pause();
+      sockets.push(opened);
+    }
+  }
+
+  test('the ledger cost bounded memory, keep nobody waiting, and are ended', { timeout: 100_000 }, async () => {
+    const before = residentBytes(server.pid);
+    neverRead(60, httpText('GET /api/ledger/audit/entries HTTP/1.1', ['Host: x', `Authorization: Bearer ${token}`]));
+    await until('responses are held', async () => (await metric('countersign_answering_bytes')) > 0);
+    for (let turn = 0; turn < 10; turn += 1) {
+      expect((await append('others are served')).status).toBe(200);
+      expect(residentBytes(server.pid) - before).toBeLessThan(700 * MIB);
+      await sleep(100);
+    }
+    await expect.poll(() => metric('countersign_connections_stalled_total'), { timeout: 40_000 }).toBeGreaterThan(5);
+    await expect.poll(() => metric('countersign_answering_bytes'), { timeout: 40_000 }).toBe(0);
+    const whole = await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${token}` } });
+    expect((await whole.text()).split('\n').length).toBeGreaterThan(30);
+  });
+
+  test('many documents on one connection do not make the server hold them all', async () => {
+    const before = residentBytes(server.pid);
+    neverRead(20, httpText('GET /openapi.json HTTP/1.1', ['Host: x']).repeat(1_700));
+    await sleep(1_500);
+    expect((await append('others are served')).status).toBe(200);
+    expect(residentBytes(server.pid) - before).toBeLessThan(300 * MIB);
+  });
+});

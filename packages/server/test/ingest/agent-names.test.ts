@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import pino from 'pino';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { startHousekeeping } from '../../src/background/housekeeping.ts';
+import { evidenceOfAll } from '../harness/evidence-log.ts';
+import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+/** What registers agents: where, and a body that names one. */
+const REGISTERING = [
+  ['a trace', paths.traces, '', (agent_name: string) => ({ trace_id: randomUUID(), agent_name })],
+  ['a telemetry event', paths.telemetry, '', (agent_name: string) => ({ ...event(), agent_name })],
+  [
+    'an event of a batch',
+    paths.telemetry,
+    '/events/1',
+    (agent_name: string) => ({ events: [event(), { ...event(), agent_name }] }),
+  ],
+  ['an evaluation', paths.evaluations, '', (agent_name: string) => ({ name: 'nightly', agent_name })],
+  ['a detailed evaluation', paths.detailedEvaluations, '', (agent_name: string) => ({ name: 'nightly', agent_name })],
+] as const;
+
+const event = () => ({ trace_id: randomUUID(), outcome: 'success' });
+const warning = ({ headers }: Answer): string | null => headers.get('countersign-warning');
+const evaluate = (agent_name: string, headers: Record<string, string> = {}, otherKey = key) =>
+  server.post(paths.evaluations, otherKey, { name: 'n', agent_name }, headers);
+const check = (question: object, otherKey = key) => server.post(paths.promotionCheck, otherKey, question);
+const agents = () =>
+  server.database.sql<{ name: string }>('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenantId]);
+/** Stores an agent as a server before the rule did. */
+const registerBefore = async (name: string, tenant = tenantId) => {
+  await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
+    tenant,
+    name,
+  ]);
+  await evidenceOfAll(server);
+};
+
+const BAD_NAMES = [
+  [
+    'decomposed',
+    'lettre\u0301',
+    'not_normalized',
+    'agent_name is not in Unicode NFC, first at U+0065 at position 6; send "lettr\u00e9"',
+  ],
+  ['a space before', ' bot', 'white_space_at_end', 'U+0020 SPACE at position 1; send "bot"'],
+  ['a no-break space behind', 'bot\u00a0', 'white_space_at_end', 'U+00A0 NO-BREAK SPACE at position 4; send "bot"'],
+  ['an ideographic space behind', 'bot\u3000', 'white_space_at_end', 'U+3000 IDEOGRAPHIC SPACE at position 4; send "bot"'],
+  ['a zero-width space', 'support\u200bbot', 'invisible_character', 'U+200B ZERO WIDTH SPACE at position 8; send "supportbot"'],
+  ['a joiner', 'support\u200dbot', 'invisible_character', 'U+200D ZERO WIDTH JOINER at position 8'],
+  ['a bidirectional control', 'bot\u202etob', 'invisible_character', 'U+202E RIGHT-TO-LEFT OVERRIDE at position 4'],
+  ['tag characters', 'bot\u{E0061}', 'invisible_character', 'U+E0061 at position 4'],
+  ['a soft hyphen', 'sup\u00adport', 'invisible_character', 'U+00AD SOFT HYPHEN at position 4'],
+  ['a byte order mark', '\ufeffbot', 'invisible_character', 'U+FEFF BYTE ORDER MARK at position 1'],
+] as const;
+
+describe('the form of new names', () => {
+  test.each(REGISTERING)(
+    '%s with a name of bad form is a 422 that shows what is wrong, and stores nothing',
+    async (_, path, at, body) => {
+      const before = (await agents()).length;
+      for (const [, name, code, message] of BAD_NAMES) {
+        const answer = await server.post(path, key, body(name));
+        expect(answer.status).toBe(422);
+        expect(answer.body.error).toBe('validation_failed');
+        expect(answer.body.issues).toEqual([{ path: `${at}/agent_name`, code, message: expect.stringContaining(message) }]);
+      }
+      expect(await agents()).toHaveLength(before);
+    },
+  );
+
+  test('a name of nothing that can be seen is refused with a remedy', async () => {
+    const { status, body } = await evaluate('\u200b\u2060');
+    expect([status, body.issues[0].message]).toEqual([
+      422,
+      'agent_name holds invisible characters: U+200B ZERO WIDTH SPACE at position 1, U+2060 WORD JOINER at position 2; send a visible name',
+    ]);
+  });
+
+  test('a name that was registered before the rule stays addressable everywhere', async () => {
+    for (const [index, [, , , body]] of REGISTERING.entries()) {
+      const name = ` old\u200b e\u0301 ${index} `;
+      await registerBefore(name);
+      expect((await server.post(REGISTERING[index]![1], key, body(name))).status).toBe(200);
+      expect((await check({ agent_name: name })).body.agent_id).not.toBeNull();
+    }
+  });
+
+  test('a promotion check about any other name is blocked as unknown, never a 422', async () => {
+    for (const [, agent_name] of BAD_NAMES) {
+      const { status, body } = await check({ agent_name });
+      expect([status, body.allowed, body.reason, body.agent_id]).toEqual([200, false, 'no_recent_evaluation', null]);
+    }
+  });
+
+  test('a batch of many bad names lists 100 issues', async () => {
+    const events = Array.from({ length: 200 }, (_, index) => ({ ...event(), agent_name: `\u200b${index} ` }));
+    const { status, body } = await server.post(paths.telemetry, key, { events });
+    expect([status, body.issues.length]).toEqual([422, 100]);
+  });
+});
+
+describe('a promotion check about a name that looks like a known one', () => {
+  beforeAll(async () => {
+    await server.post(paths.evaluations, key, { name: 'n', agent_name: 'gated-bot', pass_rate: 95 });
+  });
+
+  test.each([
+    ['case', 'Gated-Bot', 'No agent named "Gated-Bot" is known here; did you mean "gated-bot"?'],
+    [
+      'a look-alike letter',
+      'gated-b\u043et',
+      'No agent named "gated-b\u043et" is known here (position 8 is U+043E and not U+006F); did you mean "gated-bot"?',
+    ],
+    [
+      'an invisible character',
+      'gated\u200b-bot',
+      'No agent named "gated-bot" is known here (what was asked for holds invisible characters: U+200B ZERO WIDTH SPACE at position 6); did you mean "gated-bot"?',
+    ],
+    [
+      'white space at an end',
+      'gated-bot ',
+      'No agent named "gated-bot " is known here (what was asked for begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
+    ],
+    ['nothing', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
+  ])('differs by %s: it is blocked, and the message names the known one', async (_, agent_name, message) => {
+    const { status, body } = await check({ agent_name });
+    expect([status, body.allowed, body.reason, body.message]).toEqual([200, false, 'no_recent_evaluation', message]);
+    expect(body.checks[0].message).toBe(message);
+  });
+
+  test("another workspace's agents are never named", async () => {
+    const otherKey = await server.key(await server.workspace());
+    expect((await check({ agent_name: 'Gated-Bot' }, otherKey)).body.message).toMatch(/^No agent Gated-Bot is known here;/);
+  });
+});
+
+describe('names that look like a known one', () => {
+  test.each(REGISTERING)('%s records it as new and names the known one', async (what, path, _, body) => {
+    const known = `${what} agent`;
+    await evaluate(known);
+    const lookAlike = known.replaceAll('a', '\u0430');
+    const [capital, cyrillic] = [
+      await server.post(path, key, body(known.toUpperCase())),
+      await server.post(path, key, body(lookAlike)),
+    ];
+    expect([capital.status, cyrillic.status]).toEqual([200, 200]);
+    const escaped = (name: string) => encodeURIComponent(name);
+    expect(warning(capital)).toBe(`similar-agent-name;agent_name=${escaped(known.toUpperCase())};similar_to=${escaped(known)}`);
+    expect(warning(cyrillic)).toBe(`similar-agent-name;agent_name=${escaped(lookAlike)};similar_to=${escaped(known)}`);
+    expect((await agents()).map(({ name }) => name)).toEqual(expect.arrayContaining([known, known.toUpperCase(), lookAlike]));
+    expect(warning(await server.post(path, key, body(lookAlike)))).toBeNull();
+  });
+
+  test('the warning is replayed with a kept answer', async () => {
+    await evaluate('replayed');
+    const headers = { 'idempotency-key': randomUUID() };
+    const [first, again] = [await evaluate('Replayed', headers), await evaluate('Replayed', headers)];
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(warning(first)).toBe('similar-agent-name;agent_name=Replayed;similar_to=replayed');
+    expect(warning(again)).toBe(warning(first));
+  });
+
+  test('an agent stored without a skeleton is found', async () => {
+    await registerBefore('stra\u00dfe');
+    expect(warning(await evaluate('STRASSE'))).toBe('similar-agent-name;agent_name=STRASSE;similar_to=stra%C3%9Fe');
+  });
+
+  test('names of one batch are compared with each other', async () => {
+    const events = ['one batch', 'One Batch', 'another'].map((agent_name) => ({ ...event(), agent_name }));
+    expect(warning(await server.post(paths.telemetry, key, { events }))).toBe(
+      'similar-agent-name;agent_name=One%20Batch;similar_to=one%20batch',
+    );
+  });
+
+  test('the header is bounded in number and length', async () => {
+    const long = '\u{1F600}'.repeat(508);
+    const events = (letter: string) =>
+      Array.from({ length: 9 }, (_, index) => ({ ...event(), agent_name: `${long}${letter}${index}` }));
+    await server.post(paths.telemetry, key, { events: events('a') });
+    const answer = await server.post(paths.telemetry, key, { events: events('A') });
+    const warnings = warning(answer)!.split(', ');
+    expect(warnings).toHaveLength(4);
+    expect(warnings[0]).toMatch(
+      /^similar-agent-name;agent_name=(%F0%9F%98%80){20,25}\.\.\.;similar_to=(%F0%9F%98%80){20,25}\.\.\.$/,
+    );
+    expect(warnings[3]).toBe('similar-agent-name;more=6');
+    expect(warning(answer)!.length).toBeLessThan(2048);
+  });
+
+  test('the server makes the skeletons that are missing while it runs, however many', async () => {
+    const tenant = await server.workspace();
+    await server.database.sql(
+      `INSERT INTO countersign.agents (tenant_id, id, name) SELECT $1, gen_random_uuid(), 'many ' || n FROM generate_series(1, 2500) AS n`,
+      [tenant],
+    );
+    const missing = async () =>
+      (
+        await server.database.sql<{ n: number }>(
+          'SELECT count(*)::int AS n FROM countersign.agents WHERE tenant_id = $1 AND name_skeleton IS NULL',
+          [tenant],
+        )
+      )[0]!.n;
+    expect(await missing()).toBe(2500);
+    const housekeeping = startHousekeeping(server.open, { merge: async () => undefined }, pino({ level: 'silent' }));
+    await vi.waitUntil(async () => (await missing()) === 0, { timeout: 30_000 });
+    housekeeping.stop();
+    const itsKey = await server.key(tenant);
+    expect(warning(await evaluate('MANY 2499', {}, itsKey))).toContain('similar_to=many%202499');
+  });
+
+  test("another workspace's agents are never named", async () => {
+    await evaluate('of one workspace');
+    const otherKey = await server.key(await server.workspace());
+    const answer = await evaluate('Of One Workspace', {}, otherKey);
+    expect([answer.status, warning(answer)]).toEqual([200, null]);
+  });
+});

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { digests } from '../../src/crypto/digests.ts';
+import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { evaluatedAt } from '../harness/backdate.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+let token: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace('acme');
+  key = await server.key(tenantId);
+  token = await readToken(tenantId);
+});
+
+const readToken = (tenant: string) =>
+  mintKey(server.open.pool, tenant, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
+const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
+const check = async (body: object, headers: Record<string, string> = {}) =>
+  (await server.post(paths.promotionCheck, key, body, headers)).body;
+const read = (path: string, asked = token) =>
+  fetch(`${server.url}/api/ledger/decisions/${path}`, { headers: { authorization: `Bearer ${asked}` } });
+const evidenceOf = async (decision: { decision_id: string }) => (await read(`${decision.decision_id}/evidence`)).text();
+const NONCE = 'q3mZ0cX8s1v7bTqg9Jw2Lw';
+
+describe('the signed decision', () => {
+  test('names its workspace, the key that asked, its evidence and the nonce of the request', async () => {
+    await evaluate({ agent_name: 'named', pass_rate: 92.5 });
+    const decision = await check({ agent_name: 'named' }, { 'countersign-nonce': NONCE });
+    expect(decision).toMatchObject({ allowed: true, tenant_id: tenantId, asked_by: `key:${key.slice(8, 20)}`, nonce: NONCE });
+    expect(decision.evidence_sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(await check({ agent_name: 'named' })).not.toHaveProperty('nonce');
+  });
+
+  test.each([
+    ['too short', 'a'.repeat(15)],
+    ['too long', 'a'.repeat(65)],
+    ['empty', ''],
+    ['other characters', `${'a'.repeat(16)}+/=`],
+    ['given twice', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
+  ])('a nonce that is %s is refused with its place and remedy, and nothing is decided', async (_what, nonce) => {
+    const before = await server.database.sql('SELECT count(*) FROM countersign.decisions');
+    const answer = await server.post(paths.promotionCheck, key, { agent_name: 'named' }, { 'countersign-nonce': nonce });
+    expect(answer.status).toBe(422);
+    expect(answer.body).toMatchObject({
+      error: 'validation_failed',
+      issues: [
+        { code: 'bad_header', message: expect.stringMatching(/^Countersign-Nonce must be 16 to 64 characters of base64url/) },
+      ],
+    });
+    expect(await server.database.sql('SELECT count(*) FROM countersign.decisions')).toEqual(before);
+  });
+
+  test('two nonces in two headers are refused', async () => {
+    const headers = new Headers({ 'content-type': 'application/json', authorization: `Bearer ${key}` });
+    headers.append('countersign-nonce', 'a'.repeat(16));
+    headers.append('countersign-nonce', 'b'.repeat(16));
+    const answer = await fetch(server.url + paths.promotionCheck, { method: 'POST', headers, body: '{"agent_name":"named"}' });
+    expect(answer.status).toBe(422);
+  });
+
+  test('a large body, prepared on the worker thread, keeps the nonce', async () => {
+    const body = `{"agent_name":"named"${' '.repeat(200_000)}}`;
+    const answer = await server.post(paths.promotionCheck, key, body, { 'countersign-nonce': NONCE });
+    expect([answer.status, answer.body.nonce]).toEqual([200, NONCE]);
+  });
+});
+
+describe('the evidence document', () => {
+  test('is canonical, has the digest that was signed, and gives the verdict that was signed, for every outcome', async () => {
+    for (const agent_name of ['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'reopened', 'several']) {
+      const rates: Record<string, number | undefined> = { poor: 60, silent: undefined };
+      const pass_rate = agent_name in rates ? rates[agent_name] : 92.5;
+      await evaluate({
+        agent_name,
+        ...(pass_rate === undefined ? {} : { pass_rate }),
+        status: agent_name === 'failing' ? 'failing' : 'passing',
+      });
+    }
+    for (const name of ['smoke', 'safety'])
+      await server.post('/api/v1/evaluations', key, {
+        agent_name: 'several',
+        name,
+        pass_rate: 97,
+        evaluated_at: '2026-01-01T00:00:00.123456Z',
+      });
+    await evaluate({ agent_name: 'several', pass_rate: 91 });
+    await evaluatedAt(server, 'old', `recorded_at - interval '100 hours'`);
+    await evaluatedAt(server, 'future', `clock_timestamp() + interval '1 hour'`);
+    for (const agent of ['risky', 'several']) await operate('agents', 'risk', '--workspace', 'acme', '--agent', agent, 'high');
+    await operate(
+      'incidents',
+      'open',
+      '--workspace',
+      'acme',
+      '--agent',
+      'reopened',
+      '--severity',
+      'high',
+      '--description',
+      'x',
+      '--recertify',
+    );
+    const asked = [
+      ...['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'reopened', 'several', 'g\u043eod', 'ghost'].map(
+        (agent_name) => ({ agent_name }),
+      ),
+      { agent_name: 'good', harness_id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f' },
+      { agent_name: 'good', min_pass_rate: 99.9, max_age_hours: 1 },
+      { agent_id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f' },
+    ];
+    const reasons = new Set<string>();
+    for (const question of asked) {
+      const decision = await check(question);
+      const text = await evidenceOf(decision);
+      reasons.add(decision.reason);
+      expect(createHash('sha256').update(text).digest('hex')).toBe(decision.evidence_sha256);
+      expect(canonicalJson(JSON.parse(text))).toBe(text);
+      expect(evidenceFault(decision, text, digests), JSON.stringify(question)).toBeUndefined();
+    }
+    expect(reasons.size).toBe(6);
+    expect(JSON.parse(await evidenceOf(await check({ agent_name: 'several' }))).other_evaluations).toMatchObject([
+      { name: 'safety', pass_rate: 97, suite: null, evaluated_at: '2026-01-01T00:00:00.123456Z' },
+      { name: 'smoke' },
+    ]);
+  });
+
+  test('another evidence, one that is altered, and a verdict that does not follow are refused', async () => {
+    const [good, poor] = [await check({ agent_name: 'good' }), await check({ agent_name: 'poor' })];
+    const text = await evidenceOf(good);
+    expect(evidenceFault(poor, text, digests)).toMatch(/is of another decision/);
+    expect(evidenceFault(good, text.replace('92.5', '99'), digests)).toMatch(/was altered/);
+    const claims = (members: object) => ({ ...good, ...members });
+    expect(evidenceFault(claims({ allowed: false }), text, digests)).toMatch(/^allowed does not follow/);
+    expect(evidenceFault(claims({ evaluation: { ...good.evaluation, pass_rate: 99 } }), text, digests)).toMatch(
+      /^evaluation does/,
+    );
+    expect(evidenceFault(claims({ tenant_id: good.agent_id }), text, digests)).toMatch(/^tenant_id does not follow/);
+    const { evidence_sha256: _, ...older } = good;
+    expect(evidenceFault(older, text, digests)).toMatch(/names no evidence/);
+    for (const other of [
+      text.replace('"version":1', '"version":2'),
+      `${text} `,
+      text.replace('{"agent"', '{"more":1,"agent"'),
+      '[]',
+      '',
+    ]) {
+      const named = claims({ evidence_sha256: createHash('sha256').update(other).digest('hex') });
+      expect(evidenceFault(named, other, digests), other).toBeDefined();
+    }
+  });
+
+  test('is read with a read token of its workspace alone; unknown decisions are 404', async () => {
+    const { decision_id: id } = await check({ agent_name: 'good' });
+    const answer = await read(`${id}/evidence`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    const foreign = await readToken(await server.workspace('other'));
+    expect((await read(`${id}/evidence`, foreign)).status).toBe(404);
+    expect((await read('0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f/evidence')).status).toBe(404);
+    expect((await read('nothing/evidence')).status).toBe(404);
+    expect((await read(`${id}/evidence`, key)).status).toBe(401);
+  });
+});
+
+describe('ledger verify', () => {
+  // A workspace of its own: in the other one the log of evidence was written anew behind decisions that had been made.
+  beforeAll(async () => {
+    key = await server.key(await server.workspace('verified'));
+    await evaluate({ agent_name: 'poor', pass_rate: 60 });
+  });
+
+  const verify = async () => {
+    const { status, out } = await runCommand(
+      environmentOf(server),
+      'ledger',
+      'verify',
+      '--workspace',
+      'verified',
+      '--log',
+      'decisions',
+    );
+    return { status, out };
+  };
+  const tamper = async (assignment: string, id: string) => {
+    await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
+    const [before] = await server.database.sql<{ evidence: string; recorded_by: string }>(
+      'SELECT evidence, recorded_by FROM countersign.decisions WHERE id = $1',
+      [id],
+    );
+    await server.database.sql(`UPDATE countersign.decisions SET ${assignment} WHERE id = $1`, [id]);
+    const found = await verify();
+    await server.database.sql('UPDATE countersign.decisions SET evidence = $2, recorded_by = $3 WHERE id = $1', [
+      id,
+      before!.evidence,
+      before!.recorded_by,
+    ]);
+    await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
+    return found;
+  };
+
+  test('finds evidence that was altered or removed, and a key that did not ask', async () => {
+    const { decision_id: id } = await check({ agent_name: 'poor' });
+    expect((await verify()).status).toBe(0);
+    expect(await tamper(`evidence = replace(evidence, '60', '95')`, id)).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('the evidence hashes to'),
+    });
+    expect(await tamper('evidence = NULL', id)).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('the evidence of the decision is missing'),
+    });
+    expect(await tamper(`recorded_by = 'key:000000000000'`, id)).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('recorded_by'),
+    });
+    expect((await verify()).status).toBe(0);
+  });
+});
+
+async function operate(...args: string[]): Promise<void> {
+  const ran = await runCommand(environmentOf(server), ...args);
+  if (ran.status !== 0) throw new Error(ran.err);
+}

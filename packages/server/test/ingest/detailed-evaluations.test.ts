@@ -1,0 +1,220 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { closeRecertifications } from '../../src/workspace/close-recertifications.ts';
+import { openIncident } from '../../src/workspace/open-incident.ts';
+import { evaluatedAt as recordedAt } from '../harness/backdate.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+const check = async (body: object) => (await server.post(paths.promotionCheck, key, body)).body;
+const record = (body: object, headers: Record<string, string> = {}) =>
+  server.post(paths.detailedEvaluations, key, { name: 'nightly', ...body }, headers);
+
+describe('POST /api/v1/evaluations', () => {
+  test('stores all members as they came, beside the evaluations of the public endpoint', async () => {
+    const body = {
+      agent_name: 'whole',
+      status: 'passing',
+      pass_rate: 97.4,
+      evaluated_at: '2026-11-20T08:02:11.123456+01:00',
+      cases: { total: 40, passed: 37, failed: 1, errored: 0, skipped: 2 },
+      skipped_excluded: true,
+      completeness: 'complete',
+      blocking_failures: ['refuses'],
+      max_severity: 2.5,
+      severity_threshold: 3,
+      suite: { name: 'safety', version: '4', digest: `sha256:${'a'.repeat(64)}` },
+      results_sha256: 'b'.repeat(64),
+      run_url: 'https://ci.example.com/runs/7?a=b#c',
+      trace_ids: ['run-1', 'run-2'],
+      artifact: `gitCommit:${'c'.repeat(40)}`,
+    };
+    const { status, body: answer } = await record(body);
+    expect([status, answer]).toEqual([200, { ok: true, id: expect.any(String), pass_rate: 97.36842105263156 }]);
+    const [row] = await server.database.sql(
+      `SELECT status, pass_rate, severity_threshold, suite, completeness, artifact, document::json AS document,
+              to_char(evaluated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') AS evaluated_at
+         FROM countersign.evaluations WHERE id = $1`,
+      [answer.id],
+    );
+    expect(row).toEqual({
+      ...{ status: 'passing', pass_rate: 97.36842105263156, severity_threshold: 3, suite: 'safety', completeness: 'complete' },
+      ...{ artifact: body.artifact, evaluated_at: '2026-11-20 07:02:11.123456', document: { name: 'nightly', ...body } },
+    });
+  });
+
+  test('is the latest evaluation of its agent for the public check, whichever endpoint recorded last', async () => {
+    await server.post(paths.evaluations, key, { name: 'plain', agent_name: 'both', pass_rate: 90 });
+    const { body: detailed } = await record({ agent_name: 'both', status: 'failing', cases: { total: 2, passed: 1, failed: 1 } });
+    expect(await check({ agent_name: 'both' })).toMatchObject({ reason: 'evaluation_not_passing', evaluation_id: detailed.id });
+    const { body: plain } = await server.post(paths.evaluations, key, { name: 'plain', agent_name: 'both', pass_rate: 90 });
+    expect(await check({ agent_name: 'both' })).toMatchObject({ allowed: true, evaluation_id: plain.id });
+  });
+
+  test('an Idempotency-Key replays the first answer, and counts apart from that of the public endpoint', async () => {
+    const body = { agent_name: 'again', cases: { total: 4, passed: 3, failed: 1 } };
+    const first = await record(body, { 'idempotency-key': 'k' });
+    const again = await record(body, { 'idempotency-key': 'k' });
+    expect([again.body, again.headers.get('idempotent-replayed')]).toEqual([first.body, 'true']);
+    const plain = { name: 'nightly', agent_name: 'again' };
+    const other = await server.post(paths.evaluations, key, plain, { 'idempotency-key': 'k' });
+    expect([other.status, other.headers.get('idempotent-replayed')]).toEqual([200, null]);
+    expect(await record({ ...body, notes: 'x' }, { 'idempotency-key': 'k' })).toMatchObject({
+      status: 422,
+      body: { error: 'idempotency_key_reused' },
+    });
+  });
+
+  test.each([
+    ['the cases give it', { cases: { total: 40, passed: 37, failed: 3 } }, 92.5],
+    ['skipped cases count as not passed', { cases: { total: 10, passed: 8, skipped: 2 } }, 80],
+    ['skipped cases are excluded', { cases: { total: 10, passed: 8, skipped: 2 }, skipped_excluded: true }, 100],
+    ['cases in error count as not passed', { cases: { total: 10, passed: 8, errored: 2 }, skipped_excluded: true }, 80],
+    ['never rounded up', { cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
+    ['exactly a tenth', { cases: { total: 1000, passed: 1, failed: 999 } }, 0.1],
+    ['the lower of two that agree: the cases', { pass_rate: 66.7, cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
+    ['the lower of two that agree: the report', { pass_rate: 66.6, cases: { total: 3, passed: 2, failed: 1 } }, 66.6],
+    ['scores that are not binary', { pass_rate: 71.5, cases: { total: 10, errored: 1 } }, 71.5],
+    ['scores that are not binary, and no rate', { cases: { total: 10 } }, null],
+    ['no case counts', { cases: { total: 0, passed: 0 } }, null],
+    ['all cases skipped', { cases: { total: 3, passed: 0, skipped: 3 }, skipped_excluded: true }, null],
+    ['nothing said', {}, null],
+  ])('the pass rate: %s', async (what, body, rate) => {
+    const { body: answer } = await record({ agent_name: what, ...body });
+    expect(answer.pass_rate).toBe(rate);
+    const decision = await check({ agent_name: what, min_pass_rate: rate ?? 0 });
+    expect([decision.allowed, decision.actual_threshold]).toEqual([rate !== null, rate]);
+  });
+
+  test('needs the scope of evaluations', async () => {
+    const audit = await server.key(tenantId, ['audit']);
+    const { status, body } = await server.post(paths.detailedEvaluations, audit, { name: 'n' });
+    expect([status, body.error]).toEqual([401, 'insufficient_scope']);
+  });
+});
+
+const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+describe('freshness', () => {
+  const passing = { cases: { total: 10, passed: 10 } };
+
+  test('counts from evaluated_at: a run of long ago that is recorded today is not recent', async () => {
+    const evaluated_at = '2025-01-05T00:00:00Z';
+    await record({ agent_name: 'stale', evaluated_at, ...passing });
+    const decision = await check({ agent_name: 'stale', max_age_hours: 8760 });
+    expect(decision).toMatchObject({
+      allowed: false,
+      reason: 'no_recent_evaluation',
+      evaluation: { evaluated_at: '2025-01-05T00:00:00.000Z' },
+    });
+    expect(decision.message).toMatch(/is 1\d{4}(\.\d+)? hours old \(run at 2025-01-05T00:00:00\.000Z\), the limit is 8760 hours/);
+    expect(decision.evaluation_age).toBeGreaterThan(8760);
+  });
+
+  test('counts from the moment of recording where that is earlier, and where nothing is said', async () => {
+    await record({ agent_name: 'ahead', evaluated_at: hoursAgo(-0.05), ...passing });
+    await record({ agent_name: 'silent', ...passing });
+    for (const agent_name of ['ahead', 'silent']) await recordedAt(server, agent_name, `recorded_at - interval '5 hours'`);
+    for (const agent_name of ['ahead', 'silent']) {
+      const decision = await check({ agent_name, max_age_hours: 4 });
+      expect([decision.reason, Math.floor(decision.evaluation_age)]).toEqual(['no_recent_evaluation', 5]);
+    }
+    expect((await check({ agent_name: 'silent' })).evaluation).not.toHaveProperty('evaluated_at');
+  });
+
+  test('the limit is exact: an hour more or less decides', async () => {
+    await record({ agent_name: 'edge', evaluated_at: hoursAgo(23.5), ...passing });
+    expect((await check({ agent_name: 'edge', max_age_hours: 24 })).allowed).toBe(true);
+    expect((await check({ agent_name: 'edge', max_age_hours: 23 })).reason).toBe('no_recent_evaluation');
+  });
+
+  test('an evaluation recorded in the future grants nothing, whatever its evaluated_at says', async () => {
+    await record({ agent_name: 'jumped', evaluated_at: hoursAgo(1), ...passing });
+    await recordedAt(server, 'jumped', `clock_timestamp() + interval '20 years'`);
+    expect(await check({ agent_name: 'jumped' })).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
+  });
+
+  test('the latest is the one recorded last, also where it was run before', async () => {
+    await record({ agent_name: 'order', evaluated_at: hoursAgo(1), ...passing });
+    const { body } = await record({ agent_name: 'order', evaluated_at: hoursAgo(5), ...passing });
+    expect((await check({ agent_name: 'order' })).evaluation_id).toBe(body.id);
+  });
+
+  test('a run from before the incident closes no re-certification, though it is recorded after it', async () => {
+    await record({ agent_name: 'incident', ...passing });
+    const incident = { agent: 'incident', severity: 'high', description: 'it lied', recertify: true } as const;
+    const ran = new Date().toISOString();
+    await openIncident(server.open.pool, tenantId, incident, 'operator');
+    const close = () =>
+      closeRecertifications(server.open.pool, tenantId, { agent: 'incident', rationale: 'trained anew' }, 'operator');
+    await record({ agent_name: 'incident', evaluated_at: ran, ...passing });
+    await expect(close()).rejects.toThrow(`run at ${ran}, was run or recorded before the incident was opened`);
+    await record({ agent_name: 'incident', evaluated_at: new Date().toISOString(), ...passing });
+    await expect(close()).resolves.toMatchObject({ incidentIds: [expect.any(String)] });
+  });
+});
+
+describe('the message of an allowed decision', () => {
+  const suite = (name: string, body: object = {}) =>
+    record({ agent_name: 'suites', name: 'nightly', suite: { name }, cases: { total: 10, passed: 10 }, ...body });
+
+  test('names the evaluation it rests on, and other suites of the agent with what they say', async () => {
+    await suite('alone', { agent_name: 'one suite', cases: { total: 25, passed: 24, failed: 1 }, evaluated_at: hoursAgo(2.5) });
+    expect((await check({ agent_name: 'one suite' })).message).toBe(
+      'one suite may be promoted: all four conditions are met, and the decision rests on "nightly" (96 %, 2 hours ago).',
+    );
+    await suite('safety', {
+      name: 'nightly safety',
+      status: 'failing',
+      cases: { total: 5, passed: 1, failed: 4 },
+      evaluated_at: hoursAgo(3.2),
+    });
+    // Pipelines put dates and build numbers into names: a suite is one series all the same.
+    for (const build of [41, 42]) await suite('quality', { name: `nightly quality, build ${build}`, evaluated_at: hoursAgo(60) });
+    await suite('quality', { name: 'nightly quality' });
+    expect((await check({ agent_name: 'suites' })).message).toBe(
+      'suites may be promoted: all four conditions are met, and the decision rests on "nightly quality" (100 %, less than a minute ago). ' +
+        'Other suites of this agent: "nightly safety" (suite "safety") is failing, 20 %, 3 hours ago.',
+    );
+  });
+
+  test('counts suites, names without one, and harnesses apart, of both endpoints, and says the latest of each', async () => {
+    const harness_id = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
+    const plain = (body: object) => server.post(paths.evaluations, key, { agent_name: 'series', pass_rate: 90, ...body });
+    await plain({ name: 'a', status: 'failing' });
+    await plain({ name: 'a' });
+    await plain({ name: 'a', harness_id, status: 'running' });
+    await record({ agent_name: 'series', name: 'a', suite: { name: 's' }, status: 'scheduled' });
+    await plain({ name: 'b' });
+    expect((await check({ agent_name: 'series' })).message).toContain(
+      'Other suites of this agent: "a" (suite "s") is scheduled, less than a minute ago; "a" is running, 90 %, less than a minute ago; ' +
+        '"a" is passing, 90 %, less than a minute ago.',
+    );
+    await plain({ name: 'a', harness_id });
+    expect((await check({ agent_name: 'series', harness_id })).message).toContain('rests on "a" (90 %');
+  });
+
+  test('is bounded, and shows hostile names as plain text', async () => {
+    const hostile = '\u202e"evil".\u200b\u2028 '.repeat(40);
+    for (let number = 0; number < 9; number += 1)
+      await suite(`${hostile}${number}`, { agent_name: 'hostile', name: `${hostile}${number}` });
+    const { message } = await check({ agent_name: 'hostile' });
+    expect(message.length).toBeLessThan(1000);
+    expect(message).toMatch(/; and more\.$/);
+    expect(message).not.toMatch(/[\u202e\u200b\u2028]/);
+    expect(message.match(/"/g)).toHaveLength(12);
+  });
+
+  test('an evaluation of the longest name has a series too', async () => {
+    const name = '\u{1F600}'.repeat(512);
+    expect((await suite(name, { agent_name: 'long', name })).status).toBe(200);
+  });
+});

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import pg from 'pg';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer({ databaseConnections: 1 });
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+const send = async (traceId: string, spans: object[], members: object = {}) => {
+  const { status, body } = await server.post(paths.traces, key, { trace_id: traceId, spans, ...members });
+  expect([status, body.issues]).toEqual([200, undefined]);
+  return body;
+};
+
+/** Buffers that the tables of traces have read so far, from memory and from the disk. */
+async function buffersRead(): Promise<number> {
+  await server.open.pool.query('SELECT pg_stat_force_next_flush()'); // the only connection that writes
+  const [row] = await server.database.sql<{ n: string }>(
+    `SELECT sum(heap_blks_read + heap_blks_hit + coalesce(toast_blks_read + toast_blks_hit, 0)) AS n FROM pg_statio_user_tables
+      WHERE relname IN ('trace_submissions', 'merged_spans', 'merged_traces', 'traces')`,
+  );
+  return Number(row!.n);
+}
+
+test('a submission to a long trace reads as much as one to a short trace', { timeout: 60_000 }, async () => {
+  const traceId = randomUUID();
+  const submit = (number: number) =>
+    send(
+      traceId,
+      Array.from({ length: 100 }, (_, n) => ({ span_id: `${number}-${n}`, kind: 'llm', name: 'step', total_tokens: n })),
+    );
+  /** Of ten submissions in a row. */
+  const readBy = async (first: number): Promise<number> => {
+    const before = await buffersRead();
+    for (let number = first; number < first + 10; number += 1) await submit(number);
+    return (await buffersRead()) - before;
+  };
+  await submit(1);
+  const early = await readBy(2);
+  for (let number = 12; number < 90; number += 1) await submit(number);
+  const late = await readBy(90);
+  expect({ early, late, ratio: late / early < 2 ? 'bounded' : late / early }).toEqual({ early, late, ratio: 'bounded' });
+});
+
+/** Sums over the merged spans as the submissions themselves give them. */
+const SUMS_OF_VIEW = `SELECT count(*)::int AS span_count, sum(prompt_tokens)::text AS prompt_tokens, sum(completion_tokens)::text AS completion_tokens,
+  sum(total_tokens)::text AS total_tokens, trim_scale(sum(cost_usd))::text AS cost_usd FROM countersign.spans WHERE tenant_id = $1 AND trace = $2`;
+const SUMS_STORED = `SELECT span_count::int, prompt_tokens::text, completion_tokens::text, total_tokens::text, trim_scale(cost_usd)::text AS cost_usd
+  FROM countersign.traces WHERE tenant_id = $1 AND id = $2`;
+
+/** Numbers that look random and are the same in every run. */
+function* numbers(seed: number): Generator<number, never> {
+  for (let state = seed; ; ) {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    yield state / 2_147_483_648;
+  }
+}
+
+test.each([1, 2, 3, 4])('the sums of a trace are those of its merged spans, whatever replaces what: run %i', async (seed) => {
+  const chance = numbers(seed);
+  const below = (most: number) => Math.floor(chance.next().value * most);
+  const usage = () => ({
+    ...(below(2) === 0 ? { prompt_tokens: below(1000) } : {}),
+    ...(below(2) === 0 ? { completion_tokens: below(1000) } : {}),
+    ...(below(3) === 0 ? { total_tokens: below(5000) } : {}),
+    ...(below(2) === 0 ? { cost_usd: below(1_000_000) * 10 ** -below(12) } : {}),
+  });
+  const traceId = randomUUID();
+  for (let turn = 0; turn < 12; turn += 1) {
+    const ids = [...new Set(Array.from({ length: below(8) }, () => `${below(12)}`))];
+    const silent = below(4) === 0;
+    const { id } = await send(
+      traceId,
+      ids.map((span_id) => ({ span_id, kind: 'llm', name: 'step', ...(silent ? {} : usage()) })),
+    );
+    const [stored] = await server.database.sql(SUMS_STORED, [tenantId, id]);
+    const [expected] = await server.database.sql(SUMS_OF_VIEW, [tenantId, id]);
+    expect({ turn, ...stored }).toEqual({ turn, ...expected });
+  }
+});
+
+test('replacing the only span that reports leaves the sum unknown, not zero', async () => {
+  const step = { span_id: 'a', kind: 'llm', name: 'step' };
+  await send('unknown', [{ ...step, total_tokens: 5, cost_usd: 0.25 }]);
+  expect(await send('unknown', [step])).toMatchObject({ tokens: null, cost_usd: null });
+  expect(await send('unknown', [{ ...step, total_tokens: 0, cost_usd: 0 }])).toMatchObject({ tokens: 0, cost_usd: 0 });
+});
+
+test('a submission whose sum is too large is refused and changes nothing', async () => {
+  const large = (span_id: string) => ({ span_id, kind: 'llm', name: 'step', total_tokens: Number.MAX_SAFE_INTEGER });
+  await send('large', [large('a')]);
+  const { status, body } = await server.post(paths.traces, key, { trace_id: 'large', spans: [large('b')] });
+  expect([status, body.error]).toEqual([422, 'validation_failed']);
+  expect(await send('large', [large('a')])).toMatchObject({ tokens: Number.MAX_SAFE_INTEGER });
+});
+
+test('a trace with one submission has no rows beside it', async () => {
+  const { id } = await send('alone', [{ span_id: 'a', kind: 'llm', name: 'step', total_tokens: 1 }]);
+  for (const table of ['merged_spans', 'merged_traces'])
+    expect(await server.database.sql(`SELECT FROM countersign.${table} WHERE trace = $1`, [id])).toEqual([]);
+});
+
+describe('traces that were there before the migration', () => {
+  test('have their merged spans and sums afterwards, and merge on', { timeout: 60_000 }, async () => {
+    const before = await testServer();
+    const tenant = await before.workspace();
+    const senderKey = await before.key(tenant);
+    const post = async (spans: object[]) =>
+      (await before.post(paths.traces, senderKey, { trace_id: 'carried', spans })).body as { id: string };
+    const step = (span_id: string, members: object = {}) => ({ span_id, kind: 'llm', name: 'step', ...members });
+    await post([step('a', { total_tokens: 3, cost_usd: 0.1 }), step('b', { total_tokens: 4 })]);
+    const { id } = await post([step('a', { total_tokens: 30, cost_usd: 1e-9 })]);
+    const rows = async () => ({
+      spans: await before.database.sql('SELECT * FROM countersign.merged_spans WHERE tenant_id = $1 ORDER BY span_id', [tenant]),
+      sums: await before.database.sql('SELECT * FROM countersign.merged_traces WHERE tenant_id = $1', [tenant]),
+    });
+    const merged = await rows();
+    expect([merged.spans.length, merged.sums.length]).toEqual([2, 1]);
+    await before.database.sql('DROP TABLE countersign.merged_spans, countersign.merged_traces');
+    const owner = new pg.Client(before.database.owner);
+    await owner.connect();
+    await owner.query(
+      `BEGIN; ${readFileSync(new URL('../../migrations/000015_merged-spans.sql', import.meta.url), 'utf8')}; COMMIT`,
+    );
+    const role = before.database.server.user;
+    await owner.query(`GRANT SELECT, INSERT, UPDATE ON countersign.merged_spans, countersign.merged_traces TO ${role}`);
+    await owner.end();
+    expect(await rows()).toEqual(merged);
+    expect(await post([step('b'), step('c', { total_tokens: 1, cost_usd: 0.1 })])).toMatchObject({
+      id,
+      tokens: 31,
+      cost_usd: 0.100000001,
+    });
+  });
+});

@@ -1,0 +1,260 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { OUTCOME_RANK } from '@countersign/core/domain/merged-trace';
+import type { Usage } from '@countersign/core/domain/usage';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction, sql } from '../../src/database/transaction.ts';
+import { carryMergedSpans, mergeSpans } from '../../src/storage/merged-spans.ts';
+import { type KnownTrace, lockTraces, type TraceFacts, updateTraces } from '../../src/storage/traces.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'step', ...members });
+/** Sends a trace and returns the answer's body. */
+const trace = async (traceId: string, members: object = {}) => {
+  const { status, body } = await server.post(paths.traces, key, { trace_id: traceId, ...members });
+  expect([status, body.issues]).toEqual([200, undefined]);
+  return body;
+};
+const stored = async (traceId: string) =>
+  (await server.database.sql('SELECT * FROM countersign.traces WHERE tenant_id = $1 AND trace_id = $2', [tenantId, traceId]))[0]!;
+
+describe("a trace's totals", () => {
+  test.each<[string, object, { tokens: number | null; cost_usd: number | null }]>([
+    ['nobody says: null', { spans: [span('a')] }, { tokens: null, cost_usd: null }],
+    ['zero is something said', { spans: [span('a', { total_tokens: 0, cost_usd: 0 })] }, { tokens: 0, cost_usd: 0 }],
+    [
+      'summed over the spans that say',
+      { spans: [span('a', { total_tokens: 7, cost_usd: 0.1 }), span('b'), span('c', { total_tokens: 5, cost_usd: 0.2 })] },
+      { tokens: 12, cost_usd: 0.3 },
+    ],
+    [
+      'a span without a total counts prompt + completion, or what there is of them',
+      {
+        spans: [
+          span('a', { prompt_tokens: 10, completion_tokens: 2 }),
+          span('b', { completion_tokens: 30 }),
+          span('c', { prompt_tokens: 1, completion_tokens: 1, total_tokens: 100 }),
+        ],
+      },
+      { tokens: 142, cost_usd: null },
+    ],
+    [
+      'supplied wins over the sum',
+      { total_tokens: 1, cost_usd: 9.99, spans: [span('a', { total_tokens: 50, cost_usd: 1 })] },
+      { tokens: 1, cost_usd: 9.99 },
+    ],
+    [
+      'prompt and completion supplied make a total',
+      { prompt_tokens: 20, completion_tokens: 3, spans: [span('a', { total_tokens: 50 })] },
+      { tokens: 23, cost_usd: null },
+    ],
+    [
+      'one of them alone makes none',
+      { prompt_tokens: 20, spans: [span('a', { total_tokens: 50 })] },
+      { tokens: 50, cost_usd: null },
+    ],
+    ['2^53-1 is held', { total_tokens: Number.MAX_SAFE_INTEGER }, { tokens: Number.MAX_SAFE_INTEGER, cost_usd: null }],
+    [
+      'costs are exact decimals, however small',
+      { spans: [0.1, 0.2, 0.3, 1e-7, 2e-7].map((cost, index) => span(`${index}`, { cost_usd: cost })) },
+      { tokens: null, cost_usd: 0.6000003 },
+    ],
+    [
+      '500 cents are five dollars',
+      { spans: Array.from({ length: 500 }, (_, index) => span(`${index}`, { cost_usd: 0.01 })) },
+      { tokens: null, cost_usd: 5 },
+    ],
+  ])('%s', async (what, members, expected) => {
+    expect(await trace(what, members)).toMatchObject(expected);
+  });
+
+  test('the sum is kept exactly, to the last of many digits', async () => {
+    await trace('digits', { spans: [span('a', { cost_usd: 1e-20 }), span('b', { cost_usd: 123456789.125 })] });
+    const [row] = await server.database.sql(`SELECT cost_usd::text AS cost FROM countersign.traces WHERE trace_id = 'digits'`);
+    expect(row?.cost).toBe('123456789.12500000000000000001');
+  });
+});
+
+describe('a trace sent again', () => {
+  test('is the same trace: spans merge by span_id, the later one whole, and absent spans leave what is there', async () => {
+    const first = await trace('again', {
+      spans: [span('a', { total_tokens: 5, model: 'm1', error: 'x' }), span('b', { total_tokens: 7 })],
+    });
+    expect(first).toMatchObject({ spans_ingested: 2, tokens: 12 });
+    const second = await trace('again', {
+      spans: [span('a', { kind: 'tool', name: 'replaced' }), span('c', { total_tokens: 1 })],
+    });
+    expect(second).toEqual({ ...first, spans_ingested: 2, tokens: 8 });
+    expect(await trace('again')).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    expect(await trace('again', { spans: [] })).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    expect(await trace('again', { spans: null })).toEqual({ ...first, spans_ingested: 0, tokens: 8 });
+    const spans = await server.database.sql(
+      'SELECT span_id, kind, name, model, total_tokens, submission, ordinal FROM countersign.spans WHERE trace = $1 ORDER BY span_id',
+      [first.id],
+    );
+    expect(spans).toEqual([
+      { span_id: 'a', kind: 'tool', name: 'replaced', model: null, total_tokens: null, submission: 2, ordinal: 0 },
+      { span_id: 'b', kind: 'llm', name: 'step', model: null, total_tokens: 7, submission: 1, ordinal: 1 },
+      { span_id: 'c', kind: 'llm', name: 'step', model: null, total_tokens: 1, submission: 2, ordinal: 1 },
+    ]);
+    expect(await stored('again')).toMatchObject({ span_count: 3, submission_count: 5 });
+  });
+
+  test('keeps what it does not say, and takes what it says', async () => {
+    const said = {
+      outcome: 'failure',
+      session_id: 's',
+      external_user_id: 'u',
+      latency_ms: 7,
+      started_at: '2026-01-01T00:00:00.123456789Z',
+    };
+    await trace('members', said);
+    await trace('members', { ended_at: '2025-12-31T23:00:00-01:00', error: 'late', session_id: null });
+    expect(await stored('members')).toMatchObject({
+      outcome: 'failure',
+      session_id: 's',
+      external_user_id: 'u',
+      latency_ms: 7,
+      has_error: true,
+      started_at: new Date('2026-01-01T00:00:00.123Z'),
+      ended_at: new Date('2026-01-01T00:00:00Z'),
+    });
+    await trace('members', { outcome: 'success', session_id: 't', latency_ms: 0 });
+    expect(await stored('members')).toMatchObject({ outcome: 'success', session_id: 't', latency_ms: 0 });
+  });
+
+  test('the default outcome is for the first arrival alone', async () => {
+    await trace('outcome');
+    expect(await stored('outcome')).toMatchObject({ outcome: 'success' });
+    await trace('outcome', { outcome: 'escalated' });
+    await trace('outcome', {});
+    await trace('outcome', { outcome: null });
+    expect(await stored('outcome')).toMatchObject({ outcome: 'escalated' });
+  });
+
+  test('supplied totals stay until supplied again; sums follow the merged spans', async () => {
+    expect(await trace('totals', { total_tokens: 100, cost_usd: 1 })).toMatchObject({ tokens: 100, cost_usd: 1 });
+    expect(await trace('totals', { spans: [span('a', { total_tokens: 5, cost_usd: 9 })] })).toMatchObject({
+      tokens: 100,
+      cost_usd: 1,
+    });
+    expect(await trace('totals', { cost_usd: 2 })).toMatchObject({ tokens: 100, cost_usd: 2 });
+    expect(await trace('totals', { prompt_tokens: 7 })).toMatchObject({ tokens: 100 });
+    expect(await trace('totals', { prompt_tokens: 7, completion_tokens: 8 })).toMatchObject({ tokens: 15 });
+    expect(await trace('totals', { completion_tokens: 9 })).toMatchObject({ tokens: 16 });
+    expect(await trace('totals', { total_tokens: 3 })).toMatchObject({ tokens: 3, cost_usd: 2 });
+  });
+
+  test('a total that is supplied stands whatever the spans would sum to, in this request and by merging', async () => {
+    const MAX = Number.MAX_SAFE_INTEGER;
+    const spans = [span('a', { cost_usd: MAX, total_tokens: MAX }), span('b', { cost_usd: 5, total_tokens: 5 })];
+    expect(await trace('needless', { cost_usd: 1, total_tokens: 2, spans })).toMatchObject({ ok: true, tokens: 2, cost_usd: 1 });
+    expect(await trace('needless', { detail: 'again' })).toMatchObject({ tokens: 2, cost_usd: 1 });
+    expect(await trace('before', { cost_usd: 1, total_tokens: 2 })).toMatchObject({ ok: true });
+    expect(await trace('before', { spans })).toMatchObject({ tokens: 2, cost_usd: 1, spans_ingested: 2 });
+    expect((await server.post(paths.traces, key, { trace_id: 'first', spans })).body.issues).toMatchObject([
+      { path: '/total_tokens', code: 'sum_too_large' },
+    ]);
+    expect(await trace('supplied', { cost_usd: 1e300 })).toMatchObject({ ok: true, cost_usd: 1e300 });
+    expect(await trace('supplied', { spans: [span('a', { cost_usd: 2 })] })).toMatchObject({ cost_usd: 1e300 });
+  });
+
+  test('every submission is kept as it came, byte for byte, with its time and its sender', async () => {
+    const documents = [
+      `{ "trace_id" : "kept",\n\t"detail":"\\u0000 \\ud83d \u{1F600}", "unknown": 1e400, "trace_id": "kept" }`,
+      '{"trace_id":"kept","metadata":{"__proto__":{"a":1},"n":12345678901234567890,"z":-0}}\r\n',
+      '{"trace_id":"kept","spans":[{"span_id":"a","kind":"tool","name":"n","output":[[["\\udc00"]],0.1234567890123456789,1e-400]}]}',
+    ];
+    for (const document of documents) expect((await server.post(paths.traces, key, document)).status).toBe(200);
+    expect((await server.post(paths.traces, key, gzipSync(documents[0]!), { 'content-encoding': 'gzip' })).status).toBe(200);
+    const kept = await server.database.sql<{ document: string; recorded_by: string; received_at: Date }>(
+      `SELECT document, recorded_by, received_at FROM countersign.trace_submissions WHERE trace = $1 ORDER BY number`,
+      [(await stored('kept')).id],
+    );
+    expect(kept.map(({ document }) => document)).toEqual([...documents, documents[0]]);
+    expect(new Set(kept.map(({ recorded_by }) => recorded_by))).toEqual(new Set([`key:${key.slice(8, 20)}`]));
+    expect(kept.map(({ received_at }) => +received_at)).toEqual(
+      kept.map(({ received_at }) => +received_at).toSorted((a, b) => a - b),
+    );
+  });
+});
+
+test('a batch finds and merges its traces by their keys, and does not walk a workspace that was just filled', async () => {
+  const tenant = await server.workspace();
+  await server.database.sql(
+    `INSERT INTO countersign.traces (tenant_id, id, trace_id, outcome, has_error, span_count, submission_count, received_at)
+     SELECT $1, gen_random_uuid(), 'run-' || n, 'success', false, 0, 1, clock_timestamp() FROM generate_series(1, 5000) AS n`,
+    [tenant],
+  );
+  await server.database.sql(
+    `INSERT INTO countersign.trace_submissions (tenant_id, trace, number, received_at, recorded_by, document, spans)
+     SELECT tenant_id, id, 1, received_at, 'key:000000000000', '{}', '[]' FROM countersign.traces WHERE tenant_id = $1`,
+    [tenant],
+  );
+  await delay(2_000); // by then no connection has a plan any more that was made for an empty table
+  const fetched = sql<{ n: number }>(
+    'fetched',
+    `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions', 'merged_spans', 'merged_traces')`,
+  );
+  await inTenantTransaction(server.open.pool, tenant, async (tx) => {
+    const costOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const [before] = await tx.run(fetched, []);
+      await work();
+      return (await tx.run(fetched, []))[0]!.n - before!.n;
+    };
+    let known: KnownTrace[] = [];
+    const locking = await costOf(async () => {
+      known = await lockTraces(tx, ['run-7', 'run-4000', 'run-0', 'run-12']);
+    });
+    expect(known.map(({ traceId }) => traceId)).toEqual(['run-12', 'run-4000', 'run-7']);
+    const summing = await costOf(async () => {
+      const merged = known.map(({ id }) => ({ trace: id, number: 1 }));
+      carryMergedSpans(
+        tx,
+        known.map(({ id }) => id),
+      );
+      expect(await mergeSpans(tx, merged)).toHaveLength(3);
+    });
+    const merging = await costOf(async () => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(finished)));
+    const rows = { locking, summing, merging };
+    for (const [what, read] of Object.entries(rows)) expect([what, read]).toEqual([what, Math.min(read, 20)]);
+    const outcomes = await tx.run(
+      sql<{ outcome: string }>('outcomes', `SELECT outcome FROM countersign.traces WHERE outcome <> 'success'`),
+      [],
+    );
+    expect(outcomes.length).toBe(3);
+  });
+});
+
+const nothing: Usage = { promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null };
+
+/** What a submission without spans makes of a known trace that ended in failure. */
+const finished = ({ id, traceId }: KnownTrace): TraceFacts => ({
+  id,
+  traceId,
+  agentId: null,
+  agentRank: 0,
+  provisionalAgentName: null,
+  outcome: 'failure',
+  outcomeRank: OUTCOME_RANK.sent,
+  isPartial: false,
+  sessionId: null,
+  externalUserId: null,
+  latencyMs: null,
+  hasError: false,
+  startedAt: null,
+  endedAt: null,
+  supplied: nothing,
+  totals: nothing,
+  spanCount: 0,
+});

@@ -1,0 +1,215 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rowHashOf } from '@countersign/core/domain/audit-chain';
+import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import { verifyExport } from '@countersign/core/domain/export-verifier';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { digests, sha256 } from '../../src/crypto/digests.ts';
+import { exportLog } from '../../src/ledger/export.ts';
+import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { pieces, sixRows, tamper } from '../fixtures/doctored-ledger.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+
+const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'countersign-ledger-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await testServer();
+});
+
+async function exported(tenantId: string): Promise<string> {
+  let text = '';
+  for await (const { lines } of exportLog(server.open.pool, tenantId, 'audit')) text += lines;
+  return text;
+}
+
+/** What both verifiers say about an export: ours, and the independent one, which knows no line of our code. */
+async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs: unknown; reason: string }> {
+  const { firstBad, entries } = await verifyExport(pieces(bytes, 65_536), { digests, sha256 });
+  const file = join(folder, 'export.ndjson');
+  writeFileSync(file, bytes);
+  const { stdout, status } = spawnSync('python3', ['-S', VERIFIER, 'ledger', file, '--json'], { encoding: 'utf8' });
+  const said = JSON.parse(stdout);
+  expect(status).toBe(said.result === 'ok' ? 0 : 1);
+  return {
+    ours: firstBad === undefined ? { whole: entries } : { brokenAtLine: firstBad.seq },
+    theirs: said.result === 'ok' ? { whole: said.entries } : { brokenAtLine: said.first_bad.line },
+    reason: firstBad?.reason ?? '',
+  };
+}
+
+/** Six lines to doctor, and the same six objects. */
+type Doctor = (lines: string[], rows: Record<string, unknown>[]) => string | Uint8Array;
+
+const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+const replaced = (at: number, change: (line: string) => string): Doctor => {
+  return (lines) => joined(lines.map((line, index) => (index === at ? change(line) : line)));
+};
+
+/** A chain of six rows changed at one place and then hashed anew throughout: only the form of a row can be wrong. */
+const rehashed = (change: (entry: Record<string, unknown>, index: number) => object): Doctor => {
+  return (_, rows) => {
+    let before: string | null = null;
+    const lines = rows.map(({ row_hash: _hash, ...entry }, index) => {
+      const changed = change({ ...entry, prev_hash: before }, index);
+      const hash = rowHashOf(canonicalJson(changed), digests);
+      before = hash;
+      return JSON.stringify({ ...changed, row_hash: hash });
+    });
+    return joined(lines);
+  };
+};
+const third = (change: object) => rehashed((entry, index) => (index === 2 ? { ...entry, ...change } : entry));
+
+describe('an export', () => {
+  let text: string;
+  let tenantId: string;
+  beforeAll(async () => {
+    tenantId = await sixRows(server);
+    text = await exported(tenantId);
+  });
+
+  test('has one line a row, each with the 16 members and row_hash, and is whole for both verifiers', async () => {
+    const lines = text.trimEnd().split('\n');
+    expect(lines).toHaveLength(6);
+    for (const line of lines) expect(Object.keys(JSON.parse(line))).toHaveLength(17);
+    expect(await bothVerdicts(Buffer.from(text))).toMatchObject({ ours: { whole: 6 }, theirs: { whole: 6 } });
+    const report = await verifyExport(pieces(Buffer.from(text), 7), { digests, sha256 });
+    expect(report).toEqual({ ...(await verifyDatabase(server.open.pool, tenantId)) });
+  });
+
+  const members = ['version', 'tenant_id', 'seq', 'id', 'recorded_at', 'recorded_by', 'actor', 'action', 'subject', 'rationale'];
+  members.push('framework', 'trace_id', 'agent_id', 'retention_until', 'metadata', 'prev_hash', 'row_hash');
+  test.each(members)('with another %s in the third row is broken there for both verifiers', async (member) => {
+    const line = text.split('\n')[2]!;
+    const doctored = (value: unknown) =>
+      Buffer.from(text.replace(line, JSON.stringify({ ...JSON.parse(line), [member]: value })));
+    for (const value of ['changed', null, 7, { place: 4 }, [], true, { toString: 1 }]) {
+      if (JSON.parse(line)[member] === value) continue;
+      expect((await verifyExport(pieces(doctored(value), 65_536), { digests, sha256 })).firstBad).toMatchObject({ seq: 3 });
+    }
+    expect(await bothVerdicts(doctored('changed'))).toMatchObject({ ours: { brokenAtLine: 3 }, theirs: { brokenAtLine: 3 } });
+  });
+
+  test.each<[string, Doctor, number]>([
+    ['a line removed', (lines) => joined(lines.toSpliced(2, 1)), 3],
+    ['the first line removed', (lines) => joined(lines.slice(1)), 1],
+    ['a line twice', (lines) => joined(lines.toSpliced(2, 0, lines[1]!)), 3],
+    ['two lines swapped', (lines) => joined([lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)]), 2],
+    ['a line cut off', (lines) => joined(lines).slice(0, -100), 6],
+    ['an empty line', (lines) => joined(lines.toSpliced(2, 0, '')), 3],
+    ['an empty line at the end', (lines) => `${joined(lines)}\n`, 7],
+    ['a byte order mark', (lines) => `\ufeff${joined(lines)}`, 1],
+    ['no object', replaced(2, () => '"row"'), 3],
+    ['null', replaced(2, () => 'null'), 3],
+    ['two values in a line', replaced(2, (line) => `${line} ${line}`), 3],
+    ['no JSON', replaced(2, (line) => line.replace('"actor"', 'actor')), 3],
+    ['NaN', replaced(2, (line) => line.replace(':0.1', ':NaN')), 3],
+    ['a member twice', replaced(2, (line) => line.replace('"actor"', '"actor":"me","actor"')), 3],
+    ['a member twice, once in escapes', replaced(2, (line) => line.replace('"actor"', '"\\u0061ctor":"me","actor"')), 3],
+    ['a member twice, deep in metadata', replaced(2, (line) => line.replace('"deep"', '"deep":2,"deep"')), 3],
+    ['__proto__', replaced(2, (line) => line.replace('{', '{"__proto__":{},')), 3],
+    ['a number beyond a double', replaced(2, (line) => line.replace(':0.1', ':0.1000000000000000000001')), 3],
+    ['a number beyond all doubles', replaced(2, (line) => line.replace(':0.1', ':1e400')), 3],
+    ['a number below all doubles', replaced(2, (line) => line.replace('"ratio"', '"tiny":1e-400,"ratio"')), 3],
+    ['half a character', replaced(2, (line) => line.replace('🦉', '\\ud83e')), 3],
+    ['another character of the same look', replaced(2, (line) => line.replace('ä', 'a\u0308')), 3],
+    ['deep nesting', replaced(2, (line) => line.replace(':0.1', `:${'['.repeat(5000)}${']'.repeat(5000)}`)), 3],
+    ['a line of brackets', replaced(2, () => '['.repeat(2_000_000)), 3],
+    ['bytes that are no UTF-8', (lines) => Buffer.concat([Buffer.from(joined(lines.slice(0, 2))), Buffer.from([0xff, 0x0a])]), 3],
+    ['UTF-16', (lines) => Buffer.from(joined(lines), 'utf16le'), 1],
+    ['a program', () => Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0x0a]), 1],
+    ['an actor that is a number, hashed anew', third({ actor: 5 }), 3],
+    ['metadata that is an array, hashed anew', third({ metadata: [1] }), 3],
+    ['metadata that is a string, hashed anew', third({ metadata: 'x' }), 3],
+    ['a recorded_by of null, hashed anew', third({ recorded_by: null }), 3],
+    ['an agent_id of false, hashed anew', third({ agent_id: false }), 3],
+    ['a member more, hashed anew', third({ approver: 'x' }), 3],
+    ['another version, hashed anew', third({ version: 2 }), 3],
+    ['a time that goes backwards, hashed anew', third({ recorded_at: '2020-01-01T00:00:00.000Z' }), 3],
+    ['a time with microseconds, hashed anew', third({ recorded_at: '2090-01-01T00:00:00.000000Z' }), 3],
+    ['another tenant, hashed anew', third({ tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' }), 3],
+    ['a seq that skips one, hashed anew', rehashed((entry, index) => ({ ...entry, seq: index < 2 ? index + 1 : index + 2 })), 3],
+    [
+      'a prev_hash in the first row, hashed anew',
+      rehashed((entry, index) => (index === 0 ? { ...entry, prev_hash: '0'.repeat(64) } : entry)),
+      1,
+    ],
+  ])('with %s is broken there for both verifiers', async (_, doctor, line) => {
+    const lines = text.trimEnd().split('\n');
+    const verdicts = await bothVerdicts(
+      Buffer.from(
+        doctor(
+          lines,
+          lines.map((each) => JSON.parse(each)),
+        ),
+      ),
+    );
+    expect(verdicts).toMatchObject({ ours: { brokenAtLine: line }, theirs: { brokenAtLine: line } });
+    expect(verdicts.reason).not.toBe('');
+  });
+
+  test.each<[string, Doctor, number]>([
+    [
+      'members in another order',
+      (_, rows) => joined(rows.map((row) => JSON.stringify(Object.fromEntries(Object.entries(row).reverse())))),
+      6,
+    ],
+    ['white space', (_, rows) => joined(rows.map((row) => JSON.stringify(row, null, 1).replaceAll('\n', ' \t'))), 6],
+    ['CRLF', (lines) => lines.map((line) => `${line}\r\n`).join(''), 6],
+    [
+      'characters spelled as escapes',
+      replaced(2, (line) => line.replace('🦉', '\\ud83e\\udd89').replace('"ci"', '"\\u0063i"')),
+      6,
+    ],
+    [
+      'numbers spelled otherwise',
+      replaced(2, (line) => line.replace(':0.1', ':1e-1').replace('1e+21', '1000000000000000000000.0')),
+      6,
+    ],
+    ['no newline at its end', (lines) => lines.join('\n'), 6],
+    ['its newest rows left out', (lines) => joined(lines.slice(0, 4)), 4],
+    ['nothing in it', () => '', 0],
+    ['a row hashed anew with all behind it', third({ actor: 'me' }), 6],
+  ])('with %s is whole for both verifiers', async (_, doctor, whole) => {
+    const lines = text.trimEnd().split('\n');
+    const verdicts = await bothVerdicts(
+      Buffer.from(
+        doctor(
+          lines,
+          lines.map((each) => JSON.parse(each)),
+        ),
+      ),
+    );
+    expect(verdicts).toMatchObject({ ours: { whole }, theirs: { whole } });
+  });
+
+  test('with a line beyond 64 MiB is broken there, and is not read further', async () => {
+    let read = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(text);
+      for (const chunk = Buffer.alloc(1024 * 1024, 'a'); ; read += 1) yield chunk;
+    }
+    expect((await verifyExport(endless(), { digests, sha256 })).firstBad).toEqual({
+      seq: 7,
+      reason: expect.stringMatching(/longer than 67108864 bytes/),
+    });
+    expect(read).toBeLessThanOrEqual(65);
+  });
+
+  test('of a doctored database shows both verifiers what is stored', async () => {
+    const doctored = await sixRows(server);
+    await tamper(
+      server,
+      `UPDATE countersign.audit_entries SET document = replace(document, '"ci"', '"me"') WHERE $T AND seq = 4`,
+      doctored,
+    );
+    const verdicts = await bothVerdicts(Buffer.from(await exported(doctored)));
+    expect(verdicts).toMatchObject({ ours: { brokenAtLine: 4 }, theirs: { brokenAtLine: 4 } });
+  });
+});

@@ -1,0 +1,216 @@
+import { publicJwk } from '@countersign/core/domain/attestation';
+import { openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
+import { decisionDigest } from '@countersign/core/domain/decision-signature';
+import { parseLogProof } from '@countersign/core/domain/log-proof';
+import { rootOfInclusion, rootsOfConsistency } from '@countersign/core/domain/merkle-proof';
+import { leafHash } from '@countersign/core/domain/merkle-tree';
+import { openAttestation } from '@countersign/core/domain/open-attestation';
+import { fromBase64, noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { digests, sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
+import { mintKey, revokeKey } from '../../src/workspace/ingestion-keys.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+let token: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+  token = await readToken(tenantId);
+  await append(300);
+  await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 90 });
+});
+
+const readToken = (tenant: string) =>
+  mintKey(server.open.pool, tenant, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
+const append = async (count: number) => {
+  await Promise.all(
+    Array.from({ length: count }, (_, place) =>
+      server.post(paths.audit, key, { actor: 'ci', action: 'test.ran', metadata: { place } }),
+    ),
+  );
+};
+const get = async (path: string, by: string | null = token) => {
+  const response = await fetch(server.url + path, { headers: by === null ? {} : { authorization: `Bearer ${by}` } });
+  return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
+};
+const getJson = async (path: string) => JSON.parse((await get(path)).text);
+const instanceKeys = async () => {
+  const { keys } = await getJson('/.well-known/jwks.json');
+  return keys.map(({ note_key }: { note_key: string }) => parseNoteVerifierKey(note_key, sha256)!);
+};
+const opened = async (note: string) => {
+  const result = openCheckpoint(note, await instanceKeys(), verifyEd25519, sha256);
+  if ('fault' in result) throw new Error(result.fault);
+  return result.head;
+};
+
+describe('read access', () => {
+  test('a read token reads, an ingestion key reads nothing, a read token writes nothing, no key sees nothing', async () => {
+    expect((await get('/api/ledger/audit/checkpoint')).status).toBe(200);
+    expect(JSON.parse((await get('/api/ledger/audit/checkpoint', key)).text)).toMatchObject({
+      error: 'insufficient_scope',
+      issues: [{ message: 'this endpoint needs a read token (`tokens mint`)' }],
+    });
+    for (const path of Object.values(paths)) expect((await server.post(path, token, {})).body.error).toBe('insufficient_scope');
+    expect((await get('/api/ledger/audit/checkpoint', null)).status).toBe(401);
+    expect((await get('/api/ledger/audit/checkpoint', token.replace('aa_read_', 'aa_live_'))).status).toBe(401);
+  });
+
+  test('a revoked read token is dead with the next request, and its changes stand in the key audit trail', async () => {
+    const other = await readToken(tenantId);
+    expect((await get('/api/ledger/audit/checkpoint', other)).status).toBe(200);
+    await revokeKey(server.open.pool, tenantId, other.slice(8, 20), 'operator');
+    expect((await get('/api/ledger/audit/checkpoint', other)).status).toBe(401);
+    const events = await server.database.sql<{ action: string }>(
+      `SELECT action FROM countersign.key_events WHERE tenant_id = $1 AND document LIKE '%' || $2 || '%' ORDER BY seq`,
+      [tenantId, other.slice(8, 20)],
+    );
+    expect(events.map(({ action }) => action)).toEqual(['minted', 'revoked']);
+  });
+
+  test('entries stream as NDJSON, by range; what is not there is left out', async () => {
+    const all = await get('/api/ledger/audit/entries');
+    expect(all.type).toContain('application/x-ndjson');
+    const rows = all.text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: rows.length }, (_, place) => place + 1));
+    const some = (await get('/api/ledger/audit/entries?from=7&to=9')).text.trim().split('\n');
+    expect(some.map((line) => JSON.parse(line).seq)).toEqual([7, 8, 9]);
+    expect((await get('/api/ledger/audit/entries?from=100000')).text).toBe('');
+    for (const query of [
+      'from=0',
+      'frm=5',
+      'from=9&to=7',
+      'from=-1',
+      'from=x',
+      'from=1&from=2',
+      'to=1.5',
+      'from=99999999999999999',
+    ]) {
+      expect(JSON.parse((await get(`/api/ledger/audit/entries?${query}`)).text), query).toMatchObject({
+        error: 'validation_failed',
+        issues: [{ code: 'bad_query' }],
+      });
+    }
+  });
+
+  test('the key audit trail gives its checkpoint and proofs, and not its entries; another log does not exist', async () => {
+    expect((await get('/api/ledger/keys/checkpoint')).status).toBe(200);
+    expect((await get('/api/ledger/keys/entries')).status).toBe(404);
+    expect((await get('/api/ledger/secrets/checkpoint')).status).toBe(404);
+    const wrongMethod = await fetch(`${server.url}/api/ledger/audit/checkpoint`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET']);
+  });
+
+  test('one tenant sees nothing of another', async () => {
+    const other = await server.workspace();
+    const foreign = await readToken(other);
+    const { decision_id } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
+    expect((await get('/api/ledger/audit/entries', foreign)).text).toBe('');
+    expect((await get(`/api/ledger/decisions/${decision_id}`, foreign)).status).toBe(404);
+    expect(parseInt((await get('/api/ledger/audit/checkpoint', foreign)).text.split('\n')[1]!, 10)).toBe(0);
+  });
+});
+
+describe('proofs', () => {
+  test('the checkpoint covers every row, and is signed by a published key', async () => {
+    const head = await opened((await get('/api/ledger/audit/checkpoint')).text);
+    const [{ count }] = (await server.database.sql<{ count: string }>(
+      'SELECT count(*) FROM countersign.audit_entries WHERE tenant_id = $1',
+      [tenantId],
+    )) as [{ count: string }];
+    expect(head).toMatchObject({ origin: originOf(tenantId, 'audit'), size: Number(count) });
+  });
+
+  test('every row is proved to be in the tree, across the edges of stored subtrees too', async () => {
+    const rows = (await get('/api/ledger/audit/entries')).text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const seq of [1, 2, 100, 255, 256, 257, 258, rows.length]) {
+      const proof = parseLogProof((await get(`/api/ledger/audit/inclusion/${seq}`)).text)!;
+      const { size, root } = await opened(proof.checkpoint);
+      const leaf = leafHash(Buffer.from(rows[seq - 1].row_hash, 'hex'), sha256);
+      expect(toBase64(rootOfInclusion(proof.index, size, leaf, proof.hashes, sha256)!)).toBe(toBase64(root));
+    }
+    expect((await get(`/api/ledger/audit/inclusion/${rows.length + 1000}`)).status).toBe(404);
+    expect((await get('/api/ledger/audit/inclusion/0')).status).toBe(404);
+  });
+
+  test('a checkpoint that somebody kept is proved to be a prefix of the newest one', async () => {
+    const before = await opened((await get('/api/ledger/audit/checkpoint')).text);
+    await append(40);
+    const proof = await getJson(`/api/ledger/audit/consistency?first=${before.size}`);
+    const after = await opened(proof.checkpoint);
+    expect(after.size).toBe(before.size + 40);
+    const roots = rootsOfConsistency(before.size, after.size, before.root, proof.hashes.map(fromBase64), sha256)!;
+    expect([toBase64(roots.first), toBase64(roots.second)]).toEqual([toBase64(before.root), toBase64(after.root)]);
+    expect((await get('/api/ledger/audit/consistency?first=5&second=3')).status).toBe(422);
+    expect((await get('/api/ledger/audit/consistency?first=5&second=1000000')).status).toBe(422);
+    expect((await get('/api/ledger/audit/consistency')).status).toBe(422);
+    expect((await getJson('/api/ledger/audit/consistency?first=5&second=7')).second).toBe(7);
+  });
+
+  test("the promotion check's answer names the heads of both trees, as the next checkpoints confirm", async () => {
+    const { headers } = await server.post(paths.promotionCheck, key, { agent_name: 'nobody' });
+    const heads = headers.get('countersign-checkpoint')!.split(', ');
+    for (const [place, log] of (['audit', 'decisions'] as const).entries()) {
+      const { size, root } = await opened((await get(`/api/ledger/${log}/checkpoint`)).text);
+      expect(heads[place]).toBe(`${log};size=${size};root=:${toBase64(root)}:`);
+    }
+  });
+});
+
+describe('decisions and attestations', () => {
+  test('a decision is read as it was answered, and is attested by a published key', async () => {
+    const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
+    expect(await getJson(`/api/ledger/decisions/${body.decision_id}`)).toEqual(body);
+    const envelope = await getJson(`/api/ledger/decisions/${body.decision_id}/attestation`);
+    const keys = (await instanceKeys()).map(({ publicKey }: { publicKey: Uint8Array }) => ({
+      keyid: publicJwk(publicKey, sha256).kid,
+      publicKey,
+    }));
+    const result = openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
+    expect(result).toMatchObject({ decision: body });
+    const lines = (await get('/api/ledger/decisions/entries')).text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.find(({ decision }) => decision.decision_id === body.decision_id)?.decision).toEqual(body);
+  });
+
+  test('a decision that was altered in the database is not attested', async () => {
+    const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 99 });
+    await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
+    await server.database.sql(
+      `UPDATE countersign.decisions SET document = replace(document, '"allowed":false', '"allowed":true') WHERE id = $1`,
+      [body.decision_id],
+    );
+    expect((await get(`/api/ledger/decisions/${body.decision_id}/attestation`)).status).toBe(500);
+    await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
+  });
+
+  test('an id that nobody gave out is 404, whatever its form', async () => {
+    for (const id of ['0198f1c2-ac30-7e77-8b42-8c3d4e5f6071', 'x', '..%2f..'])
+      expect((await get(`/api/ledger/decisions/${id}`)).status, id).toBe(404);
+  });
+
+  test('the published keys are JWKs whose ids are their thumbprints, with their verifier keys for notes', async () => {
+    const { keys } = await getJson('/.well-known/jwks.json');
+    expect(keys).toHaveLength(1);
+    const publicKey = new Uint8Array(Buffer.from(keys[0].x, 'base64url'));
+    expect(keys[0]).toMatchObject(publicJwk(publicKey, sha256));
+    const [noteKey] = await instanceKeys();
+    expect(noteVerifierKey(noteKey, sha256)).toBe(keys[0].note_key);
+  });
+});

@@ -1,0 +1,213 @@
+import { rowHashOf } from '@countersign/core/domain/audit-chain';
+import { canonicalJson } from '@countersign/core/domain/canonical-json';
+import { verifyExport } from '@countersign/core/domain/export-verifier';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { digests, sha256 } from '../../src/crypto/digests.ts';
+import { exportLog } from '../../src/ledger/export.ts';
+import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { pieces, sixRows, tamper } from '../fixtures/doctored-ledger.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await testServer();
+});
+
+describe('a ledger in the database', () => {
+  test('is whole as it was written, and empty as it was made', async () => {
+    const tenantId = await sixRows(server);
+    const report = await verifyDatabase(server.open.pool, tenantId);
+    const [head] = await server.database.sql(
+      `SELECT encode(row_hash, 'hex') AS hash FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit'`,
+      [tenantId],
+    );
+    expect(report).toEqual({ tenantId, entries: 6, head: head?.hash, firstBad: undefined });
+    const empty = await server.workspace();
+    expect(await verifyDatabase(server.open.pool, empty)).toEqual({
+      tenantId: empty,
+      entries: 0,
+      head: null,
+      firstBad: undefined,
+    });
+  });
+
+  const row = (change: string, seq = 3) => `UPDATE countersign.audit_entries SET ${change} WHERE $T AND seq = ${seq}`;
+  const head = (change: string) => `UPDATE countersign.log_heads SET ${change} WHERE $T AND log = 'audit'`;
+  const remove = (which: string) => `DELETE FROM countersign.audit_entries WHERE $T AND ${which}`;
+
+  test.each([
+    ['seq', row('seq = 1000'), 3, /a row is missing/],
+    ['seq of the last, to the largest there is', row('seq = 9007199254740991', 6), 6, /the column seq says 9007199254740991/],
+    ['seq by a page', row('seq = seq + 5000, prev_hash = prev_hash', 6), 6, /the column seq says 5006/],
+    ['id', row('id = gen_random_uuid()'), 3, /the column id says/],
+    ['recorded_at', row(`recorded_at = recorded_at - interval '1 day'`), 3, /the column recorded_at says/],
+    [
+      'recorded_at by a microsecond',
+      row(`recorded_at = recorded_at + interval '1 microsecond'`),
+      3,
+      /the column recorded_at says/,
+    ],
+    [
+      'recorded_by',
+      row(`recorded_by = 'operator'`),
+      3,
+      /the column recorded_by says "operator", but the hashed document says "key:/,
+    ],
+    ['actor', row(`actor = 'somebody else'`), 3, /the column actor says "somebody else", but the hashed document says "ci"/],
+    ['action', row(`action = 'agent.blocked'`), 3, /the column action says/],
+    ['trace_id', row(`trace_id = 'run-9'`), 3, /the column trace_id says "run-9"/],
+    [
+      'actor, run together with action as they are read',
+      row(`actor = actor || E'\\x1f' || action, action = ''`),
+      3,
+      /the column actor/,
+    ],
+    ['trace_id, to what stands for null', row(`trace_id = E'\\x1e'`), 3, /the column trace_id says/],
+    ['trace_id, set to null', row('trace_id = NULL'), 3, /the column trace_id says null/],
+    ['agent_id', row('agent_id = gen_random_uuid()'), 3, /the column agent_id says/],
+    ['prev_hash', row(`prev_hash = sha256('x')`), 3, /the column prev_hash says/],
+    ['row_hash', row(`row_hash = sha256('x')`), 3, /but the content hashes to/],
+    ['row_hash of the last row', row(`row_hash = sha256('x')`, 6), 6, /but the content hashes to/],
+    ['document', row(`document = replace(document, '"actor":"ci"', '"actor":"me"')`), 3, /the row was altered/],
+    [
+      'document and columns alike',
+      row(`actor = 'me', document = replace(document, '"actor":"ci"', '"actor":"me"')`),
+      3,
+      /the row was altered/,
+    ],
+    ['document, by a space', row(`document = replace(document, '"actor":', '"actor": ')`), 3, /not in canonical form/],
+    [
+      'document, a member twice',
+      row(`document = replace(document, '"actor"', '"actor":"me","actor"')`),
+      3,
+      /not in canonical form/,
+    ],
+    [
+      'document, a number respelled',
+      row(`document = replace(document, ':0.1,', ':0.1000000000000000000001,')`),
+      3,
+      /canonical form/,
+    ],
+    [
+      'document, with a row_hash in it',
+      row(`document = replace(document, '{"action"', '{"row_hash":"x","action"')`),
+      3,
+      /canonical/,
+    ],
+    [
+      'document, with a member more',
+      row(`document = replace(document, '{"action"', '{"approver":"x","action"')`),
+      3,
+      /"approver"/,
+    ],
+    ['document, no JSON', row(`document = 'gone'`), 3, /not a JSON object/],
+    ['document, no object', row(`document = '[]'`), 3, /not a JSON object/],
+    ['document, nested deeply', row(`document = repeat('{"a":', 5000) || '1' || repeat('}', 5000)`), 3, /nested deeper/],
+    ['a row removed', remove('seq = 3'), 3, /seq is 4, expected 3: a row is missing/],
+    ['the first row removed', remove('seq = 1'), 1, /seq is 2, expected 1/],
+    ['the tail cut off', remove('seq > 4'), 5, /the head says that the ledger has 6 rows, so its tail was cut off/],
+    ['all rows removed', remove('true'), 1, /the head says that the ledger has 6 rows/],
+    [
+      'the head moved back',
+      head(`seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)`),
+      5,
+      /ends at 4, but rows go on/,
+    ],
+    ['the head moved on', head('seq = 7'), 7, /its tail was cut off/],
+    ['the hash of the head', head(`row_hash = sha256('x')`), 6, /the head says that the last row has row_hash/],
+    ['the hash of the head, set to null', head('row_hash = NULL'), 6, /the head says that the last row has row_hash null/],
+    ['the head removed', `DELETE FROM countersign.log_heads WHERE $T AND log = 'audit'`, 7, /head row is gone/],
+  ])('with a change of %s names the first bad row', async (_, statement, seq, reason) => {
+    const tenantId = await sixRows(server);
+    await tamper(server, statement, tenantId);
+    const { firstBad } = await verifyDatabase(server.open.pool, tenantId);
+    expect(firstBad).toEqual({ seq, reason: expect.stringMatching(reason) });
+  });
+
+  test('with quotes, backslashes and the marks that stand between columns in its texts is whole', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const metadata = { 'a "name"': 'of \\ this', marks: '\u001e\u001f\n' };
+    const labels = { actor: 'the "boss"', action: 'a\\b', trace_id: '"' };
+    for (let place = 1; place <= 3; place += 1)
+      await server.post(paths.audit, key, { ...labels, rationale: '\u001f"\n', metadata });
+    await server.post(paths.audit, key, labels);
+    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 4, firstBad: undefined });
+  });
+
+  test('with a row rewritten and hashed anew is broken at the row behind it', async () => {
+    const tenantId = await sixRows(server);
+    const [found] = await server.database.sql<{ document: string }>(
+      'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
+      [tenantId],
+    );
+    const document = canonicalJson({ ...JSON.parse(found!.document), actor: 'me' });
+    const hash = rowHashOf(document, digests);
+    await tamper(server, row(`actor = 'me', document = $doc$${document}$doc$, row_hash = decode('${hash}', 'hex')`), tenantId);
+    expect((await verifyDatabase(server.open.pool, tenantId)).firstBad).toEqual({
+      seq: 4,
+      reason: expect.stringMatching(/the chain is cut here/),
+    });
+  });
+
+  test("with another tenant's row in place of its own is broken there", async () => {
+    const [tenantId, other] = [await sixRows(server), await sixRows(server)];
+    const theirs = `(SELECT document FROM countersign.audit_entries WHERE tenant_id = '${other}' AND seq = 3)`;
+    await tamper(server, row(`document = ${theirs}`), tenantId);
+    const { firstBad } = await verifyDatabase(server.open.pool, tenantId);
+    expect(firstBad).toEqual({ seq: 3, reason: expect.stringMatching(/another tenant/) });
+  });
+
+  test('with tail and head cut off together has whole rows, and the stored tree says that there were more', async () => {
+    const tenantId = await sixRows(server);
+    await tamper(server, remove('seq > 4'), tenantId);
+    await tamper(
+      server,
+      head('seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)'),
+      tenantId,
+    );
+    const report = await verifyDatabase(server.open.pool, tenantId);
+    expect(report).toMatchObject({ entries: 4, firstBad: undefined });
+    expect(report.contradiction?.reason).toMatch(/covers 6 rows, but the log ends after 4: its tail was cut off/);
+  });
+
+  test('is checked while rows are appended to it', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    let running = true;
+    const appends = Array.from({ length: 8 }, async () => {
+      while (running) await server.post(paths.audit, key, { actor: 'ci', action: 'build.done' });
+    });
+    const counts: number[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const { firstBad, entries } = await verifyDatabase(server.open.pool, tenantId);
+      expect(firstBad).toBeUndefined();
+      counts.push(entries);
+    }
+    running = false;
+    await Promise.all(appends);
+    expect(counts.at(-1)).toBeGreaterThan(counts[0]!);
+  });
+
+  test('of many rows, and of rows of a megabyte, is read in pages and exported to the last row', async () => {
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const append = (metadata: object) => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', metadata });
+    const answers = await Promise.all(Array.from({ length: 1_100 }, (_, place) => append({ place })));
+    for (let count = 0; count < 12; count += 1) answers.push(await append({ long: 'x'.repeat(900_000) }));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    const pages: number[] = [];
+    let lines = '';
+    for await (const page of exportLog(server.open.pool, tenantId, 'audit')) {
+      pages.push(page.lines.length);
+      lines += page.lines;
+    }
+    expect(pages.length).toBeGreaterThanOrEqual(4);
+    expect(Math.max(...pages)).toBeLessThan(6 * 1024 * 1024);
+    expect((await verifyDatabase(server.open.pool, tenantId)).entries).toBe(1_112);
+    expect(await verifyExport(pieces(Buffer.from(lines), 1024 * 1024), { digests, sha256 })).toMatchObject({
+      entries: 1_112,
+      firstBad: undefined,
+    });
+  });
+});

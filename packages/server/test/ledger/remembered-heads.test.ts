@@ -1,0 +1,172 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { lockLogs } from '../../src/ledger/advance.ts';
+import { appendEntries, entryOf } from '../../src/ledger/append.ts';
+import { RememberedHeads } from '../../src/ledger/remembered-heads.ts';
+import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import type { LockedHead } from '../../src/storage/log-heads.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const head = (seq: number, more: Partial<LockedHead> = {}): LockedHead => ({
+  seq,
+  rowHash: 'ab'.repeat(32),
+  now: '2026-11-21T08:00:00.000Z',
+  clock: '2026-11-21T08:00:00.000Z',
+  tree: { size: seq, frontier: new Uint8Array(32) },
+  ...more,
+});
+const START = Date.parse('2026-11-21T08:00:00.000Z');
+
+describe('a remembered head', () => {
+  let now: number;
+  let heads: RememberedHeads;
+  beforeAll(() => {
+    now = START - 5_000; // this process is five seconds behind the database
+    const clock = () => now;
+    heads = new RememberedHeads(clock, clock);
+  });
+
+  test('is not there before one was moved', () => {
+    expect(heads.take('t')).toBeUndefined();
+  });
+
+  test("comes back with the moment by the database's clock, and where the head must stand", () => {
+    heads.remember('t', head(7));
+    now += 1_500;
+    expect(heads.take('t')).toMatchObject({
+      seq: 7,
+      now: '2026-11-21T08:00:01.500Z',
+      guessed: { seq: 7, rowHash: 'ab'.repeat(32) },
+    });
+  });
+
+  test("is not there while the last row's moment is ahead of the clock: the head is read, and the clock waited for", () => {
+    heads.remember('t', head(8, { now: '2026-11-21T08:00:01.800Z', guessed: { seq: 7, rowHash: null } }));
+    expect(heads.take('t')).toBeUndefined();
+    now += 300;
+    expect(heads.take('t')).toMatchObject({ seq: 8, now: '2026-11-21T08:00:01.800Z', guessed: { seq: 8 } });
+  });
+
+  test('is forgotten when its guess was wrong: for a second the head is read, and then trusted again', () => {
+    heads.drop('t', true);
+    expect(heads.take('t')).toBeUndefined();
+    heads.remember('t', head(9));
+    expect(heads.take('t')).toBeUndefined();
+    now += 1_001;
+    heads.remember('t', head(10));
+    expect(heads.take('t')).toMatchObject({ seq: 10 });
+    heads.remember('t', head(11, { guessed: { seq: 10, rowHash: null } }));
+  });
+
+  test('is read anew after a minute, so that the clocks are compared again', () => {
+    now += 60_001;
+    expect(heads.take('t')).toBeUndefined();
+  });
+});
+
+describe('a batch that fails', () => {
+  const steady = () => START;
+  const remembering = () => {
+    const heads = new RememberedHeads(steady, steady);
+    heads.remember('t', head(1));
+    return heads;
+  };
+
+  test('for another reason than its guess has the head read once', () => {
+    const heads = remembering();
+    heads.drop('t', false);
+    expect(heads.take('t')).toBeUndefined();
+    heads.remember('t', head(2));
+    expect(heads.take('t')).toMatchObject({ seq: 2 });
+  });
+
+  test('takes the one behind it along, whose guess is then wrong: no other process is suspected', () => {
+    const heads = remembering();
+    heads.drop('t', false);
+    heads.drop('t', true);
+    heads.remember('t', head(2));
+    expect(heads.take('t')).toMatchObject({ seq: 2 });
+  });
+});
+
+test('a head whose reading was forgotten meanwhile is not remembered: its clock would be that of the reading', () => {
+  let now = START;
+  const clock = () => now;
+  const heads = new RememberedHeads(clock, clock);
+  heads.remember('t', head(1));
+  const { guessed } = heads.take('t')!;
+  for (let other = 0; other < 10_000; other += 1) heads.remember(`other-${other}`, head(1));
+  now += 30_000;
+  heads.remember('t', head(2, { guessed: guessed! }));
+  expect(heads.take('t')).toBeUndefined();
+});
+
+test.for([-3_600_000, 3_600_000])('a wall clock that is set by %i ms makes the head be read anew', (step) => {
+  let wall = START;
+  const heads = new RememberedHeads(
+    () => 1_000,
+    () => wall,
+  );
+  heads.remember('t', head(1));
+  wall += step;
+  expect(heads.take('t')).toBeUndefined();
+  heads.remember('t', head(2, { clock: new Date(wall).toISOString(), now: new Date(wall).toISOString() }));
+  expect(heads.take('t')).toMatchObject({ seq: 2 });
+});
+
+describe('appending behind a remembered head', () => {
+  let server: TestServer;
+  let tenantId: string;
+  let key: string;
+  const append = async (action: string) => {
+    const { status, headers } = await server.post(paths.audit, key, { actor: 'ci', action });
+    expect(status).toBe(200);
+    return Number(headers.get('countersign-ledger-seq'));
+  };
+  beforeAll(async () => {
+    server = await testServer();
+    tenantId = await server.workspace();
+    key = await server.key(tenantId);
+  });
+
+  test('another process that appends in between is seen: the chain stays whole', async () => {
+    const other = await testServer({ database: server.database });
+    const seqs: number[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      seqs.push(await append('here'), await append('here'));
+      await other.post(paths.audit, key, { actor: 'ci', action: 'there' });
+    }
+    expect(seqs).toEqual([1, 2, 4, 5, 7, 8, 10, 11]);
+    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 12, firstBad: undefined });
+  });
+
+  test('a head that was moved and rolled back is not remembered: the log goes on', async () => {
+    const rolledBack = inTenantTransaction(server.open.pool, tenantId, async (tx) => {
+      const { audit } = await lockLogs(tx, ['audit']);
+      appendEntries(tx, audit, [entryOf({ recorded_by: 'operator', actor: 'operator', action: 'workspace.renamed' })]);
+      await lockLogs(tx, ['audit']);
+      throw new Error('rolled back');
+    });
+    await expect(rolledBack).rejects.toThrow('rolled back');
+    const answer = await server.post(paths.audit, key, { actor: 'ci', action: 'after' }, { 'idempotency-key': 'reads the head' });
+    expect(answer.status).toBe(200);
+  });
+
+  test('a database that was put back to an earlier state is refused', async () => {
+    const last = await append('kept');
+    await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
+    await append('lost');
+    await append('lost');
+    await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER ALL');
+    await server.database.sql('DELETE FROM countersign.audit_entries WHERE tenant_id = $1 AND seq > $2', [tenantId, last]);
+    await server.database.sql('DELETE FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
+    await server.database.sql('INSERT INTO countersign.log_heads SELECT * FROM backup');
+    expect(await server.post(paths.audit, key, { actor: 'ci', action: 'after' })).toMatchObject({
+      status: 500,
+      body: { error: 'log_rewritten' },
+    });
+    const restarted = await testServer({ database: server.database });
+    expect((await restarted.post(paths.audit, key, { actor: 'ci', action: 'after' })).status).toBe(200);
+    expect(await verifyDatabase(restarted.open.pool, tenantId)).toMatchObject({ entries: last + 1, firstBad: undefined });
+  });
+});

@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { evaluatedAt } from '../harness/backdate.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
+const HARNESS = 'c2a9e1f4-5d60-4b37-8e12-9f7a0d3c6b58';
+const folder = mkdtempSync(join(tmpdir(), 'countersign-replay-'));
+const [decisions, evidence] = [join(folder, 'decisions.ndjson'), join(folder, 'evidence.ndjson')];
+
+let server: TestServer;
+let key: string;
+
+const operate = async (...args: string[]) =>
+  expect(await runCommand(environmentOf(server), ...args, '--workspace', 'acme')).toMatchObject({ status: 0 });
+const evaluate = async (agent: string, more: object = {}) =>
+  (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 90, ...more })).body.id as string;
+const check = async (question: object) => (await server.post(paths.promotionCheck, key, question)).body;
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  key = await server.key(await server.workspace('acme'));
+  await evaluate('old');
+  await evaluatedAt(server, 'old', `now() - interval '5 days'`);
+  const reasons = [(await check({ agent_name: 'nobody' })).reason, (await check({ agent_name: 'old' })).reason];
+  expect(await check({ agent_name: 'old', max_age_hours: 168 })).toMatchObject({ allowed: true });
+  const id = await evaluate('bot', { harness_id: HARNESS });
+  reasons.push((await check({ agent_name: 'bot' })).reason, (await check({ agent_name: 'bot', min_pass_rate: 95 })).reason);
+  await operate('agents', 'risk', '--agent', 'bot', 'high');
+  reasons.push((await check({ agent_name: 'bot' })).reason);
+  await operate('approvals', 'approve', '--evaluation', id, '--rationale', 'read');
+  reasons.push((await check({ agent_name: 'bot', harness_id: HARNESS })).reason);
+  await evaluate('bot', { status: 'failing', pass_rate: 10 });
+  reasons.push((await check({ agent_name: 'bot' })).reason, (await check({ agent_name: 'bot', harness_id: HARNESS })).reason);
+  reasons.push((await check({ agent_name: 'old', harness_id: HARNESS })).reason);
+  expect(reasons).toEqual([
+    'no_recent_evaluation',
+    'no_recent_evaluation',
+    'all_conditions_met',
+    'pass_rate_below_threshold',
+    'approval_required',
+    'all_conditions_met',
+    'evaluation_not_passing',
+    'all_conditions_met',
+    'no_recent_evaluation',
+  ]);
+  await operate('ledger', 'export', '--log', 'decisions', '--output', decisions);
+  await operate('ledger', 'export', '--log', 'evidence', '--output', evidence);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What the server's command and the Python verifier say: exit code and text. */
+const replayed = async (events: string): Promise<[number | null, string][]> => {
+  const ours = await runCommand({}, 'ledger', 'verify', '--file', decisions, '--log', 'decisions', '--replay', events);
+  const theirs = spawnSync('python3', ['-B', VERIFIER, 'decisions', decisions, '--replay', events], { encoding: 'utf8' });
+  return [
+    [ours.status, ours.out],
+    [theirs.status, theirs.stdout],
+  ];
+};
+
+test('every decision that the server makes follows from the exported log of evidence', async () => {
+  for (const said of await replayed(evidence)) expect(said).toEqual([0, expect.stringMatching(/^whole: 10 /)]);
+});
+
+test('a decision is named where an event that it was decided on was changed', async () => {
+  const text = readFileSync(evidence, 'utf8');
+  expect(text).toContain('"status":"approved"');
+  const changed = join(folder, 'changed.ndjson');
+  writeFileSync(changed, text.replace('"status":"approved"', '"status":"rejected"'));
+  const why = /^broken at .*seq 7\)?: allowed does not follow from/;
+  for (const said of await replayed(changed)) expect(said).toEqual([1, expect.stringMatching(why)]);
+  writeFileSync(changed, text.replace('"pass_rate":10,', '"pass_rate":100,').replace('"status":"failing"', '"status":"passing"'));
+  for (const said of await replayed(changed)) expect(said).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
+});
+
+test('an export that cannot be read, and one of another kind of question, are wrong use', async () => {
+  const missing = join(folder, 'missing.ndjson');
+  const [ours, theirs] = await replayed(missing);
+  expect([ours![0], theirs![0]]).toEqual([2, 2]);
+  const asked = ['ledger', 'verify', '--file', evidence, '--log', 'evidence', '--replay', evidence];
+  expect(await runCommand({}, ...asked)).toMatchObject({
+    status: 2,
+    err: expect.stringContaining('--replay is for --log decisions'),
+  });
+});

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { entryOf } from '../../src/ledger/append.ts';
+import { SERVICE_ACTIONS } from '../../src/ledger/service-actions.ts';
+
+/** The table of actions in docs/formats.md: action and members of its metadata. */
+function documented(): Record<string, string[]> {
+  const page = readFileSync(new URL('../../../../docs/formats.md', import.meta.url), 'utf8');
+  const [, table = ''] = /<!-- actions -->\n((?:\|.*\n)+)/.exec(page) ?? [];
+  const rows = table.trimEnd().split('\n').slice(2);
+  return Object.fromEntries(
+    rows.map((row) => {
+      const [, action = '', , metadata = ''] = row.split('|').map((cell) => cell.trim());
+      return [action.replaceAll('`', ''), metadata === 'null' ? [] : metadata.replaceAll('`', '').split(', ')];
+    }),
+  );
+}
+
+describe('the entries that the service writes', () => {
+  test('are those of docs/formats.md, with the same members of metadata', () => {
+    expect(documented()).toEqual(SERVICE_ACTIONS);
+  });
+
+  test('cannot have another action or member: the compiler refuses it', () => {
+    const by = { recorded_by: 'operator', actor: 'operator' };
+    const entries = [
+      // @ts-expect-error not in the table
+      entryOf({ ...by, action: 'agent.blessed' }),
+      // @ts-expect-error a member that the action does not have
+      entryOf({ ...by, action: 'workspace.renamed', metadata: { reason: 'none' } }),
+    ];
+    expect(entries).toHaveLength(2);
+  });
+});

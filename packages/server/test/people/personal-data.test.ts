@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { isPersonal } from '../../src/http/personal-data.ts';
+
+test.each([
+  'user-42',
+  '4915112345678',
+  '+12345',
+  '+abc1234567',
+  'a@b',
+  'a@b.',
+  '@b.c',
+  '@',
+  'a @ b.c',
+  'cust+4915112345678',
+  '\uff55\uff13',
+  '\u7528\u6237-1234567',
+])('%s is an identifier as good as any', (text) => {
+  expect(isPersonal(text)).toBe(false);
+});
+
+test.each([
+  'a@b.c',
+  'x a@b.c x',
+  '+491234',
+  'TEL:+49 1234567',
+  '+49 1234567 #12',
+  '+49 1234567;ext=5;isub=1',
+  '\ufe62491234567',
+  'a@\uff42.c',
+])('%s is personal data', (text) => {
+  expect(isPersonal(text)).toBe(true);
+});
+
+test('a thousand characters of any kind are judged, too long a text is not', () => {
+  for (const text of [' ', '+', 'a', '@', '@a', '\uff20', '\ufdfa', '+1 ', '\u33ff', ';a=', '.'].map((piece) =>
+    piece.repeat(1024).slice(0, 1024),
+  ))
+    for (const whole of [text, `+${text}`, `a@${text}`.slice(0, 1024), `+123456${text}`.slice(0, 1024)])
+      expect(typeof isPersonal(whole)).toBe('boolean');
+  expect(isPersonal(`a@b.c${'x'.repeat(1024)}`)).toBe(false);
+});

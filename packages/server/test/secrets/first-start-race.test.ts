@@ -1,0 +1,59 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { Pool, QueryResult } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPool } from '../../src/database/pool.ts';
+import { shareSeals } from '../../src/database/seals.ts';
+import { openSigner } from '../../src/secrets/instance-signer.ts';
+import { findInstance, type Instance } from '../../src/storage/instance.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let instance: Instance;
+beforeAll(async () => {
+  server = await testServer({});
+  instance = (await findInstance(server.open.pool))!;
+});
+
+const pools: Pool[] = [];
+afterAll(() => Promise.all(pools.map((pool) => pool.end())));
+
+/** The pool of a server that is overtaken: after its first answer, another server does `step`. */
+function overtaken(step: () => Promise<unknown>): Pool {
+  const pool = openPool(server.open.address, { size: 1, name: 'test' });
+  shareSeals([pool], server.open.secrets.masterSecret);
+  pools.push(pool);
+  const query = pool.query.bind(pool) as (text: string, values?: unknown[]) => Promise<QueryResult>;
+  let isFirst = true;
+  const overtakenQuery = async (text: string, values?: unknown[]) => {
+    const answer = await query(text, values);
+    if (isFirst) {
+      isFirst = false;
+      await step();
+    }
+    return answer;
+  };
+  return Object.assign(pool, { query: overtakenQuery });
+}
+
+const kidsOf = ({ keys }: Awaited<ReturnType<typeof openSigner>>) => keys.map(({ keyid }) => keyid);
+
+test('a server whose first key another server lists at the same moment starts with it', async () => {
+  const { pool, secrets } = server.open;
+  await server.database.sql('DELETE FROM countersign.signing_keys');
+  const signer = await openSigner(
+    overtaken(() => openSigner(pool, instance, secrets)),
+    instance,
+    secrets,
+  );
+  expect(kidsOf(signer)).toEqual(kidsOf(server.open.signer));
+});
+
+test('a server whose next key another server lists at the same moment starts with both', async () => {
+  const { pool, secrets } = server.open;
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const rotated = { ...secrets, signingKey: privateKey, previousSigningKey: secrets.signingKey };
+  const other = () => openSigner(pool, instance, rotated);
+  const signer = await openSigner(overtaken(other), instance, rotated);
+  expect(kidsOf(signer)).toEqual(kidsOf(await other()));
+  expect(signer.keys).toHaveLength(2);
+});

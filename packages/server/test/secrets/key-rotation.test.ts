@@ -1,0 +1,210 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decisionFault } from '@countersign/core/domain/decision-signature';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { digests } from '../../src/crypto/digests.ts';
+import { signingKeyId } from '../../src/secrets/instance-signer.ts';
+import { markSigning } from '../../src/storage/signing-keys.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-rotation-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A key with an id that looks like an option: one in 64 has. */
+function keyLikeAnOption(): KeyObject {
+  for (;;) {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    if (signingKeyId(privateKey).startsWith('-')) return privateKey;
+  }
+}
+
+/** The signature lines of a note. */
+const signatures = (note: string): string[] => note.split('\n').filter((line) => line.startsWith('\u2014 '));
+
+describe('decision keys: two live, then one', () => {
+  let server: TestServer;
+  let key: string;
+  const command = async (...args: string[]) => {
+    const ran = await runCommand(environmentOf(server), ...args, '--workspace', 'acme', '--json');
+    return { ...ran, said: JSON.parse(ran.status === 0 ? ran.out : ran.err) };
+  };
+  const decide = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
+  const keyOf = async (keyId: string) =>
+    Buffer.from((await command('decision-key', 'show', '--key-id', keyId)).said.decision_key, 'hex');
+
+  beforeAll(async () => {
+    server = await testServer();
+    key = await server.key(await server.workspace('acme'));
+  });
+
+  test('the new key waits while the older one signs, takes over when that is retired, and old decisions stay valid', async () => {
+    const before = await decide();
+    const { key_id: second } = (await command('decision-key', 'rotate')).said;
+    expect(await command('decision-key', 'rotate')).toMatchObject({
+      status: 9,
+      said: { message: expect.stringMatching(/two .* live/) },
+    });
+    const between = await decide();
+    expect(between.key_id).toBe(before.key_id);
+    expect((await command('decision-key', 'show')).said.key_id).toBe(before.key_id);
+    expect((await command('decision-key', 'list')).said.map(({ state }: { state: string }) => state)).toEqual(['signs', 'waits']);
+
+    expect((await command('decision-key', 'retire', before.key_id)).said).toEqual({
+      key_id: before.key_id,
+      state: 'retired',
+      signing: second,
+    });
+    const after = await decide();
+    expect(after.key_id).toBe(second);
+    for (const decision of [before, between, after])
+      expect(decisionFault(decision, await keyOf(decision.key_id), digests)).toBeUndefined();
+    expect(decisionFault(after, await keyOf(before.key_id), digests)).toMatch(/not of this key/);
+    expect((await command('ledger', 'verify', '--log', 'decisions')).said).toMatchObject({ result: 'ok', entries: 3 });
+  });
+
+  test('the last live key is never retired, an ended or unknown one not at all', async () => {
+    const [ended, live] = (await command('decision-key', 'list')).said;
+    for (const [keyId, message] of [
+      [live.key_id, /the only live decision key/],
+      [ended.key_id, /was retired on/],
+      ['dk_nobody', /has no decision key/],
+    ])
+      expect(await command('decision-key', 'retire', keyId)).toMatchObject({
+        status: 9,
+        said: { message: expect.stringMatching(message) },
+      });
+    expect((await command('decision-key', 'show', '--key-id', 'dk_nobody')).status).toBe(9);
+  });
+
+  test('each change stands in the ledger, by the operator', async () => {
+    const rows = await server.database.sql<{ action: string; recorded_by: string }>(
+      `SELECT action, recorded_by FROM countersign.audit_entries WHERE action LIKE 'decision_key.%' ORDER BY seq`,
+    );
+    expect(rows).toEqual([
+      { action: 'decision_key.rotated', recorded_by: 'operator' },
+      { action: 'decision_key.retired', recorded_by: 'operator' },
+    ]);
+  });
+});
+
+describe('the signing key from the environment', () => {
+  test('is not rotated by the command, which says how; given beside the one before it, both sign; then one', async () => {
+    const server = await testServer();
+    await server.workspace('acme');
+    const old = environmentOf(server);
+    const next = keyLikeAnOption().export({ type: 'pkcs8', format: 'pem' }).toString();
+    const both = { ...old, COUNTERSIGN_SIGNING_KEY: next, COUNTERSIGN_SIGNING_KEY_PREVIOUS: old.COUNTERSIGN_SIGNING_KEY! };
+    const alone = { ...old, COUNTERSIGN_SIGNING_KEY: next };
+    const checkpoint = (environment: Record<string, string>, log: string) =>
+      runCommand(environment, 'ledger', 'checkpoint', '--workspace', 'acme', '--log', log);
+    const show = async () => JSON.parse((await runCommand(both, 'signing-key', 'show')).out).keys;
+
+    expect(await runCommand(old, 'signing-key', 'rotate')).toMatchObject({
+      status: 9,
+      out: '',
+      err: expect.stringMatching(/COUNTERSIGN_SIGNING_KEY_PREVIOUS/),
+    });
+    expect(await checkpoint(alone, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/not one of this database/) });
+    expect(signatures((await checkpoint(old, 'audit')).out)).toHaveLength(1);
+    expect(signatures((await checkpoint(both, 'decisions')).out)).toHaveLength(2);
+    const [first, second] = await show();
+    expect((await runCommand(both, 'signing-key', 'retire', second.kid)).err).toMatch(/the signing key in use/);
+    expect(JSON.parse((await runCommand(both, 'signing-key', 'retire', second.kid, '--json')).err).error).toBe('refused');
+    expect((await runCommand(both, 'signing-key', 'retire', 'nobody')).status).toBe(9);
+    expect(await runCommand(both, 'signing-key', 'retire', first.kid)).toMatchObject({
+      status: 9,
+      err: expect.stringMatching(/no server has been started with the key that follows/),
+    });
+    await markSigning(server.open.pool, [second.kid]); // as a server does at its start
+    expect(await runCommand(both, 'signing-key', 'retire', first.kid)).toMatchObject({
+      status: 0,
+      err: expect.stringMatching(/unset COUNTERSIGN_SIGNING_KEY_PREVIOUS; restart every server/),
+    });
+    expect((await show())[0].retired_at).toMatch(/Z$/);
+    expect(signatures((await checkpoint(both, 'keys')).out)).toHaveLength(1);
+    expect((await checkpoint(alone, 'keys')).status).toBe(0);
+    expect(await checkpoint(old, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/was retired/) });
+    // A reader who knows the new key alone checks the ledger with it, though its first checkpoint is by the old one.
+    const kept = join(folder, 'kept-decisions');
+    writeFileSync(kept, (await checkpoint(alone, 'decisions')).out);
+    const known = ['--log', 'decisions', '--checkpoint', kept, '--key', second.note_key];
+    expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', ...known)).status).toBe(0);
+    expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', '--key', second.note_key)).status).toBe(0);
+    for (const log of ['audit', 'decisions', 'keys'])
+      expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', '--log', log)).status, log).toBe(0);
+  });
+});
+
+describe('the signing key of the embedded database', () => {
+  const data = new DataFolder();
+  afterAll(() => data.clear());
+  const secret = (name: string) => join(data.path, 'secrets', name);
+  const refused = async (...args: string[]) => {
+    const command = new CommandProcess(args, data.environment);
+    return [await command.ended, command.stderr];
+  };
+
+  test('rotates beside a running server: from its next start on both sign, and after the end of the old one the new alone', async () => {
+    let server = await ServerProcess.start(data.environment);
+    const { key } = await newKey(data.environment, 'acme');
+    const token = await run(['tokens', 'mint', '--workspace', 'acme', '--name', 'auditor'], data.environment);
+    const get = async (path: string) =>
+      (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text();
+    const append = () =>
+      fetch(server.url + paths.promotionCheck, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: '{"agent_name":"bot"}',
+      }).then((response) => response.json() as Promise<{ decision_id: string }>);
+    const checkpoint = () => append().then(async () => signatures(await get('/api/ledger/audit/checkpoint')));
+    const vkeys = async () => (await run(['signing-key', 'show', '--vkey'], data.environment)).split('\n');
+
+    expect(await checkpoint()).toHaveLength(1);
+    const [first] = await vkeys();
+    // A rotation that was cut off between its two files has left the same key under both names; the next one goes on.
+    copyFileSync(secret('signing-key.pem'), secret('signing-key-previous.pem'));
+    const rotation = new CommandProcess(['signing-key', 'rotate'], { ...data.environment, COUNTERSIGN_PROT: '80' });
+    expect(await rotation.ended).toBe(0);
+    // It opens the database twice, and says of its environment once.
+    expect(rotation.stderr.match(/unknown variable: COUNTERSIGN_PROT/g)).toHaveLength(1);
+    expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
+    expect(await refused('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/`signing-key retire` ends it/)]);
+    expect(await checkpoint()).toHaveLength(1);
+    const kidOf = async (place: number) => JSON.parse(await run(['signing-key', 'show'], data.environment)).keys[place].kid;
+    expect(await refused('signing-key', 'retire', await kidOf(0))).toEqual([
+      9,
+      expect.stringMatching(/start every server again/),
+    ]);
+
+    await server.end('SIGTERM');
+    server = await ServerProcess.start(data.environment);
+    expect(await checkpoint()).toHaveLength(2);
+    const { decision_id } = await append();
+    const attestation = JSON.parse(await get(`/api/ledger/decisions/${decision_id}/attestation`));
+    expect(attestation.signatures).toHaveLength(2);
+    const [file, note] = [join(folder, 'acme.ndjson'), join(folder, 'note')];
+    writeFileSync(note, await get('/api/ledger/audit/checkpoint'));
+    await run(['ledger', 'export', '--workspace', 'acme', '--output', file], data.environment);
+    const [, second] = await vkeys();
+    for (const known of [first!, second!])
+      expect(await run(['ledger', 'verify', '--file', file, '--checkpoint', note, '--key', known], data.environment)).toMatch(
+        /^whole/,
+      );
+
+    const { keys } = JSON.parse(await run(['signing-key', 'show'], data.environment));
+    expect(await refused('signing-key', 'retire', keys[1].kid)).toEqual([9, expect.stringMatching(/in use/)]);
+    await run(['signing-key', 'retire', keys[0].kid], data.environment);
+    expect(existsSync(secret('signing-key-previous.pem'))).toBe(false);
+    await server.end('SIGTERM');
+    server = await ServerProcess.start(data.environment);
+    expect(await checkpoint()).toHaveLength(1);
+    const published = JSON.parse(await get('/.well-known/jwks.json')).keys;
+    expect(published.map(({ retired_at }: { retired_at?: string }) => retired_at !== undefined)).toEqual([true, false]);
+    expect(await run(['ledger', 'verify', '--workspace', 'acme'], data.environment)).toMatch(/^whole/);
+    await server.end('SIGTERM');
+  }, 180_000);
+});

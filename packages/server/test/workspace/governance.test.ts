@@ -1,0 +1,309 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
+import { closeRecertifications } from '../../src/workspace/close-recertifications.ts';
+import { createWorkspace } from '../../src/workspace/create-workspace.ts';
+import { decideEvaluation } from '../../src/workspace/decide-evaluation.ts';
+import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { openIncident } from '../../src/workspace/open-incident.ts';
+import { RuleViolationError } from '../../src/workspace/rule-violation.ts';
+import { WrongInput } from '../../src/workspace/wrong-input.ts';
+import { person } from '../harness/portal-browser.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId: string;
+let key: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+});
+
+/** Records an evaluation of an agent and returns its id. */
+async function evaluate(agent: string, body: object = {}): Promise<string> {
+  const sent = { name: 'nightly', agent_name: agent, pass_rate: 95, ...body };
+  return (await server.post(paths.evaluations, key, sent)).body.id;
+}
+
+const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
+const risk = (agent: string, level: 'high' | 'low') => setRiskLevel(server.open.pool, tenantId, { agent, level }, 'operator');
+const decide = (evaluationId: string, status: 'approved' | 'rejected', rationale = 'looked at it') =>
+  decideEvaluation(server.open.pool, tenantId, { evaluationId, status, rationale }, 'operator');
+const incident = (agent: string, more: { recertify?: boolean; description?: string } = {}) =>
+  openIncident(
+    server.open.pool,
+    tenantId,
+    { agent, severity: 'high', description: 'it lied', recertify: true, ...more },
+    'operator',
+  );
+const close = (agent: string, rationale = 'trained anew') =>
+  closeRecertifications(server.open.pool, tenantId, { agent, rationale }, 'operator');
+
+/** The hashed documents of the ledger's entries about one agent, in order. */
+async function entriesOf(agent: string): Promise<Record<string, unknown>[]> {
+  const rows = await server.database.sql<{ document: string }>(
+    'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
+    [tenantId],
+  );
+  return rows.map(({ document }) => JSON.parse(document)).filter(({ subject }) => subject === agent);
+}
+
+/** How many rows the tables of governance acts hold. */
+async function counted(): Promise<unknown> {
+  const of = (table: string) => `(SELECT count(*) FROM countersign.${table})`;
+  const tables = ['audit_entries', 'approvals', 'incidents', 'recertifications'];
+  return server.database.sql(`SELECT ${tables.map((table) => `${of(table)} AS ${table}`).join(', ')}`);
+}
+
+async function refusedWithoutTrace(
+  act: () => Promise<unknown>,
+  message: RegExp,
+  kind: typeof RuleViolationError | typeof WrongInput = RuleViolationError,
+) {
+  const before = await counted();
+  const error = await act().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(kind);
+  expect((error as Error).message).toMatch(message);
+  expect(await counted()).toEqual(before);
+}
+
+describe('risk level', () => {
+  test('is set with a ledger entry by whoever acts, and not again when it is that already', async () => {
+    await evaluate('risky');
+    expect(await risk('risky', 'high')).toBe(true);
+    expect(await risk('risky', 'high')).toBe(false);
+    const { id: personId } = await person(server, { [tenantId]: 'approver' });
+    const actor = { personId, role: 'approver' } as const;
+    expect(await setRiskLevel(server.open.pool, tenantId, { agent: 'risky', level: 'low' }, actor)).toBe(true);
+    const entries = await entriesOf('risky');
+    expect(entries.map(({ action, recorded_by, actor }) => [action, recorded_by, actor])).toEqual([
+      ['agent.high_risk', 'operator', 'operator'],
+      ['agent.low_risk', `user:${personId}`, `user:${personId}`],
+    ]);
+    expect(entries[0]).toMatchObject({ subject: 'risky', agent_id: expect.stringMatching(/^[0-9a-f-]{36}$/), metadata: null });
+  });
+
+  test('of an agent that nobody knows, or that only another workspace knows, is refused', async () => {
+    await evaluate('only-here');
+    await refusedWithoutTrace(() => risk('ghost', 'high'), /no agent named "ghost"/);
+    const other = await server.workspace();
+    await refusedWithoutTrace(
+      () => setRiskLevel(server.open.pool, other, { agent: 'only-here', level: 'high' }, 'operator'),
+      /no agent named "only-here"/,
+    );
+  });
+
+  test('decides whether the next check wants an approval', async () => {
+    await evaluate('switched');
+    expect((await check('switched')).allowed).toBe(true);
+    await risk('switched', 'high');
+    expect(await check('switched')).toMatchObject({ allowed: false, reason: 'approval_required', event: 'approval.required' });
+    await risk('switched', 'low');
+    expect((await check('switched')).allowed).toBe(true);
+  });
+});
+
+describe('approval', () => {
+  test('lets this evaluation through, and the next one needs its own', async () => {
+    const first = await evaluate('approved');
+    await risk('approved', 'high');
+    await check('approved');
+    await decide(first, 'approved', 'read the 20 transcripts');
+    expect(await check('approved')).toMatchObject({ allowed: true, evaluation_id: first });
+    expect((await entriesOf('approved')).at(-1)).toMatchObject({
+      action: 'approval.approved',
+      recorded_by: 'operator',
+      actor: 'operator',
+      rationale: 'read the 20 transcripts',
+      metadata: { evaluation_id: first },
+      agent_id: expect.any(String),
+    });
+    await evaluate('approved');
+    expect((await check('approved')).reason).toBe('approval_required');
+  });
+
+  test('needs no request before it', async () => {
+    const id = await evaluate('early');
+    await risk('early', 'high');
+    await decide(id, 'approved');
+    expect((await check('early')).allowed).toBe(true);
+    const [row] = await server.database.sql('SELECT * FROM countersign.approvals WHERE evaluation_id = $1', [id]);
+    expect(row).toMatchObject({ status: 'approved', requested_by: 'operator', decided_by: 'operator' });
+    expect((await entriesOf('early')).at(-1)?.recorded_at).toBe(row?.decided_at.toISOString());
+  });
+
+  test('can be taken back by rejecting; a rejection is final', async () => {
+    const id = await evaluate('taken-back');
+    await risk('taken-back', 'high');
+    await decide(id, 'approved');
+    await refusedWithoutTrace(() => decide(id, 'approved'), /is approved already; record a new evaluation/);
+    await decide(id, 'rejected', 'a second look');
+    expect(await check('taken-back')).toMatchObject({ allowed: false, reason: 'approval_rejected' });
+    await refusedWithoutTrace(() => decide(id, 'approved'), /is rejected already; record a new evaluation/);
+    await refusedWithoutTrace(() => decide(id, 'rejected'), /is rejected already/);
+    const actions = (await entriesOf('taken-back')).map(({ action }) => action);
+    expect(actions).toEqual(['agent.high_risk', 'approval.approved', 'approval.rejected', 'approval.required']);
+  });
+
+  test('is refused for an unknown evaluation, one of no agent, one of a low-risk agent, one of another workspace', async () => {
+    await refusedWithoutTrace(() => decide(randomUUID(), 'approved'), /has no evaluation/);
+    const { body } = await server.post(paths.evaluations, key, { name: 'of nobody' });
+    await refusedWithoutTrace(() => decide(body.id, 'approved'), /is of no agent/);
+    const low = await evaluate('harmless');
+    await refusedWithoutTrace(() => decide(low, 'approved'), /"harmless" is not high-risk.*set its risk level to high/);
+    await risk('harmless', 'high');
+    const other = await server.workspace();
+    await refusedWithoutTrace(
+      () => decideEvaluation(server.open.pool, other, { evaluationId: low, status: 'approved', rationale: 'x' }, 'operator'),
+      /has no evaluation/,
+    );
+  });
+
+  test('of two people who decide at once one is refused, and the ledger has one entry', async () => {
+    const id = await evaluate('contested');
+    await risk('contested', 'high');
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => decide(id, 'approved')));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(RuleViolationError);
+    expect((await entriesOf('contested')).filter(({ action }) => action === 'approval.approved')).toHaveLength(1);
+  });
+});
+
+describe('incident and re-certification', () => {
+  test('an incident without re-certification changes no decision', async () => {
+    await evaluate('scolded');
+    const id = await incident('scolded', { recertify: false });
+    expect((await check('scolded')).allowed).toBe(true);
+    expect((await entriesOf('scolded')).at(-1)).toMatchObject({
+      action: 'incident.created',
+      rationale: 'it lied',
+      metadata: { incident_id: id, severity: 'high', recertification_required: false },
+    });
+    await refusedWithoutTrace(() => close('scolded'), /has no open re-certification/);
+  });
+
+  test('with it the gate is shut until a passing evaluation recorded since, and a person, close it', async () => {
+    await evaluate('bot');
+    const first = await incident('bot');
+    expect(await check('bot')).toMatchObject({ allowed: false, reason: 'recertification_open', event: 'promotion.blocked' });
+    await refusedWithoutTrace(() => close('bot'), /was recorded before the incident was opened; record a passing evaluation/);
+    await evaluate('bot', { status: 'failing' });
+    await refusedWithoutTrace(() => close('bot'), /is failing, not passing/);
+    await evaluate('bot');
+    const second = await incident('bot');
+    await refusedWithoutTrace(() => close('bot'), /was recorded before the incident/);
+    const passing = await evaluate('bot');
+    expect((await check('bot')).reason).toBe('recertification_open');
+    expect(await close('bot')).toEqual({ incidentIds: [first, second], evaluationId: passing });
+    expect((await entriesOf('bot')).at(-1)).toMatchObject({
+      action: 'recertification.closed',
+      rationale: 'trained anew',
+      metadata: { incident_ids: [first, second], evaluation_id: passing },
+    });
+    expect((await check('bot')).allowed).toBe(true);
+    await refusedWithoutTrace(() => close('bot'), /has no open re-certification/);
+  });
+
+  test('a passing evaluation since that is not the latest closes nothing', async () => {
+    await evaluate('relapsed');
+    await incident('relapsed');
+    await evaluate('relapsed');
+    for (const status of ['failing', 'running', 'scheduled']) {
+      await evaluate('relapsed', { status });
+      await refusedWithoutTrace(() => close('relapsed'), new RegExp(`is ${status}, not passing`));
+    }
+    const last = await evaluate('relapsed');
+    expect((await close('relapsed')).evaluationId).toBe(last);
+  });
+
+  test('an agent known from traces alone has no evaluation to close on', async () => {
+    await server.post(paths.traces, key, { trace_id: 't-1', agent_name: 'never-evaluated' });
+    await incident('never-evaluated');
+    await refusedWithoutTrace(() => close('never-evaluated'), /has no evaluation at all/);
+  });
+
+  test('the other agents of the workspace stay as they are', async () => {
+    await evaluate('guilty');
+    await evaluate('bystander');
+    await incident('guilty');
+    await incident('bystander');
+    await evaluate('guilty');
+    await close('guilty');
+    expect((await check('guilty')).allowed).toBe(true);
+    expect((await check('bystander')).reason).toBe('recertification_open');
+    await refusedWithoutTrace(() => incident('nobody'), /no agent named "nobody"/);
+  });
+});
+
+describe('what people write', () => {
+  const half = '\ud83d';
+
+  test.each([
+    ['empty', '', /must not be empty/],
+    ['blank', ' \n ', /must not be empty/],
+    ['one code point too long', '🦉'.repeat(65_537), /at most 65,536/],
+    ['U+0000', 'a\u0000b', /U\+0000/],
+    ['a lone surrogate', `a${half}`, /surrogate/],
+  ])('a rationale or description that is %s is refused and nothing is written', async (_, text, message) => {
+    const id = await evaluate('worded');
+    await risk('worded', 'high');
+    await incident('worded');
+    await refusedWithoutTrace(() => decide(id, 'approved', text), message, WrongInput);
+    await refusedWithoutTrace(() => close('worded', text), message, WrongInput);
+    await refusedWithoutTrace(() => incident('worded', { description: text }), message, WrongInput);
+  });
+
+  test('every other character arrives in the ledger as it was written', async () => {
+    const text = '🦉'.repeat(65_000) + ' "quoted" \\ \u0001\u2028\u202e é e\u0301 <b> \r\n\t';
+    const id = await evaluate('verbatim');
+    await risk('verbatim', 'high');
+    await decide(id, 'approved', text);
+    expect((await entriesOf('verbatim')).at(-1)?.rationale).toBe(text);
+    await incident('verbatim', { description: text });
+    expect((await entriesOf('verbatim')).at(-1)?.rationale).toBe(text);
+  });
+
+  test.each([
+    ['empty', ''],
+    ['too long', 'x'.repeat(513)],
+    ['of control characters', 'a\u001b[2J'],
+    ['with U+0000', 'a\u0000'],
+    ['half a character', half],
+  ])('a name that is %s is refused for workspaces and keys, and looked for nowhere', async (_, name) => {
+    const { pool } = server.open;
+    const made = { name, scopes: ['audit'] as const, expiresAt: null };
+    for (const act of [
+      () => createWorkspace(pool, name),
+      () => mintKey(pool, tenantId, made, 'operator'),
+      () => risk(name, 'high'),
+      () => incident(name),
+      () => close(name),
+    ]) {
+      await expect(act()).rejects.toBeInstanceOf(WrongInput);
+    }
+  });
+});
+
+test('acts beside a busy server leave a whole chain and no deadlock', async () => {
+  const agents = Array.from({ length: 6 }, (_, index) => `busy-${index}`);
+  for (const agent of agents) await evaluate(agent);
+  const work = agents.flatMap((agent) => [
+    ...Array.from({ length: 10 }, () => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', subject: agent })),
+    ...Array.from({ length: 5 }, () => check(agent)),
+    risk(agent, 'high').then(() => risk(agent, 'low')),
+    incident(agent).then(async () => {
+      await evaluate(agent);
+      await close(agent);
+    }),
+  ]);
+  await Promise.all(work);
+  const report = await verifyDatabase(server.open.pool, tenantId);
+  expect(report.firstBad).toBeUndefined();
+  for (const agent of agents) expect((await entriesOf(agent)).length).toBeGreaterThanOrEqual(14);
+});
