@@ -41,7 +41,7 @@ function readArguments(): { file: string; model: string; client: IngestClient } 
   const url = new URL(values.url);
   // Never a flag: other users of a machine can read its command lines, and shells keep them.
   const key = process.env.COUNTERSIGN_API_KEY?.trim() ?? '';
-  if (key === '') throw new WrongUse('the environment variable COUNTERSIGN_API_KEY must hold an ingestion key');
+  if (key === '') throw new WrongUse('the environment variable COUNTERSIGN_API_KEY must contain an ingestion key');
   if (parseIngestionKey(key) === undefined)
     throw new WrongUse('COUNTERSIGN_API_KEY does not hold an ingestion key (aa_live_<12 hex digits>.<secret>)');
   const model = values.model ?? (values.file === undefined ? 'sample' : 'gpt-4o');

@@ -35,7 +35,8 @@ const ROLES = ['system', 'user', 'assistant', 'tool'];
 /** Reads the published file. Checks what the conversion relies on, so that a wrong file is named before anything is sent. */
 export function readPublishedRuns(json: string): PublishedRun[] {
   const runs = parse(json);
-  if (!Array.isArray(runs) || runs.length === 0) throw new NotPublishedRuns('the file must hold an array of runs, at least one');
+  if (!Array.isArray(runs) || runs.length === 0)
+    throw new NotPublishedRuns('the file must contain an array of runs, at least one');
   const seen = new Set<string>();
   runs.forEach((run: PublishedRun, index) => {
     checkRun(run, `run ${index}`);

@@ -70,7 +70,7 @@ def derive_decision_key(asked):
     except (binascii.Error, ValueError):
         secret = b''
     if len(secret) != 32:
-        raise Unusable('the master secret file must hold 32 bytes in base64 and nothing else')
+        raise Unusable('the master secret file must contain 32 bytes in base64 and nothing else')
     try:
         key = decision.decision_key(secret, tenant_id, asked.key_id).hex()
     except UnicodeEncodeError:

@@ -40,7 +40,7 @@ test('all logs stand below the ledger, and one whose head was changed in the dat
   await sql(`UPDATE countersign.log_heads SET seq = 7 WHERE tenant_id = $1 AND log = 'traces'`, [workspace.id]);
   await page.reload();
   await page.getByText('The log traces was changed in the database').waitFor();
-  await page.getByText(/its seal does not hold/).waitFor();
+  await page.getByText(/its seal is not valid/).waitFor();
   await logs.getByRole('row', { name: /Traces .* changed/ }).waitFor();
   expect(await page.getByRole('link', { name: 'Checkpoint of the log traces' }).count()).toBe(0);
   expect(pageErrors).toEqual([]);

@@ -67,5 +67,5 @@ function readMetadata(path: string): Record<string, unknown> {
     throw wrongUse(`${JSON.stringify(path)} is not JSON: ${(error as Error).message}`, error);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw wrongUse(`${JSON.stringify(path)} must hold a JSON object`);
+  throw wrongUse(`${JSON.stringify(path)} must contain a JSON object`);
 }

@@ -71,7 +71,7 @@ function completenessIssues({ partial, completeness }: Body): Issue[] {
 
 function ageIssues({ evaluated_at: at }: Body): Issue[] {
   if (typeof at !== 'string' || !/^\d{4}-/.test(at) || at >= '1970') return [];
-  return [{ path: '/evaluated_at', code: 'too_small', message: 'evaluated_at must not lie before 1970' }];
+  return [{ path: '/evaluated_at', code: 'too_small', message: 'evaluated_at must be 1970 or later' }];
 }
 
 const contradiction = (path: string, message: string): Issue => ({ path, code: 'contradiction', message });

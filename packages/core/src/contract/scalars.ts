@@ -29,7 +29,7 @@ export const label = (notes: FieldNotes) =>
     minLength: 1,
     maxLength: LABEL_LENGTH_MAX,
     pattern: LABEL_PATTERN,
-    'x-means': 'hold no control characters and no lone surrogates',
+    'x-means': 'not contain control characters or lone surrogates',
     ...notes,
   });
 
@@ -78,7 +78,7 @@ export const opaqueUserId = (notes: FieldNotes) =>
   Type.Unsafe<string>({
     ...label(notes),
     format: 'opaque-user-id',
-    'x-means': 'hold no control characters and no lone surrogates',
+    'x-means': 'not contain control characters or lone surrogates',
   });
 
 /** A digest with its algorithm and lower-case hex value (the names of in-toto). Tags and branches can move, so they are no digests. */

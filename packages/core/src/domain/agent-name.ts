@@ -49,7 +49,7 @@ function invisible(name: string): NameProblem[] {
   if (found.length === 0) return [];
   const places = found.slice(0, PLACES_MAX).map(({ at, character }) => placeOf(name, at, character));
   const more = found.length > PLACES_MAX ? ` and ${found.length - PLACES_MAX} more` : '';
-  return [{ code: 'invisible_character', message: `holds invisible characters: ${places.join(', ')}${more}` }];
+  return [{ code: 'invisible_character', message: `contains invisible characters: ${places.join(', ')}${more}` }];
 }
 
 function whiteSpaceAtEnds(name: string): NameProblem[] {

@@ -103,7 +103,7 @@ function wrongMember(event: Readonly<Record<string, unknown>>): string | undefin
   if (unknown !== undefined) return `${JSON.stringify(unknown)} is no member of a key event`;
   for (const [name, isOfForm] of Object.entries(MEMBERS)) {
     if (!Object.hasOwn(event, name)) return `the member ${name} is missing`;
-    if (!isOfForm(event[name])) return `the member ${name} has not the form that it has in a key event`;
+    if (!isOfForm(event[name])) return `the member ${name} does not have the form of a key event`;
   }
   return undefined;
 }

@@ -75,10 +75,10 @@ export function openNote(
 ): { text: string; key: NoteKey } | { fault: string } {
   const split = note.lastIndexOf('\n\n');
   if (split < 0 || !note.endsWith('\n') || hasControls(note) || !note.isWellFormed())
-    return { fault: 'it has not the form of a signed note' };
+    return { fault: 'it does not have the form of a signed note' };
   const text = note.slice(0, split + 1);
   const lines = note.slice(split + 2, -1).split('\n');
-  if (lines.length > SIGNATURES_MAX) return { fault: 'it bears too many signatures' };
+  if (lines.length > SIGNATURES_MAX) return { fault: 'it has too many signatures' };
   const message = new TextEncoder().encode(text);
   let signer: NoteKey | undefined;
   for (const line of lines) {

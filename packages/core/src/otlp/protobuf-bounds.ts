@@ -80,7 +80,7 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
 function count(what: keyof ExportCounts, counts: ExportCounts, at: number): void {
   counts[what] += 1;
   const max = what === 'records' ? RECORDS_MAX : VALUES_MAX;
-  if (counts[what] > max) throw malformed(`the body holds more than ${max} ${NAMES[what]}; send less at once`, at);
+  if (counts[what] > max) throw malformed(`the body has more than ${max} ${NAMES[what]}; send less at once`, at);
 }
 
 const NAMES = { records: 'spans, events, links, log records or data points', values: 'values of attributes' } as const;

@@ -59,8 +59,7 @@ function forEachRecord(body: unknown, [ofResource, ofScope, ofRecord]: [string, 
       const scope = text(objectOf(inScope.scope ?? {}, `${atScope}/scope`).name, `${atScope}/scope/name`);
       for (const [record, atRecord] of listOf(inScope, ofRecord, atScope)) {
         records += 1;
-        if (records > RECORDS_MAX)
-          throw malformed(`the body holds more than ${RECORDS_MAX} records; send less at once`, atRecord);
+        if (records > RECORDS_MAX) throw malformed(`the body has more than ${RECORDS_MAX} records; send less at once`, atRecord);
         visit(record, atRecord, resource, scope);
       }
     }

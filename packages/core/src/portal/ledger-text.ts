@@ -11,6 +11,6 @@ export const ledgerText = (notes: FieldNotes) =>
     minLength: 1,
     maxLength: TEXT_LENGTH_MAX,
     pattern: '^(?=[^]*\\S)[^\\u0000\\ud800-\\udfff]*$',
-    'x-means': 'say something, and hold neither U+0000 nor half a surrogate pair',
+    'x-means': 'not be blank, and not contain U+0000 or half of a surrogate pair',
     ...notes,
   });

@@ -155,7 +155,7 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
   if (kept === undefined) {
     throw new ExitError(
       'refused',
-      'the row of instance is gone: somebody else than the server has deleted it; put it back from a backup (nothing was changed)',
+      'the row of instance is gone: it was deleted outside the server; put it back from a backup (nothing was changed)',
     );
   }
   if (kept.masterFingerprint !== own.master) {
@@ -167,7 +167,7 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
   if (!kept.isSealed) {
     throw new ExitError(
       'refused',
-      'the seal of the row of instance does not hold: somebody else than the server has changed it; put it back from a backup (nothing was changed)',
+      'the seal of the row of instance is not valid: it was changed outside the server; put it back from a backup (nothing was changed)',
     );
   }
   return openSigner(pool, kept, secrets, options);

@@ -82,7 +82,7 @@ export async function startServer(
   };
   const watches = startWatches(config, database, log);
   requireSeals(database.pool).broken.listen((row) =>
-    log.error(row, 'somebody else than the server has changed this row in the database: it is not believed'),
+    log.error(row, 'this row was changed outside the server, so the server does not use it'),
   );
   const connections = new Connections(connectionLimits(config));
   const metrics = openMetrics({ database, memory, watches, connections, workers, metricsRenderMs });

@@ -18,7 +18,7 @@ export function warningsOf(
     remembersBeyond(pool) ? undefined : NO_MEMORY,
     refused === 0
       ? undefined
-      : `logs refused: ${refused} (changed by somebody else than the server); \`ledger verify\` names the row, the server's log the workspace`,
+      : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, the server's log the workspace`,
     space?.isLow ? `new records are refused: ${space.summary}` : undefined,
     requireSeals(pool).broken.summary,
     evidence.summary,

@@ -29,8 +29,7 @@ export function watchSchema({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logg
       const reported = new Set(findings.map(identity));
       findings = schemaFindings(await readSchemaFacts(ledgerPool));
       for (const finding of findings)
-        if (!reported.has(identity(finding)))
-          log.error(finding, 'the schema of the database was changed by somebody else than the server');
+        if (!reported.has(identity(finding))) log.error(finding, 'the schema of the database was changed outside the server');
     } catch (error) {
       if (!isStopped) log.warn({ reason: (error as Error).message }, 'the schema of the database was not compared this time');
     }

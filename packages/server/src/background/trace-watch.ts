@@ -33,10 +33,7 @@ export function watchTraces({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logg
   const compare = async (tenantId: string) => {
     const found = findingsOf(await verifyTraces(ledgerPool, tenantId, { rest: resting(signal) }));
     for (const finding of findings.replace(tenantId, found))
-      log.error(
-        { tenantId, ...finding },
-        'this row differs from the log of traces: somebody else than the server has changed it',
-      );
+      log.error({ tenantId, ...finding }, 'this row differs from the log of traces: it was changed outside the server');
   };
   const compareAll = async () => {
     const notCompared = (error: Error) => {

@@ -64,7 +64,7 @@ function parse(file: Uint8Array): SealedSecrets {
   } catch {
     // Reported below.
   }
-  throw damaged(`${SECRETS_FILE} has not the form of encrypted secrets`);
+  throw damaged(`${SECRETS_FILE} does not have the form of encrypted secrets`);
 }
 
 const keyOf = (passphrase: string, salt: Uint8Array): Buffer => scryptSync(passphrase.normalize('NFC'), salt, 32, COST);

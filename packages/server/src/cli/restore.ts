@@ -117,12 +117,13 @@ async function report(
     { result: session.ending, input, rows, older_than_remembered: older, verified: { logs, rows: logRows, faults } },
     [...faults, `${faults.length === 0 ? 'whole' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );
-  if (faults.length > 0) session.say('do not start a server on this database: it does not hold what the backup should hold');
+  if (faults.length > 0)
+    session.say('do not start a server on this database: it does not contain everything that the backup should contain');
   for (const id of older)
     session.say(`workspace ${id}: this server remembers newer rows. Run: ledger accept-restore --workspace ${id}`);
 }
 
-/** Whether the memory folder knows rows of the workspace that the backup does not hold. */
+/** Whether the memory folder has seen rows of the workspace that the backup does not contain. */
 async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): Promise<boolean> {
   try {
     return Object.keys(await acceptRestore(pool, tenantId, { write: false })).length > 0;

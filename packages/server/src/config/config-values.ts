@@ -113,7 +113,7 @@ export function checkedTls(cert: string, key: string): { cert: string; key: stri
     return { cert, key };
   } catch (error) {
     const reason = (error as Error).message;
-    throw wrong('COUNTERSIGN_TLS_CERT_FILE', `and COUNTERSIGN_TLS_KEY_FILE do not hold a certificate and its key: ${reason}`);
+    throw wrong('COUNTERSIGN_TLS_CERT_FILE', `and COUNTERSIGN_TLS_KEY_FILE do not contain a certificate and its key: ${reason}`);
   }
 }
 

@@ -63,12 +63,12 @@ export class BrokenSeals {
 
 /** One line that identifies a row. */
 export const describeBroken = ({ table, tenantId, key }: BrokenSeal): string =>
-  `the seal of a row of ${table} does not hold (${Object.entries({
+  `the seal of a row of ${table} is not valid (${Object.entries({
     ...(tenantId === undefined ? {} : { tenant: tenantId }),
     ...key,
   })
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-    .join(', ')}): somebody else than the server has changed it`;
+    .join(', ')}): it was changed outside the server`;
 
 /** A request depends on a row with an invalid seal, so it is rejected. */
 export class BrokenSealError extends ApiError {
@@ -82,4 +82,4 @@ export class BrokenSealError extends ApiError {
 }
 
 const said = (table: string): string =>
-  `the seal of a row of ${table} does not hold: somebody else than the server has changed it in the database. Nothing was stored; the operator finds the row in the server's log, and puts it back from a backup`;
+  `the seal of a row of ${table} is not valid: it was changed outside the server. Nothing was stored; the operator finds the row in the server's log, and puts it back from a backup`;

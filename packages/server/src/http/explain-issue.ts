@@ -22,19 +22,19 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
     case 'minLength':
       return {
         code: 'too_short',
-        message: params.limit === 1 ? `${member} must not be empty` : `${member} must hold at least ${params.limit} characters`,
+        message: params.limit === 1 ? `${member} must not be empty` : `${member} must have at least ${params.limit} characters`,
       };
     case 'maxLength':
       return {
         code: 'too_long',
-        message: `${member} must hold at most ${params.limit} characters, got ${codePoints(String(data))}`,
+        message: `${member} must have at most ${params.limit} characters, got ${codePoints(String(data))}`,
       };
     case 'minItems':
-      return { code: 'too_few_items', message: `${member} must hold at least ${params.limit} item, got ${lengthOf(data)}` };
+      return { code: 'too_few_items', message: `${member} must have at least ${params.limit} item, got ${lengthOf(data)}` };
     case 'maxItems':
       return {
         code: 'too_many_items',
-        message: `${member} must hold at most ${params.limit} items, got ${lengthOf(data)}; send several requests`,
+        message: `${member} must have at most ${params.limit} items, got ${lengthOf(data)}; send several requests`,
       };
     case 'pattern':
       return { code: 'bad_characters', message: `${member} must ${schema['x-means'] ?? 'hold other characters'}` };
@@ -48,7 +48,7 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
 /** The issue of an unknown member, with the nearest known one. */
 export const unknownMember = (member: string, known: readonly string[]): { code: IssueCode; message: string } => ({
   code: 'unknown_member',
-  message: `${shown(member)} is not a member here${didYouMean(member, known)}`,
+  message: `${shown(member)} is not a member of this object${didYouMean(member, known)}`,
 });
 
 const FORMAT_REMEDIES: Record<string, string> = {
@@ -56,7 +56,7 @@ const FORMAT_REMEDIES: Record<string, string> = {
   'date-time': 'must be an RFC 3339 date-time that exists, for example 2026-11-20T09:30:00.123Z',
   'person-name': `must be ${PERSON_NAME_RULE}`,
   email: 'must be an e-mail address, for example ada@example.com',
-  password: 'must hold at most 1024 bytes of whole characters',
+  password: 'must have at most 1024 bytes of whole characters',
   digest:
     'must be a digest, sha256:<64 hex>, sha512:<128 hex> or gitCommit:<40 or 64 hex>, in lower case; tags and branches can be moved and are refused',
   sha256: 'must be a SHA-256 as 64 lower-case hex digits',
@@ -71,7 +71,7 @@ function formatIssue(member: string, format: string | undefined): { code: IssueC
       message: `${member} must not be an e-mail address or a telephone number; send your own opaque identifier`,
     };
   }
-  return { code: 'bad_format', message: `${member} ${FORMAT_REMEDIES[format ?? ''] ?? 'has not the form it must have'}` };
+  return { code: 'bad_format', message: `${member} ${FORMAT_REMEDIES[format ?? ''] ?? 'has the wrong form'}` };
 }
 
 /** "a string", "an integer or null": null is left out, because it means the same as leaving the member out. */

@@ -31,7 +31,7 @@ function checkBounds(document: Buffer, bounds: JsonBounds): void {
   throw validationFailed({
     path: '',
     code: exceeded === 'valuesMax' ? 'too_many_values' : 'too_many_names',
-    message: `the body holds more than ${bounds[exceeded]} ${what}; send less at once, or long data as a string`,
+    message: `the body has more than ${bounds[exceeded]} ${what}; send less at once, or long data as a string`,
   });
 }
 

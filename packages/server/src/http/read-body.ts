@@ -138,7 +138,7 @@ async function readArriving(
 
 const tooLarge = (bytesMax: number): ApiError =>
   new ApiError('payload_too_large', [
-    { path: '', code: 'size_limit', message: `the body may hold at most ${bytesMax} bytes, decompressed; send less at once` },
+    { path: '', code: 'size_limit', message: `the body may have at most ${bytesMax} bytes, decompressed; send less at once` },
   ]);
 
 /** Real text compresses to a tenth, repetitive text to a hundredth. A higher ratio is an attack. */

@@ -85,5 +85,5 @@ const agentMismatch = (): ApiError =>
   validationFailed({
     path: '/agent_name',
     code: 'agent_mismatch',
-    message: 'agent_id and agent_name are not of one agent; send one of the two',
+    message: 'agent_id and agent_name belong to different agents; send one of the two',
   });

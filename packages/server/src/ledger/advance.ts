@@ -33,7 +33,7 @@ export async function lockLogsAndRead<L extends LogName>(
 
 /**
  * Throws unless the clocks agree. Where a log's last moment is ahead of the database's clock by a little, waits until the clock has caught
- * up, so that nothing bears a moment of the future; where by more, throws.
+ * up, so that no record gets a time in the future. Throws if the difference is larger.
  */
 async function requireMoments(tx: Transaction, before: ClockReading, heads: Readonly<Record<string, LockedHead>>): Promise<void> {
   let leadMs = 0;

@@ -43,7 +43,7 @@ export async function attestStored(tx: Transaction, id: string, attesting: Attes
   return { envelope: attestDecision(decision, attesting.signers) };
 }
 
-const NOT_IN_LOG = 'it is not in the sealed log of decisions: somebody else than the server has written it there';
+const NOT_IN_LOG = 'it is not in the sealed log of decisions: it was written there outside the server';
 
 function faultOfLog(error: unknown): { fault: string } {
   if (error instanceof LogRewrittenError) return { fault: error.message };

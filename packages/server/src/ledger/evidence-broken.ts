@@ -15,5 +15,5 @@ export class EvidenceBrokenError extends ApiError {
 const RETRY_AFTER_SECONDS = '60';
 
 const TOLD =
-  'a row of this workspace differs from its log of evidence: somebody else than the server has changed the database. Nothing was stored. ' +
+  'a row of this workspace differs from its log of evidence: the database was changed outside the server. Nothing was stored. ' +
   'The operator finds the row with `countersign-server ledger verify`';

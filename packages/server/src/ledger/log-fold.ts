@@ -59,7 +59,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
    * @param look receives the state, which later events change, and the database's clock (UTC with microseconds), which is later than every
    *   time in the log unless a clock was wrong.
    * @param read the head of the log, if it was read already.
-   * @throws LogRewrittenError if the log was changed by somebody else than the server.
+   * @throws LogRewrittenError if the log was changed outside the server.
    */
   async read<T>(tx: Transaction, look: (state: State, readAt: string) => T, read?: ReadHead): Promise<T> {
     let head = read ?? (await readSealedHead(tx, this.#log.log));

@@ -88,9 +88,9 @@ export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & 
 /** Why a stored head was not written by this installation; undefined if its seal is valid. */
 export function sealFault(tx: Transaction, log: LogName, head: StoredHead): string | undefined {
   const { seal } = head;
-  if (seal === null) return 'it bears no seal: somebody else than the server has written it';
+  if (seal === null) return 'it has no seal: it was written outside the server';
   if (!tx.seals.holdsHead({ ...sealedOf(tx, log, head), lastMoment: head.lastMoment }, seal))
-    return 'its seal does not hold: somebody else than the server has written it, or with another master secret';
+    return 'its seal is not valid: it was written outside the server, or with another master secret';
   return head.tree.size === head.seq ? undefined : `its tree covers ${head.tree.size} of ${head.seq} rows`;
 }
 

@@ -65,7 +65,7 @@ export class StoredHeads {
   #fault({ size, root, note }: { size: number; root: Uint8Array; note: string }): string | undefined {
     const { tenantId, log, keys } = this.#of;
     const opened = keys === undefined ? unsigned(note) : openCheckpoint(note, keys, verifyEd25519, sha256);
-    if ('fault' in opened) return `${opened.fault}: somebody else than the instance has written it`;
+    if ('fault' in opened) return `${opened.fault}: this installation did not sign it`;
     const { head } = opened;
     if (head.origin !== originOf(tenantId, log))
       return `it is of ${JSON.stringify(head.origin)}: the checkpoint of another tenant or log`;
@@ -76,5 +76,5 @@ export class StoredHeads {
 
 function unsigned(note: string) {
   const head = parseCheckpointText(note.slice(0, note.lastIndexOf('\n\n') + 1));
-  return head === undefined ? { fault: 'it has not the form of a checkpoint' } : { head };
+  return head === undefined ? { fault: 'it does not have the form of a checkpoint' } : { head };
 }

@@ -116,7 +116,7 @@ async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
 const brokenSigningKey = (kid: string): ExitError =>
   new ExitError(
     'refused',
-    `the seal of the row of signing_keys with kid ${kid} does not hold: somebody else than the server has changed it; put it back from a backup`,
+    `the seal of the row of signing_keys with kid ${kid} is not valid: it was changed outside the server; put it back from a backup`,
   );
 
 /** The id of a signing key: the thumbprint of its public JWK. */

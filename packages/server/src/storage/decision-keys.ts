@@ -37,7 +37,7 @@ async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecision
 /**
  * The id of the signing key: the oldest current one. A second current key does not sign until the older one is retired, so that gates can get
  * it first. A workspace always has a key; throws if there is none.
- * @throws BrokenSealError if there are only rows that somebody else than the server has written.
+ * @throws BrokenSealError if all rows were written outside the server.
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
   const { keys, isWhole } = await readDecisionKeys(tx);

@@ -72,7 +72,7 @@ export function readable<T extends Buffer | string>(document: T | undefined): T 
 }
 
 const UNREADABLE =
-  'a stored document cannot be read: somebody else than the server has changed the database. ' +
+  'a stored document cannot be read: the database was changed outside the server. ' +
   'The operator finds its row with `countersign-server ledger verify --log traces`';
 
 /** Segments that are read by one statement: each may have some 512 KiB. */

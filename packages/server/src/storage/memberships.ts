@@ -115,7 +115,7 @@ const CHANGE_ROLE = sql(
   `UPDATE countersign.memberships SET role = $3, seal = $4 WHERE tenant_id = $1 AND person_id = $2`,
 );
 
-/** Changes the role of a member. @throws BrokenSealError if the row was changed by somebody else than the server. */
+/** Changes the role of a member. @throws BrokenSealError if the row was changed outside the server. */
 export async function changeRoleOf(tx: Transaction, personId: string, role: Role): Promise<void> {
   const [raw] = await tx.run(LOCK, [tx.tenantId, personId]);
   const membership = raw === undefined ? undefined : tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw, { personId });
@@ -163,7 +163,7 @@ const SEE_PERSON = sql('see_person', `SELECT set_config('countersign.person_id',
 export const workspacesOf = async (tx: Transaction, personId: string): Promise<Belonging[]> =>
   (await belongingsOf(tx, personId)).flatMap((belonging) => belonging ?? []);
 
-/** The same. @throws BrokenSealError if a row was changed by somebody else than the server, because the list may be incomplete. */
+/** The same. @throws BrokenSealError if a row was changed outside the server, because the list may be incomplete. */
 export async function allWorkspacesOf(tx: Transaction, personId: string): Promise<Belonging[]> {
   const found = await belongingsOf(tx, personId);
   return found.map((belonging) => {

@@ -85,7 +85,7 @@ const FIND_IN_TENANT = sql<RawRow>(
 
 /**
  * The same with the person's role in the tenant; null for a non-member.
- * @throws BrokenSealError for a member if the row of the tenant was changed by somebody else than the server: its name may be wrong.
+ * @throws BrokenSealError for a member if the row of the tenant was changed outside the server: its name may be wrong.
  */
 export async function findSessionInTenant(
   tx: Transaction,

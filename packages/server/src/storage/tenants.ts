@@ -27,7 +27,7 @@ const COLUMNS = sealedColumns(TENANTS, 't');
 
 /** A tenant with a verified name. */
 export interface BelievedTenant extends Tenant {
-  /** false if somebody else than the server has changed the row. Then the name is the ID. */
+  /** false if the row was changed outside the server. Then the name is the ID. */
   isSealed: boolean;
 }
 
@@ -66,7 +66,7 @@ const RENAME = sql('rename_tenant', `UPDATE countersign.tenants SET name = $2, s
 
 /**
  * Renames the tenant of this transaction and returns its previous name; undefined if the name is the same.
- * @throws BrokenSealError if the row was changed by somebody else than the server.
+ * @throws BrokenSealError if the row was changed outside the server.
  */
 export async function renameTenant(tx: Transaction, name: string): Promise<string | undefined> {
   const [raw] = await tx.run(LOCK, [tx.tenantId]);

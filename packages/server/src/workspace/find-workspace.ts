@@ -22,7 +22,7 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
   // By its ID a workspace can still be examined, but its name is not shown.
   if (changed !== undefined && !UUID.test(given)) {
     throw new RuleViolationError(
-      `the seal of the row of tenants with id ${changed.id}, named ${quoted}, does not hold: somebody else than the server has changed it, so it may be another workspace. Put the row back from a backup, or give the ID of the workspace`,
+      `the seal of the row of tenants with id ${changed.id}, named ${quoted}, is not valid: it was changed outside the server, so it may be another workspace. Put the row back from a backup, or give the ID of the workspace`,
     );
   }
   if (workspace === undefined)

@@ -17,7 +17,7 @@ function isLonger(text: string, max: number): boolean {
 export function requireLabel(what: string, text: string): string {
   if (text === '') throw new WrongInput(`${what} must not be empty`);
   if (isLonger(text, LABEL_LENGTH_MAX)) throw new WrongInput(`${what} must have at most ${LABEL_LENGTH_MAX} characters`);
-  if (CONTROL.test(text)) throw new WrongInput(`${what} must hold no control characters (no line breaks, no tabs)`);
+  if (CONTROL.test(text)) throw new WrongInput(`${what} must not contain control characters (no line breaks, no tabs)`);
   return requireWhole(what, text);
 }
 

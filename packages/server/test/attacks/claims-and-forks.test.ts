@@ -40,7 +40,7 @@ describe('an entry that claims to be somebody else', () => {
     );
     await world.insider.forgetCheckpoints(world.tenantId);
     const { workspace, workspaceWithKept, file, python } = await world.verdicts('audit');
-    expect(workspace).toEqual({ status: 1, said: expect.stringMatching(/the stored head: its seal does not hold/) });
+    expect(workspace).toEqual({ status: 1, said: expect.stringMatching(/the stored head: its seal is not valid/) });
     for (const verdict of [workspaceWithKept, file!, python!])
       expect(verdict).toMatchObject({ status: 1, said: expect.stringMatching(/first-audit.*(rewritten|not met)/) });
   });

@@ -144,7 +144,7 @@ describe('an allowed decision deleted', () => {
     expect((await world.verdicts('decisions')).workspace).toEqual(broken(/the stored checkpoint of size \d+/));
     await world.insider.forgetCheckpoints(world.tenantId);
     const { workspace, workspaceWithKept, file, python } = await world.verdicts('decisions');
-    expect(workspace).toEqual(broken(/the stored head: its seal does not hold/));
+    expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
     for (const verdict of [workspaceWithKept, file!]) expect(verdict).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
     expect(python).toEqual(broken(/-decisions.*(not met|cut off)/));
   });
@@ -269,7 +269,7 @@ describe('the key audit trail', () => {
     expect((await world.verdicts('keys')).workspace).toEqual(broken(/the stored checkpoint of size 4: .*tail was cut off/));
     await world.insider.forgetCheckpoints(world.tenantId);
     const { workspace, workspaceWithKept } = await world.verdicts('keys');
-    expect(workspace).toEqual(broken(/the stored head: its seal does not hold/));
+    expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
     expect(workspaceWithKept).toEqual(broken(/second-keys: it covers 4 rows, but the log ends after 3: its tail was cut off/));
   });
 });

@@ -46,7 +46,7 @@ async function decisions(more: object = {}) {
 
 const twice = (...decision: unknown[]) => [decision, decision];
 
-describe('rows that somebody else than the server has written decide nothing', () => {
+describe('rows that were written outside the server decide nothing', () => {
   test('A: the pass rate and the status of an evaluation', async () => {
     const { body } = await evaluate(12, { status: 'failing' });
     await sql(`UPDATE countersign.evaluations SET pass_rate = 99, status = 'passing' WHERE id = $1`, [body.id]);

@@ -47,7 +47,7 @@ const OTHER: Record<string, unknown> = {
 };
 
 /** What only the master secret shows, and only where nothing else does. */
-const NOT_SEALED = /^broken: the stored head: its seal does not hold/;
+const NOT_SEALED = /^broken: the stored head: its seal is not valid/;
 
 /** Changes row 150 in its document and in every column that repeats it. */
 async function changeRow(change: object, rehash: boolean): Promise<void> {
@@ -258,7 +258,7 @@ describe('the whole chain rewritten with correct hashes, head, tree and nodes', 
     await rewrite(200);
     await sql(`UPDATE countersign.checkpoints SET note = replace(note, E'\\n330\\n', E'\\n331\\n') WHERE $T AND size = 330`);
     await expectEvident({
-      workspace: /the stored checkpoint of size 330: .*signature of .* is wrong: somebody else than the instance/,
+      workspace: /the stored checkpoint of size 330: .*signature of .* is wrong: this installation did not sign it/,
       kept: /is wrong|second-audit/,
       file: /second-audit/,
     });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await post(paths.traces, { trace_id: 'of-known', agent_id: KNOWN, agent_name: 'known' });
 });
 
-refuses('labels hold no control characters and no lone surrogates', world, BAD_CHARACTERS);
+refuses('labels not contain control characters or lone surrogates', world, BAD_CHARACTERS);
 refuses('lengths count code points, and a text of megabytes costs no time', world, TOO_LONG);
 refuses('a date-time exists and has the form of RFC 3339', world, DATE_TIMES);
 refuses('a day to keep until exists', world, DATES);

@@ -126,7 +126,7 @@ describe('documents in compressed segments', () => {
   });
 });
 
-describe('a segment that somebody else than the server changed', () => {
+describe('a segment that was changed outside the server', () => {
   const send = async (traceId: string) => (await server.post(paths.traces, key, runOf(traceId))).body as { id: string };
   const open = (trace: string) => viewer.ask('runs.submission', { params: { trace, number: '1' } });
 

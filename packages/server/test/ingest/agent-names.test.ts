@@ -82,7 +82,7 @@ describe('the form of new names', () => {
     const { status, body } = await evaluate('\u200b\u2060');
     expect([status, body.issues[0].message]).toEqual([
       422,
-      'agent_name holds invisible characters: U+200B ZERO WIDTH SPACE at position 1, U+2060 WORD JOINER at position 2; send a visible name',
+      'agent_name contains invisible characters: U+200B ZERO WIDTH SPACE at position 1, U+2060 WORD JOINER at position 2; send a visible name',
     ]);
   });
 
@@ -124,7 +124,7 @@ describe('a promotion check about a name that looks like a known one', () => {
     [
       'an invisible character',
       'gated\u200b-bot',
-      'No agent named "gated-bot" is known here (what was asked for holds invisible characters: U+200B ZERO WIDTH SPACE at position 6); did you mean "gated-bot"?',
+      'No agent named "gated-bot" is known here (what was asked for contains invisible characters: U+200B ZERO WIDTH SPACE at position 6); did you mean "gated-bot"?',
     ],
     [
       'white space at an end',

@@ -50,7 +50,7 @@ describe('changing the own password', () => {
     const short = await change(ada.browser, PASSWORD, 'elevenchars');
     expect([short.status, short.body.issues]).toMatchObject([
       422,
-      [{ path: '/new_password', code: 'too_short', message: 'new_password must hold at least 12 characters' }],
+      [{ path: '/new_password', code: 'too_short', message: 'new_password must have at least 12 characters' }],
     ]);
     expect(await look(ada.browser)).toBe('200 ok');
     expect((await signedIn(ada.email)).outcome).toBe('200 ok');

@@ -70,7 +70,7 @@ export async function findExportBody(tx: Transaction, id: string): Promise<Buffe
 /** One submission's number and its document. */
 export interface SubmissionDocument {
   number: number;
-  /** Undefined if somebody else than the server changed what is stored. */
+  /** Undefined if the stored text was changed outside the server. */
   document: string | undefined;
 }
 
