@@ -53,7 +53,11 @@ describe('an export of the key audit trail', () => {
     ['an event twice', [events[0], events[0]], /^seq is 1, expected 2/],
     ['a member more', [{ ...events[0], secret: 'x' }], /"secret" is no member/],
     ['a member less', [short], /scopes is missing/],
-    ['an instant without milliseconds', [{ ...events[0], recorded_at: '2026-11-20T09:31:00Z' }], /recorded_at does not have the form/],
+    [
+      'an instant without milliseconds',
+      [{ ...events[0], recorded_at: '2026-11-20T09:31:00Z' }],
+      /recorded_at does not have the form/,
+    ],
     ['scopes that are none', [{ ...events[0], scopes: [1] }], /scopes does not have the form/],
     ['another version', [{ ...events[0], version: 1 }], /version 1 is not known/],
     ['a key minted twice', [events[0], { ...events[0], seq: 2 }], /minted does not follow/],
