@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the portal's pages into packages/portal/dist when what they are made of is newer than the last build. Called by setup.sh.
+# Builds the portal's pages into packages/portal/dist if a source file is newer than the last build. Called by setup.sh.
 set -eu
 cd "$(dirname "$0")/.."
 built=packages/portal/dist/.built
@@ -8,7 +8,7 @@ sources="package-lock.json packages/core/src packages/portal/src packages/portal
 if [ -f "$built" ] && [ -z "$(find $sources -newer "$built" -print | head -n 1)" ]; then exit 0; fi
 echo "countersign: building the portal's pages (first start, or their sources changed) ..." >&2
 node=$(sh scripts/find-node.sh)
-# Beside the place first, then moved there: a server that is running never serves half a build, and two builds do not mix.
+# Build into a separate folder, then move it. A running server never serves a partial build, and two builds do not mix.
 new=packages/portal/dist.$$
 trap 'rm -rf "$new" "$new.old"' EXIT
 mkdir -p "$new"

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** One check of the whole tree: its name, and the program in node_modules that makes it. */
+/** One check of the whole tree: its name, and the command in node_modules that runs it. */
 const CHECKS: [name: string, command: string, ...args: string[]][] = [
   // Not .bin/tsc: two versions of the compiler are installed.
   ['types', 'typescript/bin/tsc', '--noEmit', '-p', '.'],
@@ -11,7 +11,7 @@ const CHECKS: [name: string, command: string, ...args: string[]][] = [
   ['lint and format', '.bin/biome', 'check', '--error-on-warnings', '.'],
 ];
 
-/** Runs the checks and returns the names of those that failed; what they say goes to stderr. */
+/** Runs the checks and returns the names of the passed and the failed ones. Writes the output of failed checks to stderr. */
 export function runChecks(): { passed: string[]; failed: string[] } {
   const failed = CHECKS.filter(([name, command, ...args]) => {
     const { status, stdout, stderr } = spawnSync(`${root}node_modules/${command}`, args, { cwd: root, encoding: 'utf8' });

@@ -2,12 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { argv, exit, stderr } from 'node:process';
 
 /**
- * Makes packages/core/src/domain/confusables-data.ts of the Unicode Consortium's confusables.txt (UTS #39), which is published at
+ * Generates packages/core/src/domain/confusables-data.ts from the Unicode Consortium's confusables.txt (UTS #39). The file is published at
  * https://www.unicode.org/Public/<version>/security/confusables.txt and is part of the source of ICU:
  *
  *     npm run confusables -- path/to/confusables.txt
  *
- * Stored skeletons depend on this table. A new version of it needs a migration that sets agents.name_skeleton and
+ * Stored skeletons depend on this table. A new version of the table needs a migration that sets agents.name_skeleton and
  * agents.name_skeleton_caseless to NULL; the server fills them again.
  */
 const OUTPUT = new URL('../packages/core/src/domain/confusables-data.ts', import.meta.url);
@@ -34,7 +34,7 @@ if (version === undefined || count !== Number(/^# total: (\d+)$/m.exec(text)?.[1
   exit(1);
 }
 
-/** Code points in base 36, each but the first as its distance from the one before. */
+/** Sorted code points in base 36. Each one after the first is written as the distance from the previous one. */
 const distances = (codePoints: number[]): string =>
   codePoints
     .toSorted((a, b) => a - b)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints the path of a Node 24 or later: the one npm brought, else the one on the PATH. Fails when there is none.
+# Prints the path of Node 24 or later: the one that npm installed, or else the one on the PATH. Fails if neither exists.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 for candidate in "$root"/node_modules/node-*/bin/node "$(command -v node || true)"; do
-  # Runs TypeScript as it is, from Node 24 on; the packages of other platforms are not installed, or do not run here.
+  # Node 24 and later run TypeScript directly. Packages for other platforms are not installed, or do not run on this one.
   if [ -x "$candidate" ] && "$candidate" -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 24 ? 0 : 1)' 2>/dev/null; then
     echo "$candidate"
     exit 0

@@ -1,11 +1,12 @@
 #!/bin/sh
-# run.sh FILE.ts [ARGUMENT ...]: set up, then become Node 24 running FILE.ts.
-# `exec` all the way: a signal sent to npm's child must reach Node itself, not a shell in between.
+# run.sh FILE.ts [ARGUMENT ...]: runs the set-up, then runs FILE.ts with Node 24.
+# The script uses `exec`, so a signal to npm's child process reaches Node and not a shell.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 sh "$root/scripts/setup.sh"
 node=$(sh "$root/scripts/find-node.sh")
 file=$1
 shift
-# Young garbage in 2 x 16 MB instead of up to 2 x 64: a quarter less memory under load, and no slower (docs/performance.md).
+# Semi-spaces of 2 x 16 MB instead of up to 2 x 64 MB. The server needs a quarter less memory under load and is as fast
+# (docs/performance.md).
 exec "$node" --max-semi-space-size=16 "$root/$file" "$@"

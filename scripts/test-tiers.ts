@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 
-/** A group of test files that run with the same needs, and can be chosen: `npm test -- --tier unit`. */
+/** A group of test files with the same requirements. One tier can be run alone: `npm test -- --tier unit`. */
 export interface TestTier {
   readonly name: 'unit' | 'browser' | 'package' | 'process' | 'server';
   /** What its tests need. */

@@ -1,6 +1,7 @@
 /**
- * `npm test`: types, lint and format, then every test; ends with the line `N passed, N failed` from the real counts.
- * With arguments (`npm test -- packages/core`) only those tests, without the checks; `--tier unit` runs one tier (scripts/test-tiers.ts).
+ * `npm test` checks types, lint and format, then runs every test. Its last line is `N passed, N failed`, from the actual counts.
+ * With arguments (`npm test -- packages/core`) it runs only those tests, without the checks. `--tier unit` runs one tier
+ * (scripts/test-tiers.ts).
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -13,7 +14,7 @@ import { TEST_TIERS } from './test-tiers.ts';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const chosen = withProjects(process.argv.slice(2));
 
-/** What some tests need and npm cannot bring. Missing, they would fail one by one with worse messages. */
+/** Programs that some tests need and npm cannot install. Without this check, each of those tests would fail with an unclear message. */
 const PREREQUISITES = [
   {
     command: 'python3',
@@ -58,7 +59,7 @@ function withProjects(args: string[]): string[] {
   return [...args.slice(0, at), `--project=${tier}`, ...withProjects(args.slice(at + 2))];
 }
 
-/** The counts as vitest wrote them. A file that could not even be loaded, and a run that wrote nothing, count as one failure. */
+/** The counts that vitest wrote. A test file that cannot be loaded counts as one failure, and so does a run that wrote no results. */
 function countsOf(path: string): { passed: number; failed: number } {
   try {
     const { numPassedTests, numFailedTests, numFailedTestSuites, testResults } = JSON.parse(readFileSync(path, 'utf8'));

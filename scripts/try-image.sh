@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the image without any registry and tries it: Debian by mmdebstrap, the build by buildah, the run by bubblewrap with a read-only
-# root and a user without rights. Needs root, those three programs, and npm's access to its registry.
+# Builds the image without an image registry and tests it. mmdebstrap installs Debian, buildah builds the image, and bubblewrap
+# runs it with a read-only root and an unprivileged user. Needs root, those three programs, and access to npm's registry.
 set -eu
 cd "$(dirname "$0")/.."
 for program in mmdebstrap buildah bwrap; do
@@ -15,7 +15,7 @@ clean() {
 }
 trap clean EXIT
 
-# The base image, and the same with this machine's Node and npm for the build stage.
+# Create the base image, and the image of the build stage: the base image plus this machine's Node and npm.
 mmdebstrap --quiet --variant=minbase bookworm "$work/base.tar"
 container=$(buildah from scratch)
 buildah add --quiet "$container" "$work/base.tar" / >/dev/null
@@ -29,7 +29,7 @@ buildah commit --quiet "$container" localhost/countersign-build >/dev/null
 buildah rm "$container" >/dev/null
 container=
 
-# Only what is committed gets into the image.
+# Only committed files are included in the image.
 mkdir "$work/context"
 git archive HEAD | tar -x -C "$work/context"
 set --

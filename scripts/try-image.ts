@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** The user of the image. */
 const USER = 10_001;
 
-/** Requests to the five endpoints, and what must be true of their answers. */
+/** Requests to the five endpoints, and a check of each response. */
 const REQUESTS: [path: string, body: object, isGood: (answer: Record<string, unknown>) => boolean][] = [
   [
     'traces',
@@ -20,7 +20,7 @@ const REQUESTS: [path: string, body: object, isGood: (answer: Record<string, unk
   ['governance/promotion-check', { agent_name: 'bot', min_pass_rate: 90 }, ({ allowed }) => allowed === true],
 ];
 
-/** Runs commands of an image: its root read-only, its user without rights, one volume. */
+/** Runs commands of an image with a read-only root, an unprivileged user and one volume. */
 class Image {
   readonly #root: string;
   readonly #volume: string;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what CHANGELOG.md says of a version: sh scripts/release/changes-of.sh 0.1.0
+# Prints the section of CHANGELOG.md for a version: sh scripts/release/changes-of.sh 0.1.0
 set -eu
 cd "$(dirname "$0")/../.."
 awk -v version="$1" '

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packs the packages that are published into a folder, with a bill of materials (CycloneDX) for each and SHA-256 checksums.
+# Packs the published packages into a folder. Adds a bill of materials (CycloneDX) for each, and SHA-256 checksums.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p "$1"
@@ -8,7 +8,7 @@ installed=$(mktemp -d)
 trap 'rm -rf "$installed"' EXIT
 for name in server client; do
   archive=$(npm pack --silent --workspace "packages/$name" --pack-destination "$folder" | tail -n 1)
-  # The bill lists what an installation really gets, so it is made from one.
+  # The bill of materials lists the installed packages, so it is generated from an installation.
   mkdir "$installed/$name"
   (
     cd "$installed/$name"
