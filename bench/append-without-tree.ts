@@ -12,7 +12,7 @@ import { insertAuditEntries } from '../packages/server/src/storage/ledger.ts';
 import { type LockedHead, lockHeads } from '../packages/server/src/storage/log-heads.ts';
 import { newId } from '../packages/server/src/storage/new-id.ts';
 
-/** What appends entries behind a head. */
+/** Appends entries after a head. */
 type Append = (
   tx: Transaction,
   head: LockedHead,
@@ -20,9 +20,9 @@ type Append = (
 ) => Pick<ReturnType<typeof appendEntries>, 'rows' | 'moved'>;
 
 /**
- * Writes a batch of entries that name no agent, as the product does, with the tree or without it: the only difference is what appends.
- * The product has no such switch, and refuses a ledger that was written without its tree, so it needs a workspace that nothing else writes
- * to, and a server that makes no checkpoints.
+ * Writes a batch of entries without an agent, as the product does. Only the append function differs: with the tree or without it.
+ * The product has no such option, and it rejects a ledger that was written without its tree. So this needs a workspace that only the
+ * benchmark writes to, and a server that creates no checkpoints.
  */
 export const auditWriter =
   (append: Append, heads: RememberedHeads) =>
@@ -44,7 +44,7 @@ export const auditWriter =
     return outcomes;
   };
 
-/** appendEntries without the tree: what a ledger that keeps none would do. */
+/** appendEntries without the tree, as for a ledger that has none. */
 export const appendWithoutTree: Append = (tx, head, entries) => {
   const unlinked = entries.map((entry) => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }));
   const rows = linkEntries(head, unlinked, digests);

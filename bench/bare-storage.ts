@@ -10,8 +10,8 @@ import type { IngestReply } from '../packages/server/src/ingest/ingest-request.t
 import { evidenceStates } from '../packages/server/src/ledger/evidence-states.ts';
 
 /**
- * The least that an acknowledged POST can cost here: bodies go by group commit into a table that has nothing but its key. No chain, no
- * hash, no tree, no signature, no row-level security, no index to search by. What the product can reach of the tiny POST, at the very most.
+ * The lower bound of the cost of an acknowledged POST: a group commit writes bodies to a table that has only its primary key. It has no
+ * chain, hash, tree, signature, row-level security or search index. Its rate is the most that the product can reach.
  */
 export const MAKE_BARE_TABLE = `
   CREATE TABLE IF NOT EXISTS public.bare (tenant_id uuid NOT NULL, seq bigint NOT NULL, document text NOT NULL, PRIMARY KEY (tenant_id, seq));
@@ -25,7 +25,7 @@ const INSERT = sql(
 
 type Question = Parameters<EvidenceState['find']>[0];
 
-/** A body to be kept, and for the body of a promotion check what its evidence would be read by. */
+/** A body to store. For a promotion check, `question` selects the evidence to read. */
 interface Body extends Item {
   text: string;
   question?: Question;
@@ -43,7 +43,7 @@ async function write(tx: Transaction, bodies: readonly Body[]): Promise<IngestRe
   return bodies.map(() => ANSWER);
 }
 
-/** Keeps bodies of promotion checks after their evidence was read, and any other at once. */
+/** Stores bodies. For a promotion check, it reads the evidence first. */
 export function bareStorage(pool: Pool, slots: Slots, queueBytesMax: number) {
   const writer = new BatchWriter<Body, IngestReply>({
     name: 'bare',

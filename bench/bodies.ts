@@ -1,6 +1,6 @@
 import { ID } from './load.ts';
 
-/** About this much of a conversation, in the words that agents use; never the same twice, so that nothing compresses oddly. */
+/** Text of this size in typical words of agents. Different seeds give different texts, so bodies do not compress unusually well. */
 function words(bytes: number, seed: number): string {
   const vocabulary = [
     'order',
@@ -22,7 +22,7 @@ function words(bytes: number, seed: number): string {
 
 const time = (milliseconds: number): string => new Date(Date.UTC(2026, 10, 20, 9, 30) + milliseconds).toISOString();
 
-/** A run with 10 spans, 16 KB: models and tools in turn, with messages, arguments, usage and times. */
+/** A run of 16 KB with 10 spans, alternately model calls and tool calls, with messages, arguments, usage and times. */
 export function traceBody(): string {
   const spans = Array.from({ length: 10 }, (_, index) => ({
     span_id: `span-${index}`,
@@ -111,13 +111,13 @@ export const auditBody = (): string =>
     metadata: { release: '2026.47', pipeline: `https://ci.example.com/runs/${ID}`, attempt: 1, cost_usd: 0.0042 },
   });
 
-/** Two questions: one that is answered with an allowed, one with a blocked decision. */
+/** Two promotion checks: the first gives an allowed decision, the second a blocked one. */
 export const checkBodies = (): string[] => [PASSING_AGENT, FAILING_AGENT].map((agent_name) => JSON.stringify({ agent_name }));
 
 export const PASSING_AGENT = 'careful-bot';
 const FAILING_AGENT = 'hasty-bot';
 
-/** The evaluations that those answers rest on. */
+/** The evaluations that those decisions use. */
 export const evaluationBodies = (): string[] => [
   JSON.stringify({ name: 'nightly-regression', agent_name: PASSING_AGENT, status: 'passing', pass_rate: 92.5 }),
   JSON.stringify({ name: 'nightly-regression', agent_name: FAILING_AGENT, status: 'passing', pass_rate: 42 }),

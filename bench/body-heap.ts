@@ -1,6 +1,6 @@
 /**
- * Measures the heap that the most expensive bodies within the bounds need on the worker thread: `node bench/body-heap.ts`. Each limit is
- * tried in a process of its own, because a thread that runs out of its heap may end the whole process.
+ * Measures the heap that the worker thread needs for the most expensive bodies within the bounds: `node bench/body-heap.ts`. Each limit
+ * is tried in a separate process, because a thread that runs out of heap may end the whole process.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -9,14 +9,14 @@ import { BODY_BOUNDS } from '../packages/server/src/http/body-bounds.ts';
 import { BodyWorkers } from '../packages/server/src/http/body-workers.ts';
 
 const LIMITS_MB = [64, 96, 128, 192, 256, 320, 384, 512, 768, 1024, 2048];
-/** Bodies in a row: garbage of one adds to the next. */
+/** Number of bodies sent one after another. Garbage of one body adds to the heap of the next. */
 const REPEATS = 3;
 const BYTES_MAX = { report: 20_000_000, record: 1_000_000 };
 
 type Kind = keyof typeof BYTES_MAX;
 type Shape = (kind: Kind) => string;
 
-/** A list of values of the same cost, as many as the bounds allow. */
+/** A list with as many values of the same cost as the bounds allow. */
 const filled = (kind: Kind, countedPerItem: number, item: (index: number) => string): string => {
   const items: string[] = [];
   let bytes = 0;
@@ -29,7 +29,7 @@ const filled = (kind: Kind, countedPerItem: number, item: (index: number) => str
   return `[${items.join()}]`;
 };
 
-/** An object of `size` members from few names, in an order of its own, so that hardly two objects share a shape. */
+/** An object of `size` members with few names in random order, so few objects share a shape. */
 function shuffled(size: number): string {
   const names = Array.from({ length: size }, (_, index) => String.fromCharCode(97 + index));
   for (let at = size - 1; at > 0; at -= 1) {
@@ -72,7 +72,7 @@ const bodyOf = (kind: Kind, shape: string): [OperationId, string] =>
     ? ['ingestTrace', `{"trace_id":"a","metadata":{"v":${shapes[shape]!(kind)}}}`]
     : ['appendAuditEntry', `{"actor":"a","action":"b","metadata":{"v":${shapes[shape]!(kind)}}}`];
 
-/** In a child process: sends the body some times to a worker with this limit. */
+/** Runs in a child process. Sends the body several times to a worker with this limit. */
 async function tryOnce(kind: Kind, shape: string, heapMb: number): Promise<void> {
   const workers = new BodyWorkers({ heapMb });
   const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };
@@ -98,7 +98,7 @@ async function tryOnce(kind: Kind, shape: string, heapMb: number): Promise<void>
   console.log(`${outcome}, ${Math.round(slowestMs)} ms, ${bytes} bytes`);
 }
 
-/** Whether the limit is enough, and what the child process said. */
+/** Whether the limit is sufficient, and the output of the child process. */
 function survives(...args: string[]): Promise<{ ok: boolean; said: string }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...args], {

@@ -5,10 +5,10 @@ import { appendEntries, entryOf } from '../packages/server/src/ledger/append.ts'
 import { lockHeads } from '../packages/server/src/storage/log-heads.ts';
 import { auditBody } from './bodies.ts';
 
-/** Rows appended at once. */
+/** Rows per append. */
 const SLICE = 10_000;
 
-/** Fills an empty ledger with so many rows (to the next 10,000), and gives them out as they are committed. */
+/** Fills an empty ledger with this many rows, rounded up to the next 10,000. Yields the rows when they are committed. */
 export async function* filledLedger(pool: Pool, tenantId: string, rows: number): AsyncGenerator<ChainedRow[]> {
   for (let made = 0; made < rows; made += SLICE) {
     yield await inTenantTransaction(pool, tenantId, async (tx) => {

@@ -1,15 +1,15 @@
 import { connect, type Socket } from 'node:net';
 
-/** What is sent: whole HTTP requests as bytes, with the places of an id that is overwritten before each one is sent. */
+/** A complete HTTP request as bytes, with the positions of the ID. The ID is overwritten before each request. */
 export interface Shot {
   request: Buffer;
   idAt: readonly number[];
 }
 
-/** Stands in a body where each request has an id of its own; as wide as one. */
+/** Placeholder in a body for the ID of each request. It has the same length as an ID. */
 export const ID = '@@@@@@@@@@@@';
 
-/** A POST ready to be sent again and again. */
+/** A POST request that can be sent repeatedly. */
 export function shot(path: string, key: string, body: string | Buffer, mediaType = 'application/json'): Shot {
   const head =
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n` +
@@ -20,32 +20,32 @@ export function shot(path: string, key: string, body: string | Buffer, mediaType
   return { request, idAt };
 }
 
-/** A GET. */
+/** A GET request. */
 export const getting = (path: string, key: string): Shot => ({
   request: Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n\r\n`),
   idAt: [],
 });
 
-/** Requests fired for a while from a number of connections, each sending the next as soon as the last is answered. */
+/** Load from several connections for some time. Each connection sends its next request when the previous response is complete. */
 export interface Load {
   port: number;
   connections: number;
   seconds: number;
-  /** Sent in turn. */
+  /** The requests, sent in turn. */
   shots: readonly Shot[];
 }
 
-/** What came back within the time. */
+/** The responses received within the time. */
 export interface Fired {
   perSecond: number;
-  /** Milliseconds, in the order of the answers. */
+  /** Milliseconds, in the order of the responses. */
   latencies: number[];
 }
 
 let lastId = 0;
 const NOTHING = Buffer.alloc(0);
 
-/** Fires; throws when an answer is anything but 200, because a rate of refusals is not a rate. */
+/** Sends the load. Throws if a response is not 200, because a rate must not include rejections. */
 export async function fire({ port, connections, seconds, shots }: Load): Promise<Fired> {
   const guns = await Promise.all(Array.from({ length: connections }, (_, index) => Gun.connected(port, shots, index)));
   const startedAt = performance.now();
@@ -59,7 +59,7 @@ export async function fire({ port, connections, seconds, shots }: Load): Promise
   return { perSecond: latencies.length / seconds, latencies };
 }
 
-/** Sends one request after the other and tells the answers. */
+/** Sends one request after another and returns the responses. */
 export async function tell(port: number, shots: readonly Shot[]): Promise<string[]> {
   const gun = await Gun.connected(port, shots, 0);
   const answers: string[] = [];
@@ -69,8 +69,8 @@ export async function tell(port: number, shots: readonly Shot[]): Promise<string
 }
 
 /**
- * One keep-alive connection with its own copy of the requests. Reads of an answer only what it must, status and length:
- * what the client spends is taken from the server, on the same cores.
+ * One keep-alive connection with its own copy of the requests. It reads only the status and the length of a response,
+ * because client and server share the same cores.
  */
 class Gun {
   readonly latencies: number[] = [];
@@ -98,7 +98,7 @@ class Gun {
     this.#socket.on('close', () => this.#broken(new Error('the server closed the connection')));
   }
 
-  /** Sends one, and gives back its answer's body. */
+  /** Sends one request and returns the body of its response. */
   once(): Promise<string> {
     return new Promise((resolve, reject) => {
       [this.#answered, this.#broken] = [(body) => resolve(body.toString()), reject];
@@ -106,7 +106,7 @@ class Gun {
     });
   }
 
-  /** Sends until the time is over and the last one is answered. Answers past the end do not count. */
+  /** Sends requests until the time is over, then waits for the last response. Responses after the end are not counted. */
   fireUntil(endsAt: number): Promise<void> {
     this.#endsAt = endsAt;
     return new Promise((resolve, reject) => {
@@ -143,7 +143,7 @@ class Gun {
     const head = headEnd < 0 ? '' : whole.toString('latin1', 0, headEnd);
     const length = /content-length: (\d+)/i.exec(head)?.[1];
     if (length === undefined || whole.length < headEnd + 4 + Number(length)) {
-      this.#unread = Buffer.from(whole); // the read buffer is used again
+      this.#unread = Buffer.from(whole); // the read buffer is reused
       return true;
     }
     this.#unread = NOTHING;

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** Parts of the table, in its order. */
+/** Parts of the table, in order. */
 export const PARTS = [
   'traces',
   'otlp',
@@ -20,20 +20,20 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-/** What is measured, and for how long. */
+/** What to measure, and for how long. */
 export interface Options {
   only: readonly Part[];
   rounds: number;
   seconds: number;
-  /** Stored beforehand, for the row of the same name. */
+  /** Number of rows stored before the part `stored` runs. */
   rows: number;
   verifyRows: number;
   memorySeconds: number;
-  /** A file of recorded runs for `disk`, in the form of examples/tau-bench; the sample there if undefined. */
+  /** A file of recorded runs for `disk`, in the format of examples/tau-bench. Undefined: the sample file there. */
   runs: string | undefined;
   /** Whether the measured server writes CPU profiles beside the results. */
   profile: boolean;
-  /** Another checkout whose server is the limit, instead of the limits of the table. */
+  /** Another checkout. Its server is the limit, instead of the limits of the table. */
   against: string | undefined;
 }
 
@@ -45,13 +45,13 @@ export const HELP = `npm run bench -- [options]
   --rows N              rows stored beforehand for "stored" (1000000)
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
-  --runs FILE           recorded runs for "disk", in the form of examples/tau-bench (its sample)
-  --against FOLDER      hold traces, otlp, telemetry, audit and promotion against another checkout's server,
-                        whose packages are installed
+  --runs FILE           recorded runs for "disk", in the format of examples/tau-bench (its sample file)
+  --against FOLDER      compare traces, otlp, telemetry, audit and promotion with the server of another checkout,
+                        where the packages are installed
   --profile             write CPU profiles of the server into bench/results
 `;
 
-/** Reads the command line. Throws with one line that says what is wrong. */
+/** Reads the command line. Throws an error with one line that describes the problem. */
 export function readOptions(args: string[]): Options | 'help' {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const { values } = parseArgs({

@@ -18,7 +18,7 @@ const attribute = (key: string, value: string | number) => ({
 /** The run of `traceBody` as an OTLP export in protobuf: 10 GenAI spans with the same messages, arguments and usage. */
 export function otlpBody(): Buffer {
   const { spans } = JSON.parse(traceBody()) as { spans: BenchSpan[] };
-  // The id of each request is overwritten here, as it is in JSON: twelve of the sixteen bytes.
+  // Each request overwrites twelve of the sixteen bytes of the ID, as in JSON.
   const traceId = Buffer.from(`${ID}otlp`);
   const records = spans.map((span, index) => ({
     traceId,

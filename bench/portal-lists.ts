@@ -15,9 +15,9 @@ import { reseal } from '../packages/server/test/harness/sealed.ts';
 import { makeWorld, type World } from './world.ts';
 
 /**
- * How long the portal's lists take with 100,000 runs behind them: each list, without a filter and with each of its filters, over HTTP with
- * session and row-level security, one request at a time. Prints the slowest value of each filter, first page and second.
- * `--runs 1000000` fills in another number of runs, `--only runs.list` measures one list.
+ * Measures the response times of the portal's lists with 100,000 stored runs: each list without a filter and with each of its filters.
+ * It uses HTTP with a session and row-level security, one request at a time. It prints the slowest value of each filter, for the first
+ * and the second page. `--runs 1000000` sets another number of runs. `--only runs.list` measures one list.
  */
 const { runs, only } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, only: { type: 'string' } } }).values;
 const MANY: Many = {
@@ -42,7 +42,7 @@ interface Row {
   maxMs: number;
 }
 
-/** What is asked for by each filter that has no closed list of values: common, rare, and nothing at all. */
+/** Values for each filter without a closed list of values: a common one, a rare one, and one without matches. */
 async function valuesIn({ superuser }: World, workspace: string): Promise<Record<string, string[]>> {
   const agents = [];
   for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));
@@ -67,7 +67,7 @@ async function valuesIn({ superuser }: World, workspace: string): Promise<Record
   };
 }
 
-/** Signs somebody in as an admin of a workspace and returns the cookie. */
+/** Signs in an admin of a workspace and returns the cookie. */
 async function signIn({ database: { pool } }: World, workspace: string): Promise<string> {
   const id = newId();
   const person = { id, email: `${id}@example.com`, name: 'bench', password: null };
@@ -84,7 +84,7 @@ interface Page {
   next?: string | null;
 }
 
-/** Asks once and measures until the whole answer is there. */
+/** Sends one request and measures the time until the response is complete. */
 async function ask(url: string, cookie: string): Promise<{ ms: number; page: Page }> {
   const began = performance.now();
   const response = await fetch(url, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });

@@ -1,4 +1,4 @@
-/** One row of the table: a piece of work held against its limit, measured in the same run. */
+/** One row of the table: the rate of some work compared with its limit, both measured in the same run. */
 export interface Row {
   work: string;
   limit: string;
@@ -6,43 +6,43 @@ export interface Row {
   /** Medians over the rounds. */
   rate: number;
   limitRate: number;
-  /** Median of the rounds' own ratios: both sides of one are neighbours in time, so a drifting machine cancels out. */
+  /** Median of the ratios of the rounds. Both sides of a round run one after the other, so slow changes of the machine cancel out. */
   ratio: number;
-  /** Absent for a row that only explains others. */
+  /** Undefined for a row that only explains other rows. */
   goal?: Goal;
   rounds: { rate: number; limitRate: number }[];
-  /** What else is worth knowing. */
+  /** Additional information. */
   note?: string;
 }
 
-/** What the ratio is to reach. */
+/** The target of the ratio. */
 export interface Goal {
   atLeast: number;
   moonshot: number;
-  /** Latency and memory: less is better. */
+  /** For latency and memory: a lower value is better. */
   lessIsBetter?: boolean;
 }
 
-/** How often and for how long each side is measured. */
+/** The number of rounds and the duration of each measurement. */
 export interface Pace {
   rounds: number;
   seconds: number;
 }
 
-/** A rate, measured for some seconds. */
+/** Measures a rate for some seconds. */
 export type Measure = (seconds: number) => Promise<number>;
 
-/** What a row is called, and what it must reach. */
+/** The labels and the goal of a row. */
 export type Title = Pick<Row, 'work' | 'limit' | 'unit' | 'goal'>;
 
-/** Measures work and limit in turn, after a short run of each that warms caches and compilers and is thrown away. */
+/** Measures work and limit in turn. First runs each one briefly to warm up caches and compilers, and discards those results. */
 export async function alternate(title: Title, pace: Pace, work: Measure, limit: Measure): Promise<Row> {
   const warmSeconds = Math.min(pace.seconds, 2);
   await work(warmSeconds);
   await limit(warmSeconds);
   const rounds: Row['rounds'] = [];
   for (let round = 0; round < pace.rounds; round += 1) {
-    // Every other round the limit goes first: neither side always follows the other's checkpoints and garbage.
+    // In every second round the limit goes first, so neither side always runs after the other's checkpoints and garbage.
     const first = round % 2 === 0 ? work : limit;
     const firstRate = await first(pace.seconds);
     const secondRate = await (first === work ? limit : work)(pace.seconds);
@@ -51,7 +51,7 @@ export async function alternate(title: Title, pace: Pace, work: Measure, limit: 
   return rowOf(title, rounds);
 }
 
-/** A row of what was measured in rounds. */
+/** A row from the results of the rounds. */
 export const rowOf = (title: Title, rounds: Row['rounds'], note?: string): Row => ({
   ...title,
   rate: median(rounds.map(({ rate }) => rate)),
@@ -61,7 +61,7 @@ export const rowOf = (title: Title, rounds: Row['rounds'], note?: string): Row =
   ...(note === undefined ? {} : { note }),
 });
 
-/** Whether a row is where it is to be: the moonshot, at least, or neither; empty for a row without a goal. */
+/** Whether a row reaches the moonshot, the minimum, or neither. Empty for a row without a goal. */
 export function standing({ ratio, goal }: Row): 'moonshot' | 'reached' | 'missed' | '' {
   if (goal === undefined) return '';
   const { atLeast, moonshot, lessIsBetter = false } = goal;
@@ -69,13 +69,13 @@ export function standing({ ratio, goal }: Row): 'moonshot' | 'reached' | 'missed
   return reaches(moonshot) ? 'moonshot' : reaches(atLeast) ? 'reached' : 'missed';
 }
 
-/** The middle one; of an even number, the mean of the two in the middle. */
+/** The middle value. For an even number of values, the mean of the two middle ones. */
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = Math.floor(sorted.length / 2);
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** The value that a share of the others does not exceed. */
+/** The value that the given share of the values does not exceed. */
 export const percentile = (values: readonly number[], share: number): number =>
   values.toSorted((left, right) => left - right)[Math.min(values.length - 1, Math.floor(values.length * share))]!;

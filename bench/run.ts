@@ -21,12 +21,12 @@ import { verify } from './rows/verify.ts';
 import { table } from './table.ts';
 import { makeWorld, type World } from './world.ts';
 
-/** `npm run bench`: measures the table of docs/performance.md, each row and its limit in turn, and writes it to bench/results. */
+/** `npm run bench` measures the table of docs/performance.md, each row and its limit in turn, and writes the results to bench/results. */
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 
 type Measurement = (options: Options, world: World) => Promise<Row[]>;
 
-/** Each part has a world of its own: none finds the tables that another has filled, and memory is that of its own load. */
+/** Each part has its own test environment, so it starts with empty tables and its memory comes only from its own load. */
 const parts: Record<Part, Measurement> = {
   traces: (pace, world) => traces(world, pace),
   otlp: (pace, world) => otlp(world, pace),
@@ -58,7 +58,7 @@ async function inWorld<T>(
   }
 }
 
-/** Rejects when the bench is told to stop: what it has started is ended then, and its data removed. */
+/** Rejects when the benchmark receives a stop signal. Its processes are then ended and its data is removed. */
 const stopped = new Promise<never>((_, reject) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
 });

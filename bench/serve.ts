@@ -23,7 +23,7 @@ import { appendWithoutTree, auditWriter } from './append-without-tree.ts';
 import { bareStorage } from './bare-storage.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
 
-/** The server that is measured: the product's own, with the routes it is measured against. Started by world.ts, ends with it. */
+/** The measured server: the product's server plus the routes of the limits. world.ts starts it, and it ends with that process. */
 const config = readConfig();
 const database = await openDatabase(config, (line) => process.stderr.write(`${line}\n`), 'set-up');
 const running = await startServer(config, database, pino({ level: config.logLevel }), {
@@ -42,7 +42,7 @@ for (const end of ['SIGTERM', 'disconnect']) {
   });
 }
 
-/** Largest resident size since the start, as the kernel kept it; where it does not say, the size now. */
+/** The largest resident size since the start, from the kernel. If the kernel does not provide it, the current size. */
 function peakBytes(): number {
   try {
     const [, kib] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
@@ -53,7 +53,7 @@ function peakBytes(): number {
   return process.memoryUsage().rss;
 }
 
-/** The limits of the table that need the same server: authenticate, read, and store nothing, or one entry a transaction, or no tree. */
+/** The limits of the table that need the same server. They store nothing, one entry per transaction, or no tree. */
 function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenDatabase): void {
   const heads = new RememberedHeads();
   const slots = new Slots(config.databaseConnections);

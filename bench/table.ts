@@ -1,6 +1,6 @@
 import { type Row, standing } from './rounds.ts';
 
-/** The rows as a Markdown table, which is what docs/performance.md keeps. */
+/** The rows as a Markdown table, for docs/performance.md. */
 export function table(rows: readonly Row[]): string {
   const head = ['work', 'rate', 'limit', "limit's rate", 'ratio', 'to reach', 'moonshot', ''];
   const lines = rows.map((row) => {
@@ -22,6 +22,6 @@ export function table(rows: readonly Row[]): string {
   return [written(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...lines.map(written)].join('\n');
 }
 
-/** Three significant digits, or whole. */
+/** The value with three significant digits, or as a whole number from 1000 on. */
 const figure = (value: number): string =>
   value >= 1000 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));

@@ -14,24 +14,24 @@ import { mintKey } from '../packages/server/src/workspace/ingestion-keys.ts';
 import { evaluationBodies } from './bodies.ts';
 import { shot, tell } from './load.ts';
 
-/** A server process of its own with a new database, a workspace and a key. */
+/** A test environment: a separate server process with a new database, a workspace and a key. */
 export interface World {
   port: number;
   key: string;
   tenantId: string;
   database: OpenDatabase;
-  /** For what the product's roles may not do: COPY of files, filling tables. */
+  /** For actions that the product's roles may not do: COPY of files, and filling tables. */
   superuser: pg.Client;
-  /** Largest resident size of the server process since its start. */
+  /** The largest resident size of the server process since its start. */
   peakBytes(): Promise<number>;
   /** Ends the server and the database, and removes the data. */
   end(): Promise<void>;
 }
 
 /**
- * Makes a world.
- * @param profileFolder where the server writes its CPU profile, if it is to.
- * @param settings of the server, besides those of every world.
+ * Creates a test environment.
+ * @param profileFolder where the server writes its CPU profile. Undefined: no profile.
+ * @param settings additional environment variables of the server.
  */
 export async function makeWorld(profileFolder?: string, settings: Record<string, string> = {}): Promise<World> {
   const made = new AsyncDisposableStack();
@@ -43,7 +43,7 @@ export async function makeWorld(profileFolder?: string, settings: Record<string,
   }
 }
 
-/** @param made takes how to undo each step: the last first. */
+/** @param made collects the cleanup of each step, which runs in reverse order. */
 async function build(
   made: AsyncDisposableStack,
   profileFolder: string | undefined,
@@ -52,10 +52,10 @@ async function build(
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-'));
   made.defer(() => rm(folder, { recursive: true, force: true }));
-  await chmod(folder, 0o711); // as root, PostgreSQL runs as another user, who must get in
+  await chmod(folder, 0o711); // if this runs as root, PostgreSQL runs as another user, who needs access
   const environment = { COUNTERSIGN_DATA_DIR: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
   const embedded = await acquireEmbeddedDatabase({ dataDir: environment.COUNTERSIGN_DATA_DIR, notify: say });
-  made.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // elsewhere, where the launcher has said so
+  made.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // a different folder if the launcher chose one
   made.defer(() => embedded.release());
   const database = await openDatabase(readConfig(environment), say, 'set-up');
   made.defer(() => database.close());
@@ -85,14 +85,14 @@ async function build(
 
 function startServer(environment: Record<string, string>, profileFolder: string | undefined): ChildProcess {
   const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
-  // With the flags of Node that this process was started with, by the same script as the server of `npm start`.
+  // Uses the Node flags of this process. scripts/run.sh sets the same flags for `npm start`.
   return spawn(process.execPath, [...process.execArgv, ...profiling, fileURLToPath(new URL('serve.ts', import.meta.url))], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
 }
 
-/** The server's next message; throws when it ends instead. */
+/** The server's next message. Throws if the server ends first. */
 async function message<M>(server: ChildProcess): Promise<M> {
   const ended = once(server, 'exit').then(([code]) => {
     throw new Error(`the measured server ended with exit code ${code}`);

@@ -7,8 +7,8 @@ import { works } from './requests.ts';
 const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
 
 /**
- * This checkout's server held against that of another one, as of the commit before a change: each with a database of its own, the same
- * requests to both, in turn.
+ * Compares this checkout's server with the server of another checkout, such as the commit before a change. Each has its own database.
+ * Both receive the same requests, in turn.
  * @param folder the other checkout, with its packages installed.
  */
 export async function against(world: World, folder: string, only: readonly string[], pace: Pace): Promise<Row[]> {

@@ -3,7 +3,7 @@ import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { requests, shotsOf, works } from './requests.ts';
 
-/** What any durable POST reaches of the tiny one here, and what the product reaches of that. No goals: rows that explain others. */
+/** Compares a durable POST with the tiny one, and the product with a durable POST. These rows explain others and have no goals. */
 export async function bare(world: World, pace: Pace): Promise<Row[]> {
   await world.superuser.query(MAKE_BARE_TABLE);
   const shots = shotsOf(world);

@@ -8,12 +8,12 @@ import { alternate, median, type Pace, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { works } from './requests.ts';
 
-/** Events of one round through the client. */
+/** Events sent through the client in one round. */
 const EVENTS = 100_000;
-/** Events that a host emits before it lets go of the processor: a busy one, with work of its own in between. */
+/** Events that a busy host emits before it yields the processor. It does its own work between them. */
 const BURST = 100;
 
-/** The client library: what an emitted event costs its host, and how many arrive, against the same batches sent by the bare client of this bench. */
+/** The client library: the cost of an emitted event for its host, and the rate of events compared with the bare client of this benchmark. */
 export async function client(world: World, pace: Pace): Promise<Row[]> {
   const title = {
     work: `${EVENTS.toLocaleString('en-US')} events through the client`,
@@ -25,7 +25,7 @@ export async function client(world: World, pace: Pace): Promise<Row[]> {
   return [emitTime(), queuedBytes(), through];
 }
 
-/** The events of the batch that the bare client sends, each with an id of its own. */
+/** The events of the batch that the bare client sends. Each has its own ID. */
 const events = (JSON.parse(telemetryBody()) as { events: TelemetryEvent[] }).events;
 let lastId = 0;
 const nextEvent = (): TelemetryEvent => {
@@ -70,7 +70,7 @@ const idle = () =>
     },
   });
 
-/** Each emit is timed by itself, in bursts; half a KB an event. */
+/** Times each emit() separately, in bursts. An event has half a KB. */
 function emitTime(): Row {
   const title = {
     work: 'emit() of 0.5 KB, median',
@@ -92,7 +92,7 @@ function emitTime(): Row {
   return rowOf(title, [round(), round(), round()]);
 }
 
-/** The heap that queued events hold: short ones, of an id, an outcome, a name, a model, tokens and a latency. */
+/** The heap that queued events use. The events are short: an ID, an outcome, a name, a model, tokens and a latency. */
 function queuedBytes(): Row {
   const title = {
     work: 'a queued event',

@@ -10,7 +10,7 @@ import { CONNECTIONS } from './requests.ts';
 
 const SAMPLE = fileURLToPath(new URL('../../examples/tau-bench/sample-runs.json', import.meta.url));
 
-/** Bytes on disk of recorded agent runs, with all rows and indexes, against the bytes of their requests: in batches, and one at a time. */
+/** Compares the bytes on disk of recorded agent runs, with all rows and indexes, with the bytes of their requests: in batches and singly. */
 export async function disk(world: World, runs: string | undefined, { seconds }: Pace): Promise<Row[]> {
   const shots = readPublishedRuns(readFileSync(runs ?? SAMPLE, 'utf8')).map((run) =>
     shot(operations.ingestTrace.path, world.key, JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` })),
@@ -37,7 +37,7 @@ const goal = { atLeast: 0.3, moonshot: 0.12, lessIsBetter: true };
 const bodyBytes = (request: Buffer): number => request.length - request.indexOf('\r\n\r\n') - 4;
 const meanBytes = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
 
-/** Bytes of each table with its indexes, after everything under way is written. */
+/** Bytes of each table with its indexes, after all pending writes. */
 async function occupied({ superuser }: World): Promise<Map<string, number>> {
   await superuser.query('CHECKPOINT');
   const { rows } = await superuser.query<{ name: string; bytes: string }>(

@@ -9,13 +9,13 @@ import { PASSING_AGENT } from '../bodies.ts';
 import { median, percentile, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
 
-/** Processes that are measured, after three that warm the file cache. */
+/** Number of measured processes. Three more run first, to warm up the file cache. */
 const RUNS = 40;
 const WARM = 3;
-/** What a gate may take, in milliseconds, start of Node included. */
+/** The maximum time of a gate in milliseconds, including the start of Node. */
 const BUDGET_MS = 400;
 
-/** The command `countersign gate` as a CI job runs it: a process of its own, from its start to its end, with a signature checked by the public key. */
+/** The command `countersign gate` as a CI job runs it: one process from start to end, which verifies a signature with the public key. */
 export async function gate({ port, key }: World): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-gate-'));
   try {
@@ -45,7 +45,7 @@ export async function gate({ port, key }: World): Promise<Row[]> {
   }
 }
 
-/** The command in one file, as the package has it. */
+/** The command in one file, as in the package. */
 async function bundled(folder: string): Promise<string> {
   const entry = fileURLToPath(new URL('../../packages/client/src/cli/main.ts', import.meta.url));
   const outfile = join(folder, 'main.mjs');

@@ -3,7 +3,7 @@ import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { shotsOf } from './requests.ts';
 
-/** One caller's promotion check, the slow ones, against a round trip to the database that does nothing. */
+/** The 99th percentile of promotion checks from one caller, compared with an empty round trip to the database. */
 export async function latency(world: World, pace: Pace): Promise<Row[]> {
   const shots = shotsOf(world).promotion;
   const checks = () => fire({ port: world.port, connections: 1, seconds: pace.seconds, shots });

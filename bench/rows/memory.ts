@@ -5,7 +5,7 @@ import { shotsOf } from './requests.ts';
 
 const MB = 1_000_000;
 
-/** The server's largest size while everything comes at once, from 64 connections. */
+/** The server's largest memory size under all kinds of load at once, from 64 connections. */
 export async function memory(world: World, seconds: number): Promise<Row[]> {
   const { traces, telemetry, audit, promotion } = shotsOf(world);
   const parts = [traces, telemetry, audit, promotion];

@@ -2,7 +2,7 @@ import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { requests, shotsOf, works } from './requests.ts';
 
-/** Exports of 10 GenAI spans in protobuf against the same run sent to POST /api/public/traces. */
+/** Compares exports of 10 GenAI spans in protobuf with the same run sent to POST /api/public/traces. */
 export const otlp = async (world: World, pace: Pace): Promise<Row[]> => [
   await alternate(
     {

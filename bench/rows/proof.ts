@@ -5,17 +5,17 @@ import { fire, getting } from '../load.ts';
 import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
 
-/** Rows that proofs are asked for, anywhere in the ledger: none is asked for twice soon. */
+/** Rows to prove, from the whole ledger. The same row does not recur soon. */
 const PLACES = 20_000;
 
-/** The slow ones of the proofs that any rows are in a ledger, one after the other over HTTP, against a budget. */
+/** The 99th percentile of the time to prove that a row is in a ledger, compared with a budget. Requests are sent one after another. */
 export async function proof({ database: { pool }, port, superuser }: World, rows: number, pace: Pace): Promise<Row[]> {
   const tenantId = await createWorkspace(pool, 'proof');
   const token = { name: 'auditor', scopes: ['read'], expiresAt: null } as const;
   const key = await mintKey(pool, tenantId, token, 'operator');
   let size = 0;
   for await (const slice of filledLedger(pool, tenantId, rows)) size += slice.length;
-  // What autovacuum does within a minute: the first reader of a row that was just written writes its page again.
+  // Autovacuum does this within a minute. Without it, the first reader of a new row writes its page again.
   await superuser.query('VACUUM ANALYZE');
   const shots = Array.from({ length: PLACES }, () =>
     getting(`/api/ledger/audit/inclusion/${1 + Math.floor(Math.random() * size)}`, key),

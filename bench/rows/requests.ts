@@ -6,7 +6,7 @@ import { otlpBody } from '../otlp-body.ts';
 import type { Measure } from '../rounds.ts';
 import type { World } from '../world.ts';
 
-/** The requests of the table, for one world. */
+/** The requests of the table, for one test environment. */
 export const shotsOf = ({ key }: World) => ({
   traces: [shot(operations.ingestTrace.path, key, traceBody())],
   otlp: [shot('/v1/traces', key, otlpBody(), 'application/x-protobuf')],
@@ -28,7 +28,7 @@ export const requests =
   async (seconds) =>
     (await fire({ port: world.port, connections, seconds, shots })).perSecond;
 
-/** The kinds of work whose rate counts, each in its own unit. */
+/** The measured kinds of work, each in its own unit. */
 export const works = (world: World): Record<'traces' | 'otlp' | 'telemetry' | 'audit' | 'promotion', Measure> => {
   const { traces, otlp, telemetry, audit, promotion } = shotsOf(world);
   return {

@@ -3,7 +3,7 @@ import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { works } from './requests.ts';
 
-/** The same work on a database that holds much and on one that holds little, each with a server of its own, in turn. */
+/** The same work on a database with many rows and on one with few, in turn. Each has its own server. */
 export async function stored(few: World, many: World, rows: number, pace: Pace): Promise<Row[]> {
   await fill(many, rows);
   const [onFew, onMany] = [works(few), works(many)];
@@ -21,8 +21,8 @@ export async function stored(few: World, many: World, rows: number, pace: Pace):
 }
 
 /**
- * Fills the tables of the workspace, `rows` in each of those that grow by the event, a tenth where a record has ten of them.
- * The hashes chain nothing: what is measured is the tables and their indexes.
+ * Fills the tables of the workspace: `rows` in each table with one row per event, and a tenth where one record has ten of them.
+ * The hashes form no chain, because only the tables and their indexes are measured.
  */
 async function fill({ superuser, tenantId, database }: World, rows: number): Promise<void> {
   for (const statement of FILLING) {
@@ -36,18 +36,18 @@ const AGENT = `(SELECT id FROM countersign.agents WHERE tenant_id = $tenant AND 
 const hash = (n: string): string => `sha256(('row ' || ${n})::bytea)`;
 const seqAfter = (log: string): string => `(SELECT seq FROM countersign.log_heads WHERE tenant_id = $tenant AND log = '${log}')`;
 
-/** A head behind its last row. Its tree is as large, with any hashes: else the first append would make one of all rows. */
+/** A head at the last row. Its tree has the same size, with arbitrary hashes. Otherwise the first append would build a tree of all rows. */
 const moveHead = (log: string, rowHash = ''): string =>
   `UPDATE countersign.log_heads SET seq = $rows, ${rowHash} tree_size = $rows,
      frontier = decode(repeat('ab', 32 * bit_count($rows::bigint::bit(64))::integer), 'hex') WHERE tenant_id = $tenant AND log = '${log}'`;
 
-/** What is searched and summed of a run's ten steps (storage/spans.ts). */
+/** The columns of a run's ten steps that are searched and summed (storage/spans.ts). */
 const TEN_SPANS = JSON.stringify(
   Array.from({ length: 10 }, (_, n) => [`span-${n}`, 'llm', 'plan', 'success', null, null, null, null, 100]),
 );
 
 const FILLING = [
-  // As the superuser, row-level security does not apply, and no trigger refuses an INSERT.
+  // Row-level security does not apply to the superuser, and no trigger rejects an INSERT.
   `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
    SELECT $tenant, n, gen_random_uuid(), clock_timestamp(), 'key:000000000000', 'ci:deploy-prod', 'agent.promoted',
      CASE WHEN n > 1 THEN ${hash('n - 1')} END, ${hash('n')}, repeat('x', 600)

@@ -3,12 +3,12 @@ import { alternate, type Measure, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { CONNECTIONS, shotsOf, works } from './requests.ts';
 
-/** Events of one COPY. */
+/** Number of events in one COPY. */
 const COPIED_EVENTS = 20_000;
 
 /**
- * Telemetry against PostgreSQL copying the same events from a file of its own into a table made alike: the columns of
- * telemetry_events with its primary key, and each event's own document beside them. No network, no parsing, no HTTP.
+ * Compares telemetry with a COPY in PostgreSQL of the same events from a server-side file. The target table has the columns and the
+ * primary key of telemetry_events, and each event's document. The COPY needs no network, parsing or HTTP.
  */
 export async function telemetry(world: World, pace: Pace): Promise<Row[]> {
   const work = works(world).telemetry;
@@ -22,7 +22,7 @@ export async function telemetry(world: World, pace: Pace): Promise<Row[]> {
   return [await alternate(title, pace, work, copy)];
 }
 
-/** Writes a file of events that came over HTTP, and gives back how fast PostgreSQL copies it in again. */
+/** Writes a file of events that were received over HTTP, and returns the rate at which PostgreSQL copies it back. */
 async function copyOfTelemetry(world: World): Promise<Measure> {
   const { superuser } = world;
   await fire({ port: world.port, connections: CONNECTIONS, seconds: 2, shots: shotsOf(world).telemetry });
@@ -40,7 +40,7 @@ async function copyOfTelemetry(world: World): Promise<Measure> {
   return async (seconds) => {
     let [events, milliseconds] = [0, 0];
     while (milliseconds < seconds * 1000) {
-      await superuser.query('TRUNCATE bench.telemetry'); // of its own transaction: COPY then writes its WAL like any other
+      await superuser.query('TRUNCATE bench.telemetry'); // in its own transaction, so COPY writes its WAL as usual
       const startedAt = performance.now();
       const { rowCount } = await superuser.query(`COPY bench.telemetry FROM ${file}`);
       milliseconds += performance.now() - startedAt;

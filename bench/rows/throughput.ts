@@ -2,7 +2,7 @@ import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { requests, shotsOf, works } from './requests.ts';
 
-/** Traces of 10 spans and 16 KB against the same server reading and validating the same body and storing nothing. */
+/** Compares traces of 10 spans and 16 KB with the same server when it reads and validates the body and stores nothing. */
 export const traces = async (world: World, pace: Pace): Promise<Row[]> => [
   await alternate(
     { work: 'traces', limit: 'read and validated, not stored', unit: 'traces/s', goal: { atLeast: 0.4, moonshot: 0.6 } },
@@ -12,7 +12,7 @@ export const traces = async (world: World, pace: Pace): Promise<Row[]> => [
   ),
 ];
 
-/** Audit appends to one ledger against an empty answer, and against one append a transaction. */
+/** Compares audit appends to one ledger with an empty response, and with one append per transaction. */
 export async function audit(world: World, pace: Pace): Promise<Row[]> {
   const { tiny, auditSingly } = shotsOf(world);
   return [
@@ -36,7 +36,7 @@ export async function audit(world: World, pace: Pace): Promise<Row[]> {
   ];
 }
 
-/** Promotion checks, every other one blocked, against an empty answer. */
+/** Compares promotion checks with an empty response. Every second check is blocked. */
 export const promotion = async (world: World, pace: Pace): Promise<Row[]> => [
   await alternate(
     { work: 'promotion checks', limit: 'tiny POST, nothing stored', unit: 'checks/s', goal: { atLeast: 0.5, moonshot: 0.7 } },

@@ -7,7 +7,7 @@ import { requests } from './requests.ts';
 
 const ROUNDS_FOR_ONE = 4;
 
-/** Appends to a ledger with its tree and checkpoints against appends to one without, each with a server of its own, in turn. */
+/** Compares appends to a ledger with a tree and checkpoints with appends to a ledger without them, in turn. Each has its own server. */
 export async function trees(on: World, off: World, pace: Pace): Promise<Row[]> {
   const title = {
     work: 'audit, with tree and checkpoints',
@@ -16,7 +16,7 @@ export async function trees(on: World, off: World, pace: Pace): Promise<Row[]> {
     goal: { atLeast: 0.95, moonshot: 0.98 },
   };
   const appends = (world: World, path: string) => requests(world, [shot(path, world.key, auditBody())]);
-  // A difference of a few in a hundred shows only between close neighbours, and over many of them.
+  // A difference of a few percent is visible only in short rounds that follow each other, and only in many of them.
   const short = { rounds: pace.rounds * ROUNDS_FOR_ONE, seconds: pace.seconds / ROUNDS_FOR_ONE };
   return [await alternate(title, short, appends(on, LIMIT_PATHS.auditWithTree), appends(off, LIMIT_PATHS.auditWithoutTree))];
 }

@@ -14,8 +14,8 @@ import { type Measure, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
 
 /**
- * Walking a chain (in memory, from an export's file, from the database) against SHA-256 over its rows' canonical bytes, row by row,
- * when they are in memory already. The limit is measured on the last rows, before and after each walk.
+ * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical bytes of its
+ * rows. These bytes are already in memory and are hashed row by row. The limit is measured on the last rows, before and after each walk.
  */
 export async function verify({ database: { pool } }: World, rows: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));
@@ -67,7 +67,7 @@ function hashingOf(rows: readonly ChainedRow[]): Measure {
   };
 }
 
-/** The verifier alone, on rows that are parsed already, for as long as a hashing. */
+/** Only the verifier, on parsed rows, for the same time as the hashing. */
 async function rowsInMemory(rows: readonly ChainedRow[]): Promise<number> {
   const parsed = rows.map(({ canonical, rowHash }) => ({ ...JSON.parse(canonical), row_hash: rowHash }));
   const startedAt = performance.now();
