@@ -1,19 +1,19 @@
 import type { PromotionDecision, Reason } from '@countersign/core/contract/promotion-check';
 import { inline, type Narrator, Unexpected } from './narrator.ts';
 
-/** The keys of the tour, each named after whoever holds it. */
+/** The keys of the tour. Each one is named after the system that uses it. */
 export type KeyName = 'agent-runtime' | 'evaluator' | 'deploy-gate' | 'ci';
 
-/** What a request was answered with. */
+/** The response to a request. */
 export interface Answer {
   status: number;
   body: Record<string, unknown>;
   headers: Headers;
 }
 
-/** The five endpoints, called as a tenant's systems call them: one request, one key, told in a line. */
+/** Calls the five endpoints as a tenant's systems do: one request with one key, printed on one line. */
 export class Api {
-  /** How many decisions were blocked so far: each must be in the ledger at the end. */
+  /** The number of blocked decisions so far. Each must be in the ledger at the end. */
   blocked = 0;
   readonly #narrator: Narrator;
   readonly #url: URL;
@@ -25,14 +25,14 @@ export class Api {
     this.#keys = keys;
   }
 
-  /** POSTs a body and tells request and answer. `shown` stands for a body that is too long to be read. */
+  /** POSTs a body and prints the request and the response. `shown` replaces a body that is too long to print. */
   async post(as: KeyName, path: string, body: object, shown = inline(body)): Promise<Answer> {
     const answer = await this.#send(as, path, body, shown);
     this.#narrator.answer(`${answer.status} ${answer.status === 200 ? inline(answer.body) : errorLine(answer.body)}`);
     return answer;
   }
 
-  /** Like `post`, and the answer must be a 200. */
+  /** Like `post`, but throws unless the status is 200. */
   async store(as: KeyName, path: string, body: object, shown?: string): Promise<Answer> {
     const answer = await this.post(as, path, body, shown);
     if (answer.status !== 200) throw new Unexpected(`${path}: expected 200, got ${answer.status} ${errorLine(answer.body)}`);
@@ -69,7 +69,7 @@ export class Api {
   }
 }
 
-/** An error body in a line: its code, and the first thing that is wrong. */
+/** An error body on one line: its code and its first problem. */
 function errorLine(body: Record<string, unknown>): string {
   const [first] = (body.issues ?? []) as { message: string }[];
   return String(body.error) + (first === undefined ? '' : `: ${first.message}`);

@@ -11,7 +11,7 @@ import { Operator } from './operator.ts';
 import { addressOf, findOrStartServer, type Server } from './server.ts';
 import { visitorLink } from './visitor.ts';
 
-/** Ends with 0 only when every promise of the tour held, 1 when one did not, 2 when the tour could not be held at all. */
+/** Exit codes: 0 if every check of the tour passed, 1 if one failed, 2 if the tour could not run. */
 const EXIT = { held: 0, broken: 1, impossible: 2 } as const;
 
 const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
@@ -21,10 +21,10 @@ let leaving = false;
 /** Whether everything held, and the server runs on for the visitor to look around. */
 let lookingAround = false;
 
-/** Holds the tour. Returns the link by which its visitor gets into the portal. */
+/** Runs the tour. Returns the link that signs its visitor in to the portal. */
 async function tour(url: URL): Promise<string> {
   const operator = new Operator(narrator);
-  // Unique, so that the tour can be taken again and again.
+  // A unique name, so the tour can be repeated.
   const workspace = `demo-${randomBytes(4).toString('hex')}`;
   const api = await workspaceAndKeys(narrator, operator, url, workspace);
   await whatTheAgentDoes(narrator, api);
@@ -45,7 +45,7 @@ function opening(url: URL, own: boolean): void {
   narrator.say(own ? `(nothing answered at ${url.origin}, so the tour started a server there)` : `(the server at ${url.origin})`);
 }
 
-/** Whether a server that the tour starts runs on after it: where somebody sits at the terminal and can end it, or with `--keep`. */
+/** Whether a server that the tour started keeps running: on a terminal, where the user can stop it, or with `--keep`. */
 function keepsServer(args: readonly string[]): boolean {
   const unknown = args.find((arg) => arg !== '--keep');
   if (unknown !== undefined) throw new CannotTour(`the tour takes --keep alone, got ${unknown}`);

@@ -1,11 +1,11 @@
 import { styleText } from 'node:util';
 
-/** Something was not as the tour says it must be. The message says what was expected and what came. */
+/** A check of the tour failed. The message names the expected and the actual result. */
 export class Unexpected extends Error {
   override name = 'Unexpected';
 }
 
-/** The tour cannot begin, or cannot go on, for a reason that lies outside Countersign. The message names the remedy. */
+/** The tour cannot start or continue, for a reason outside Countersign. The message says what to do. */
 export class CannotTour extends Error {
   override name = 'CannotTour';
 }
@@ -15,7 +15,7 @@ type Style = Parameters<typeof styleText>[0];
 const WIDTH = 110;
 const INDENT = '   ';
 
-/** Tells the tour: plain text, with colour on a terminal alone. */
+/** Prints the tour as plain text, with colour only on a terminal. */
 export class Narrator {
   #chapters = 0;
   readonly #write: (text: string) => void;
@@ -26,7 +26,7 @@ export class Narrator {
     this.#colour = colour;
   }
 
-  /** Begins a chapter, and says what it is about. */
+  /** Prints the start of a chapter: its title and its subject. */
   chapter(title: string, about: string): void {
     this.#chapters += 1;
     this.#write(`\n${this.#styled('bold', `${this.#chapters}. ${title}`)}\n`);
@@ -51,17 +51,17 @@ export class Narrator {
     this.#write(note === '' ? '\n' : this.#styled('dim', `   [${note}]`) + '\n');
   }
 
-  /** What came back. */
+  /** The output or the response. */
   answer(text: string, style?: Style): void {
     this.#write(this.#styled(style, wrapped(text, `${INDENT}  `, `${INDENT}    `).trimEnd()) + '\n');
   }
 
-  /** The one sentence why it matters. */
+  /** One sentence that says why it matters. */
   why(text: string): void {
     this.#write('\n' + this.#styled('italic', wrapped(`Why: ${text}`, INDENT).trimEnd()) + '\n');
   }
 
-  /** A promise of the product that was checked just now. Ends the tour when it does not hold. */
+  /** Checks a promise of the product. Ends the tour if it is not true. */
   holds(promise: string, expected: unknown, got: unknown): void {
     if (inline(expected) !== inline(got)) throw new Unexpected(`${promise}: expected ${inline(expected)}, got ${inline(got)}`);
     this.answer(`ok: ${promise}`, 'green');

@@ -12,15 +12,15 @@ export interface Ended {
   stderr: string;
 }
 
-/** How a command is to be told: what to show of its output, and how it must end. */
+/** How to print a command, and the exit code that it must have. */
 interface Telling {
-  /** What is shown instead of the output: of a secret, that it was there. */
+  /** The text to print instead of the output. For a secret, it only says that there was one. */
   show?: (stdout: string) => string;
-  /** The exit code that is right here; 0 unless said. */
+  /** The expected exit code. Undefined: 0. */
   code?: number;
 }
 
-/** The person who runs the installation. Works on the server's database, by the commands that anybody would type. */
+/** The operator of the installation. Uses the server's database with the normal commands. */
 export class Operator {
   readonly #narrator: Narrator;
 

@@ -6,11 +6,11 @@ import { COMMAND, lastLine } from './operator.ts';
 /** The server that the tour is about. */
 export interface Server {
   url: URL;
-  /** Whether the tour started it, and so has to stop it. */
+  /** Whether the tour started it and must stop it. */
   own: boolean;
-  /** Stops it, in order, when the tour started it. Returns its exit code; 0 for one that goes on running. */
+  /** Shuts it down cleanly if the tour started it, and returns its exit code. Returns 0 for any other server, which keeps running. */
   stop(): Promise<number | null>;
-  /** Resolves when it has ended; for one that goes on running, never. */
+  /** Resolves when the server has ended. Never resolves for a server that the tour did not start. */
   ended: Promise<unknown>;
 }
 
@@ -60,7 +60,7 @@ function titleOf(document: string): string | undefined {
   }
 }
 
-/** What answers to GET, or undefined when nobody listens. */
+/** The response to a GET request, or undefined if no server listens. */
 async function get(url: URL, path: string): Promise<{ status: number; text: string } | undefined> {
   try {
     const response = await fetch(new URL(path, url), { signal: AbortSignal.timeout(ANSWER_PATIENCE_MS) });

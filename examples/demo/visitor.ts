@@ -1,7 +1,7 @@
 import { inline, type Narrator, Unexpected } from './narrator.ts';
 import type { Operator } from './operator.ts';
 
-/** Whoever takes the tour, as the portal knows them: somebody else each time, without a password. */
+/** The visitor's account in the portal: a new one for each tour, without a password. */
 const visitorOf = (workspace: string): string[] => [
   ...['--email', `visitor@${workspace}.example`],
   ...['--name', 'Visitor of the tour', '--role', 'admin'],
