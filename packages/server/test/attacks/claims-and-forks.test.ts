@@ -16,14 +16,14 @@ const exported = async (name: string) => {
   return world.kept(name);
 };
 
-describe('an entry that claims to be somebody else', () => {
+describe('an entry whose actor names another sender', () => {
   test.each(['promotion-gate', 'system:promotion-gate', 'operator', 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'])(
-    'the gate, the operator or a person (%s): recorded_by names the key that wrote it, under the hash',
+    'recorded_by names the key that wrote the entry when actor is %s',
     async (actor) => {
       const body = { actor, action: 'promotion.allowed', subject: 'bot', recorded_by: actor, metadata: { recorded_by: actor } };
       const claimed = await world.server.post(paths.audit, world.key, body);
       const { recorded_by: _, ...allowed } = body;
-      // Either the member is refused, or it is left out: never is it taken.
+      // The server either rejects the member or ignores it. It never stores it.
       const answer = claimed.status === 200 ? claimed : await world.server.post(paths.audit, world.key, allowed);
       expect(answer.status).toBe(200);
       const lines = (await world.run('ledger', 'export', '--workspace', 'victim')).said.split('\n');
@@ -32,11 +32,11 @@ describe('an entry that claims to be somebody else', () => {
     },
   );
 
-  test('with recorded_by changed in the database, hashed anew throughout: a kept checkpoint', async () => {
+  test('a kept checkpoint detects a changed recorded_by after every hash was recomputed', async () => {
     const entries = await world.insider.entries(world.tenantId);
     await world.insider.rewriteLedger(
       world.tenantId,
-      entries.map((entry, place) => (place === 99 ? { ...entry, recorded_by: 'system:promotion-gate' } : entry)),
+      entries.map((entry, index) => (index === 99 ? { ...entry, recorded_by: 'system:promotion-gate' } : entry)),
     );
     await world.insider.forgetCheckpoints(world.tenantId);
     const { workspace, workspaceWithKept, file, python } = await world.verdicts('audit');
@@ -46,8 +46,8 @@ describe('an entry that claims to be somebody else', () => {
   });
 });
 
-describe('a fork: one history for one reader, another for another', () => {
-  /** Takes the ledger back with the master secret at hand, lets it go on otherwise, and has the instance sign that. */
+describe('a fork: two readers see different histories', () => {
+  /** Cuts the ledger with the master secret, continues it with other entries, and has the instance sign the result. */
   const fork = async () => {
     const entries = await world.insider.entries(world.tenantId);
     await world.insider.rewriteLedger(world.tenantId, entries.slice(0, ROWS.second - 20));
@@ -60,7 +60,7 @@ describe('a fork: one history for one reader, another for another', () => {
     writeFileSync(world.kept('forked'), note);
   };
 
-  test('the two readers compare: one size, two roots, both signed', async () => {
+  test('comparing checkpoints shows one size with two signed roots', async () => {
     await fork();
     const file = await exported('fork.ndjson');
     const both = ['--checkpoint', world.kept('second-audit'), '--checkpoint', world.kept('forked'), '--key', world.kept('vkey')];
@@ -73,7 +73,7 @@ describe('a fork: one history for one reader, another for another', () => {
     expect(world.python('ledger', file, ...both)).toMatchObject({ status: 1, said: expect.stringMatching(/forked/) });
   });
 
-  test('each alone: the checkpoint of the other history is not met', async () => {
+  test("each reader's checkpoint does not match the other history", async () => {
     await fork();
     const { workspace, file, python } = await world.verdicts('audit');
     expect(workspace.status).toBe(0);
@@ -81,7 +81,7 @@ describe('a fork: one history for one reader, another for another', () => {
       expect(verdict).toMatchObject({ status: 1, said: expect.stringMatching(/second-audit.*the first 120 .*as/) });
   });
 
-  test('two rows behind one: the database refuses it even with triggers off', async () => {
+  test('the database rejects two rows with the same predecessor even with triggers disabled', async () => {
     await expect(
       world.insider.sql(
         `INSERT INTO countersign.audit_entries SELECT tenant_id, 100000, gen_random_uuid(), recorded_at, recorded_by, actor, action, trace_id,
@@ -92,7 +92,7 @@ describe('a fork: one history for one reader, another for another', () => {
   });
 });
 
-describe("two tenants' heads swapped", () => {
+describe('swapped heads of two tenants', () => {
   const swap = (columns: string) =>
     world.insider.sql(
       `UPDATE countersign.log_heads AS mine SET (${columns}) = (SELECT ${columns} FROM countersign.log_heads AS theirs
@@ -100,7 +100,7 @@ describe("two tenants' heads swapped", () => {
       world.tenantId,
     );
 
-  test('number, hash and tree: the row hash of the head', async () => {
+  test('the row hash of the head reveals swapped number, hash and tree', async () => {
     await swap('seq, row_hash, tree_size, frontier');
     for (const workspace of ['victim', 'other'])
       expect(await world.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
@@ -109,7 +109,7 @@ describe("two tenants' heads swapped", () => {
       });
   });
 
-  test('the tree alone: its root', async () => {
+  test('the root reveals a swapped tree', async () => {
     await swap('tree_size, frontier');
     for (const workspace of ['victim', 'other'])
       expect(await world.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
@@ -118,7 +118,7 @@ describe("two tenants' heads swapped", () => {
       });
   });
 
-  test('whole ledgers, trees and checkpoints: tenant_id in each hashed row', async () => {
+  test('tenant_id in each hashed row reveals swapped ledgers, trees and checkpoints', async () => {
     const aside = '00000000-0000-4000-8000-000000000000';
     const move = async (from: string, to: string) => {
       for (const table of ['audit_entries', 'tree_nodes', 'checkpoints', 'log_heads'])
@@ -135,7 +135,7 @@ describe("two tenants' heads swapped", () => {
 });
 
 describe('a stored checkpoint', () => {
-  test("of another tenant put in the place of the tenant's own: its origin", async () => {
+  test('its origin reveals a checkpoint that belongs to another tenant', async () => {
     await world.run('ledger', 'checkpoint', '--workspace', 'other');
     await world.insider.sql(
       `UPDATE countersign.checkpoints AS mine SET (root, note) = (SELECT root, note FROM countersign.checkpoints
@@ -148,7 +148,7 @@ describe('a stored checkpoint', () => {
     });
   });
 
-  test("of a log that the tree's frontier was spoilt of: a verdict, no stack", async () => {
+  test('`ledger verify` reports a corrupted tree frontier without a stack trace', async () => {
     await world.insider.sql(`UPDATE countersign.log_heads SET frontier = '\\x' WHERE $T AND log = 'audit'`, world.tenantId);
     expect(await world.run('ledger', 'verify', '--workspace', 'victim')).toEqual({
       status: 1,

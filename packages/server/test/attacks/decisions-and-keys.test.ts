@@ -27,7 +27,7 @@ const decisionAt = async (seq: number, tenantId = world.tenantId): Promise<Decis
   return JSON.parse((await world.insider.sql<{ document: string }>(statement, tenantId))[0]!.document);
 };
 
-/** Puts a decision in the place of another, columns and all. */
+/** Replaces a decision, in its document and in every column. */
 const putDecision = (seq: number, decision: Decision) =>
   sql(
     `UPDATE countersign.decisions SET document = $1::text, id = (d ->> 'decision_id')::uuid, response_sha256 = decode(d ->> 'response_sha256', 'hex'),
@@ -38,12 +38,12 @@ const putDecision = (seq: number, decision: Decision) =>
   );
 const digested = (decision: Decision): Decision => ({ ...decision, response_sha256: decisionDigest(decision, digests) });
 
-test('untouched, decisions and key events are whole by every means', async () => {
+test('verifies as whole with every tool when nothing was changed', async () => {
   for (const log of ['decisions', 'keys'] as const)
     for (const verdict of Object.values(await world.verdicts(log))) expect(verdict).toEqual(whole);
 });
 
-/** Every member that a decision has but its signature's, with another value. */
+/** A different value for every member of a decision except its signature. */
 const OTHER = {
   allowed: true,
   reason: 'all_conditions_met',
@@ -67,27 +67,30 @@ const OTHER = {
   tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
 };
 
-describe('a decision altered', () => {
-  test('the list names every member of a decision', async () => {
+describe('an altered decision', () => {
+  test('OTHER covers every member of a decision', async () => {
     const names = Object.keys(await decisionAt(2)).filter((name) => !/^(response_sha256|signature.*)$/.test(name));
     expect(Object.keys(OTHER).sort()).toEqual(names.sort());
   });
 
-  test.each(Object.keys(OTHER))('%s: the digest; hashed anew: its HMAC, and a kept checkpoint', async (member) => {
-    const altered = { ...(await decisionAt(2)), [member]: OTHER[member as keyof typeof OTHER] };
-    await putDecision(2, altered);
-    const first = await world.verdicts('decisions');
-    expect(first.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
-    expect(first.file).toEqual(broken(/^broken at seq 2: response_sha256 is .* the decision was altered/));
-    expect(first.python).toEqual(broken(/^broken at line 2/));
-    await putDecision(2, digested(altered));
-    const second = await world.verdicts('decisions');
-    expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
-    // Another tenant than in the rows before shows without anything that was kept.
-    const isOfAnother = member === 'tenant_id';
-    expect(second.file).toEqual(broken(isOfAnother ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
-    expect(second.python).toEqual(broken(isOfAnother ? /^broken at line 2 .*of tenant/ : /first-decisions.*not met/));
-  });
+  test.each(Object.keys(OTHER))(
+    'the digest reveals a changed %s; after rehashing, the HMAC and a kept checkpoint reveal it',
+    async (member) => {
+      const altered = { ...(await decisionAt(2)), [member]: OTHER[member as keyof typeof OTHER] };
+      await putDecision(2, altered);
+      const first = await world.verdicts('decisions');
+      expect(first.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
+      expect(first.file).toEqual(broken(/^broken at seq 2: response_sha256 is .* the decision was altered/));
+      expect(first.python).toEqual(broken(/^broken at line 2/));
+      await putDecision(2, digested(altered));
+      const second = await world.verdicts('decisions');
+      expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
+      // A tenant_id that differs from the rows before is detected without a kept checkpoint.
+      const isOfAnother = member === 'tenant_id';
+      expect(second.file).toEqual(broken(isOfAnother ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
+      expect(second.python).toEqual(broken(isOfAnother ? /^broken at line 2 .*of tenant/ : /first-decisions.*not met/));
+    },
+  );
 
   test.each([
     ['allowed', 'NOT allowed'],
@@ -98,14 +101,14 @@ describe('a decision altered', () => {
     ['id', 'gen_random_uuid()'],
     ['recorded_at', `recorded_at - interval '1 day'`],
     ['response_sha256', `sha256('x')`],
-  ])('only the column %s, which people are shown: the signed document beside it', async (column, value) => {
+  ])('reports a column %s that differs from the signed document', async (column, value) => {
     await sql(`UPDATE countersign.decisions SET ${column} = ${value} WHERE $T AND seq = 2`);
     expect((await world.verdicts('decisions')).workspace).toEqual(
       broken(new RegExp(`^broken at seq 2: the column ${column} says`)),
     );
   });
 
-  test('the text alone, a member given twice: it is not as it was written', async () => {
+  test('reports a document text in which a member is given twice', async () => {
     await sql(
       `UPDATE countersign.decisions SET document = replace(document, '{"allowed"', '{"allowed":true,"allowed"') WHERE $T AND seq = 2`,
     );
@@ -116,20 +119,20 @@ describe('a decision altered', () => {
   });
 
   test.each([
-    ['no JSON', 'gone'],
-    ['nested deeply', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`],
-    ['no object', '[]'],
+    ['not JSON', 'gone'],
+    ['deeply nested', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`],
+    ['not an object', '[]'],
     ['a lone surrogate', '{"key_id":"\\ud800","signature_alg":"HMAC-SHA256"}'],
-  ])('the text is %s: a verdict, no stack', async (_, text) => {
+  ])('reports a document that is %s without a stack trace', async (_, text) => {
     await sql('UPDATE countersign.decisions SET document = $1 WHERE $T AND seq = 2', [text]);
     expect((await world.verdicts('decisions')).workspace).toEqual(broken(/^broken at seq 2: /));
   });
 });
 
-describe('an allowed decision deleted', () => {
+describe('a deleted allowed decision', () => {
   const remove = () => sql(`DELETE FROM countersign.decisions WHERE $T AND id = '${world.allowedId}'`);
 
-  test('alone: the gap in seq', async () => {
+  test('the gap in seq reveals it', async () => {
     await remove();
     const { workspace, file, python } = await world.verdicts('decisions');
     expect(workspace).toEqual(broken(/^broken at seq 1: seq is 2, expected 1: a decision is missing/));
@@ -137,7 +140,7 @@ describe('an allowed decision deleted', () => {
     expect(python).toEqual(broken(/^broken/));
   });
 
-  test('the others renumbered, head and tree made to fit: stored checkpoints; and when they are gone too, a kept one', async () => {
+  test('after renumbering, the stored checkpoints reveal it; without them, a kept checkpoint does', async () => {
     await remove();
     await sql('UPDATE countersign.decisions SET seq = seq - 1 WHERE $T');
     await world.insider.regrow(world.tenantId, 'decisions');
@@ -150,15 +153,15 @@ describe('an allowed decision deleted', () => {
   });
 });
 
-describe("a signature from another tenant's key", () => {
-  test("a decision of another tenant in the place of one's own: the HMAC is not of this tenant's key", async () => {
+describe("a signature made with another tenant's key", () => {
+  test('the HMAC check rejects a decision of another tenant', async () => {
     await putDecision(2, await decisionAt(1, world.otherId));
     const { workspace, file } = await world.verdicts('decisions');
     expect(workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
     expect(file).toEqual(broken(OTHER_TENANT));
   });
 
-  test("one's own decision signed by it: the same", async () => {
+  test("the HMAC check rejects a decision of this tenant with the other tenant's signature", async () => {
     const [mine, theirs] = [await decisionAt(2), await decisionAt(1, world.otherId)];
     await putDecision(2, { ...mine, signature: theirs.signature });
     expect((await world.verdicts('decisions')).workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
@@ -190,7 +193,7 @@ describe('an attestation', () => {
     return world.python('attestation', world.kept('envelope.json'), '--key', world.kept('vkey'));
   };
 
-  test('with the payload of another swapped in, or one byte of it: the signature', async () => {
+  test('the signature check rejects a replaced or edited payload', async () => {
     const { allowed, blocked } = await envelopes();
     expect(open(blocked)).toHaveProperty('decision.allowed', false);
     expect(python(blocked).status).toBe(0);
@@ -201,7 +204,7 @@ describe('an attestation', () => {
     }
   });
 
-  test('by another key that claims to be the known one: the signature', async () => {
+  test('the signature check rejects another signature under a known key id', async () => {
     const { allowed, blocked } = await envelopes();
     const signatures = [{ ...blocked.signatures[0]!, sig: allowed.signatures[0]!.sig }];
     expect(open({ ...blocked, signatures })).toHaveProperty('fault');
@@ -209,7 +212,7 @@ describe('an attestation', () => {
     expect(publicJwk(world.server.open.signer.keys[0]!.publicKey, sha256).kid).toBe(blocked.signatures[0]!.keyid);
   });
 
-  test('of a decision altered in the database is not made', async () => {
+  test('the server does not attest a decision that was altered in the database', async () => {
     await putDecision(2, digested({ ...(await decisionAt(2)), allowed: true }));
     const { blocked } = await envelopes();
     expect(blocked).toMatchObject({ error: 'log_rewritten' });
@@ -224,7 +227,7 @@ describe('the key audit trail', () => {
 
   test.each<[string, unknown, number?]>([
     ['recorded_by', 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'],
-    // Of the first event: behind another one, an earlier time is a fault of its own.
+    // Changed in the first event: in a later event, an earlier time is a fault by itself.
     ['recorded_at', '2020-01-01T00:00:00.000Z', 1],
     ['kind', 'read'],
     ['credential_sha256', 'ab'.repeat(32)],
@@ -234,30 +237,33 @@ describe('the key audit trail', () => {
     ['expires_at', '2020-01-01T00:00:00.000Z'],
     ['id', '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'],
     ['key_id', '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'],
-  ])('an event altered in %s: its hash; hashed anew: the stored tree, and a kept checkpoint', async (member, value, seq = 2) => {
-    const event = { ...(await eventAt(seq)), [member]: value } as KeyEvent;
-    const put = (hash: string) =>
-      sql(
-        `UPDATE countersign.key_events SET document = $1::text, event_hash = decode($2, 'hex'), id = $3, key_id = $4, recorded_by = $5,
+  ])(
+    'the hash reveals a changed %s; after rehashing, the stored tree and a kept checkpoint reveal it',
+    async (member, value, seq = 2) => {
+      const event = { ...(await eventAt(seq)), [member]: value } as KeyEvent;
+      const put = (hash: string) =>
+        sql(
+          `UPDATE countersign.key_events SET document = $1::text, event_hash = decode($2, 'hex'), id = $3, key_id = $4, recorded_by = $5,
                 recorded_at = $6::timestamptz, action = $7 WHERE $T AND seq = ${seq}`,
-        [canonicalJson(event), hash, event.id, event.key_id, event.recorded_by, event.recorded_at, event.action],
+          [canonicalJson(event), hash, event.id, event.key_id, event.recorded_by, event.recorded_at, event.action],
+        );
+      await put(
+        (
+          await sql<{ h: string }>(`SELECT encode(event_hash, 'hex') AS h FROM countersign.key_events WHERE $T AND seq = ${seq}`)
+        )[0]!.h,
       );
-    await put(
-      (
-        await sql<{ h: string }>(`SELECT encode(event_hash, 'hex') AS h FROM countersign.key_events WHERE $T AND seq = ${seq}`)
-      )[0]!.h,
-    );
-    expect((await world.verdicts('keys')).workspace).toEqual(
-      broken(new RegExp(`^broken at seq ${seq}: event_hash is .* the event was altered`)),
-    );
-    await put(hashKeyEvent(event, digests).hash);
-    await world.insider.forgetCheckpoints(world.tenantId);
-    expect((await world.verdicts('keys')).workspace).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
-    await world.insider.regrow(world.tenantId, 'keys');
-    expect((await world.verdicts('keys')).workspaceWithKept).toEqual(broken(/first-keys: .*rewritten/));
-  });
+      expect((await world.verdicts('keys')).workspace).toEqual(
+        broken(new RegExp(`^broken at seq ${seq}: event_hash is .* the event was altered`)),
+      );
+      await put(hashKeyEvent(event, digests).hash);
+      await world.insider.forgetCheckpoints(world.tenantId);
+      expect((await world.verdicts('keys')).workspace).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
+      await world.insider.regrow(world.tenantId, 'keys');
+      expect((await world.verdicts('keys')).workspaceWithKept).toEqual(broken(/first-keys: .*rewritten/));
+    },
+  );
 
-  test('an event deleted: the gap; the others renumbered and made to fit: a kept checkpoint', async () => {
+  test('the gap reveals a deleted event; after renumbering, a kept checkpoint reveals it', async () => {
     await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 2');
     expect((await world.verdicts('keys')).workspace).toEqual(
       broken(/^broken at seq 2: seq is 3, expected 2: an event is missing/),

@@ -38,7 +38,7 @@ const sql = (statement: string, values: unknown[] = []) =>
     values,
   );
 
-/** The decision on both servers, the one that has recorded everything and one that has not seen the workspace yet. */
+/** The decision of two servers: the one that recorded everything, and one that has not read the workspace yet. */
 async function decisions(more: object = {}) {
   const answers = [await check(server, more), await check(fresh, more)];
   return answers.map(({ status, body }) => [status, body.allowed, body.reason]);
@@ -46,14 +46,14 @@ async function decisions(more: object = {}) {
 
 const twice = (...decision: unknown[]) => [decision, decision];
 
-describe('rows that were written outside the server decide nothing', () => {
-  test('A: the pass rate and the status of an evaluation', async () => {
+describe('rows changed outside the server do not affect a decision', () => {
+  test('A: ignores a changed pass rate and status of an evaluation', async () => {
     const { body } = await evaluate(12, { status: 'failing' });
     await sql(`UPDATE countersign.evaluations SET pass_rate = 99, status = 'passing' WHERE id = $1`, [body.id]);
     expect(await decisions()).toEqual(twice(200, false, 'evaluation_not_passing'));
   });
 
-  test('A: the document of the evaluation altered with it', async () => {
+  test('A: ignores a changed document and pass rate of an evaluation', async () => {
     const { body } = await evaluate(12);
     await sql(`UPDATE countersign.evaluations SET pass_rate = 99, document = replace(document, '12', '99') WHERE id = $1`, [
       body.id,
@@ -61,7 +61,7 @@ describe('rows that were written outside the server decide nothing', () => {
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('B: an evaluation inserted behind the newest one', async () => {
+  test('B: ignores an inserted evaluation that is newer than the latest', async () => {
     await evaluate(12);
     await sql(
       `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
@@ -71,14 +71,14 @@ describe('rows that were written outside the server decide nothing', () => {
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('B: the newest failing evaluation deleted', async () => {
+  test('B: still decides on a failing evaluation that was deleted', async () => {
     await evaluate(99);
     const { body } = await evaluate(12);
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('C: an approval inserted, and the risk level set to low', async () => {
+  test('C: ignores an inserted approval and a lowered risk level', async () => {
     const { body } = await evaluate(99);
     await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     await sql(
@@ -91,7 +91,7 @@ describe('rows that were written outside the server decide nothing', () => {
     expect(await decisions()).toEqual(twice(200, false, 'approval_required'));
   });
 
-  test('C: a re-certification closed, and its incident deleted', async () => {
+  test('C: ignores a closed re-certification and a deleted incident', async () => {
     await evaluate(99);
     await operate(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
@@ -106,7 +106,7 @@ describe('rows that were written outside the server decide nothing', () => {
     expect(await decisions()).toEqual(twice(200, false, 'recertification_open'));
   });
 
-  test('C: the names of two agents swapped, before an evaluation and after it', async () => {
+  test('C: ignores swapped agent names, before and after an evaluation', async () => {
     const good = agent;
     await evaluate(99);
     agent = `bad-${good}`;
@@ -119,12 +119,12 @@ describe('rows that were written outside the server decide nothing', () => {
     };
     await swap();
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
-    // By the table this evaluation of the good agent would now be one of the bad one.
+    // According to the table, this evaluation of the good agent would now belong to the bad one.
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: good, pass_rate: 98, status: 'passing' });
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('a view in the place of the evaluations', async () => {
+  test('ignores a view that replaces the table evaluations', async () => {
     await evaluate(12);
     await sql('ALTER TABLE countersign.evaluations RENAME TO evaluations_hidden');
     await sql(`CREATE VIEW countersign.evaluations AS SELECT tenant_id, seq, id, recorded_at, recorded_by, agent_id, harness_id, name, category,
@@ -137,7 +137,7 @@ describe('rows that were written outside the server decide nothing', () => {
     }
   });
 
-  test('an older state of an agent: the failing evaluation deleted, and the row of the risk level put back', async () => {
+  test('ignores a deleted failing evaluation together with a reset risk level', async () => {
     await evaluate(99);
     await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     const { body } = await evaluate(12);
@@ -146,7 +146,7 @@ describe('rows that were written outside the server decide nothing', () => {
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('a re-certification is not closed on an evaluation whose row was changed', async () => {
+  test('refuses to close a re-certification on an evaluation whose row was changed', async () => {
     await evaluate(99);
     await operate(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
@@ -159,7 +159,7 @@ describe('rows that were written outside the server decide nothing', () => {
     expect([run.status, run.err]).toEqual([9, expect.stringContaining('is failing, not passing')]);
   });
 
-  test("the portal's own answer to whether the agent could be promoted", async () => {
+  test('the portal reports the agent as not promotable after its row was changed', async () => {
     const { body } = await evaluate(12);
     await sql('UPDATE countersign.evaluations SET pass_rate = 99 WHERE id = $1', [body.id]);
     const viewer = await portalClient(server, tenantId, 'viewer');
@@ -168,7 +168,7 @@ describe('rows that were written outside the server decide nothing', () => {
   });
 });
 
-describe('an agent that only the table or only the log knows is not registered again', () => {
+describe('an agent that exists only in the table or only in the log is not registered again', () => {
   test.each(['evaluations', 'traces', 'telemetry'] as const)('%s', async (path) => {
     const bodyOf = () =>
       ({
@@ -186,10 +186,10 @@ describe('an agent that only the table or only the log knows is not registered a
   });
 });
 
-describe('a log of evidence that the server has not written gives no decision', () => {
+describe('an altered evidence log: the server makes no decision and `ledger verify` reports it', () => {
   const attacks: [string, (id: string) => Promise<unknown>][] = [
     [
-      'an event altered',
+      'a changed event',
       (id) =>
         sql(
           `UPDATE countersign.evidence_events SET document = replace(document, '"pass_rate":12', '"pass_rate":99') WHERE document LIKE $1`,
@@ -197,7 +197,7 @@ describe('a log of evidence that the server has not written gives no decision', 
         ),
     ],
     [
-      'an event altered with its hash',
+      'a changed event with a recomputed hash',
       (id) =>
         sql(
           `UPDATE countersign.evidence_events SET document = replace(document, '"pass_rate":12', '"pass_rate":99'), event_hash = sha256(convert_to(E'countersign/evidence/v1\\n' || replace(document, '"pass_rate":12', '"pass_rate":99'), 'UTF8')) WHERE document LIKE $1`,
@@ -205,7 +205,7 @@ describe('a log of evidence that the server has not written gives no decision', 
         ),
     ],
     [
-      'the last event deleted',
+      'a deleted last event',
       () =>
         sql(
           'DELETE FROM countersign.evidence_events WHERE tenant_id = $1 AND seq = (SELECT max(seq) FROM countersign.evidence_events WHERE tenant_id = $1)',
@@ -213,7 +213,7 @@ describe('a log of evidence that the server has not written gives no decision', 
         ),
     ],
     [
-      'the last event deleted, and the head moved back',
+      'a deleted last event with the head moved back',
       async () => {
         await sql(
           'DELETE FROM countersign.evidence_events WHERE tenant_id = $1 AND seq = (SELECT max(seq) FROM countersign.evidence_events WHERE tenant_id = $1)',
@@ -226,7 +226,7 @@ describe('a log of evidence that the server has not written gives no decision', 
       },
     ],
     [
-      'an event appended',
+      'an appended event',
       () =>
         sql(
           `INSERT INTO countersign.evidence_events (tenant_id, seq, event_hash, document) SELECT tenant_id, seq + 1, event_hash, replace(document, '"pass_rate":12', '"pass_rate":99') FROM countersign.evidence_events WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1`,
@@ -242,8 +242,8 @@ describe('a log of evidence that the server has not written gives no decision', 
     await attack(body.id);
     const late = await testServer({ checkpointSeconds: undefined, database: server.database });
     const answer = await check(late);
-    // An event behind the head is outside the log: it has no effect, and verification names it.
-    if (what === 'an event appended') expect(answer.body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
+    // An event after the head is outside the log: it has no effect, and verification reports it.
+    if (what === 'an appended event') expect(answer.body).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
     else expect(answer).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
     const verified = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'victim', '--log', 'evidence');
     expect([verified.status, verified.out]).toEqual([1, expect.stringMatching(/^broken/)]);
@@ -257,7 +257,7 @@ describe('a log of evidence that the server has not written gives no decision', 
   });
 });
 
-describe('`ledger verify` names the row that differs from the log of evidence', () => {
+describe('`ledger verify` names each row that differs from the evidence log', () => {
   const verify = async (log: string) => {
     const { status, out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', log);
     return [status, out];
@@ -269,7 +269,7 @@ describe('`ledger verify` names the row that differs from the log of evidence', 
     tenantId = await server.workspace(workspace);
     key = await server.key(tenantId);
     for (let count = 0; count < 3; count += 1) await evaluate(90 + count);
-    await server.post(paths.evaluations, key, { name: 'of no agent', pass_rate: 1 });
+    await server.post(paths.evaluations, key, { name: 'without an agent', pass_rate: 1 });
     expect(await verify('evidence')).toEqual([0, expect.stringMatching(/^whole: 4 entries/)]);
   });
 
@@ -285,16 +285,16 @@ describe('`ledger verify` names the row that differs from the log of evidence', 
     ['an older document', 1, `document = document || ' '`, /differs from the log: the digest of its document is/],
     ['the latest status', 2, `status = 'failing'`, /status is "failing", the log says "passing"/],
     ['the agent of an evaluation', 1, 'agent_id = NULL', /differs from the log: the row is gone/],
-    ['who recorded it', 2, `recorded_by = 'operator'`, /recorded_by is "operator"/],
-  ])('%s', async (_, place, set, why) => {
-    const { id } = (await evaluations())[place]!;
+    ['the sender of an evaluation', 2, `recorded_by = 'operator'`, /recorded_by is "operator"/],
+  ])('%s', async (_, index, set, why) => {
+    const { id } = (await evaluations())[index]!;
     await sql(`UPDATE countersign.evaluations SET ${set} WHERE id = $1`, [id]);
     const [status, out] = await verify('evidence');
     expect([status, out]).toEqual([1, expect.stringMatching(why)]);
     expect(out).toContain(id);
   });
 
-  test('an evaluation taken out, and one put in between', async () => {
+  test('reports a removed evaluation and an inserted one', async () => {
     const [first] = await evaluations();
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [first!.id]);
     expect(await verify('evidence')).toEqual([
@@ -319,19 +319,19 @@ describe('`ledger verify` names the row that differs from the log of evidence', 
       /its risk level is high, the log says low/,
     ],
     [
-      'an agent put in',
+      'an inserted agent',
       `INSERT INTO countersign.agents (tenant_id, id, name) SELECT tenant_id, gen_random_uuid(), 'ghost' FROM countersign.agents WHERE id = $AGENT`,
       /the log has no such agent/,
     ],
-    ['an agent taken out', 'DELETE FROM countersign.agents WHERE id = $AGENT', /the table agents: .* the row is gone/],
+    ['a removed agent', 'DELETE FROM countersign.agents WHERE id = $AGENT', /the table agents: .* the row is gone/],
     [
-      'an approval put in',
+      'an inserted approval',
       `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
        SELECT tenant_id, id, agent_id, 'approved', now(), 'operator', now(), 'operator', 'x', 1, 0 FROM countersign.evaluations WHERE agent_id = $AGENT ORDER BY seq DESC LIMIT 1`,
       /the table approvals: .* it is approved, and the log has no such answer/,
     ],
     [
-      'a re-certification put in',
+      'an inserted re-certification',
       `INSERT INTO countersign.recertifications (tenant_id, incident_id, agent_id, opened_at, opened_seq) SELECT tenant_id, gen_random_uuid(), id, now(), 1 FROM countersign.agents WHERE id = $AGENT`,
       /the table recertifications: .* it is open, and the log says/,
     ],
@@ -340,11 +340,11 @@ describe('`ledger verify` names the row that differs from the log of evidence', 
     expect(await verify('evidence')).toEqual([1, expect.stringMatching(why)]);
   });
 
-  test('a decision whose evidence is not what the log says', async () => {
+  test('reports a decision whose evidence differs from the log', async () => {
     const { body } = await check();
     await check();
     expect(await verify('decisions')).toEqual([0, expect.stringMatching(/^whole: 2 entries/)]);
-    // Somebody with the master secret signs a decision on evidence that was never recorded.
+    // An attacker with the master secret signs a decision on evidence that was never recorded.
     const [kept] = await server.database.sql<{ evidence: string; document: string }>(
       'SELECT evidence, document FROM countersign.decisions WHERE id = $1',
       [body.decision_id],
@@ -371,7 +371,7 @@ describe('`ledger verify` names the row that differs from the log of evidence', 
   });
 });
 
-test('`ledger verify --log all` verifies the five logs, and names the one that is broken', async () => {
+test('`ledger verify --log all` verifies all five logs and names the broken one', async () => {
   const workspace = `w-${randomUUID()}`;
   tenantId = await server.workspace(workspace);
   key = await server.key(tenantId);
@@ -380,7 +380,7 @@ test('`ledger verify --log all` verifies the five logs, and names the one that i
   const verify = (...more: string[]) =>
     runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', 'all', ...more);
   const whole = await verify();
-  // The triggers that this file has disabled are named as warnings.
+  // The triggers that this file disabled are reported as warnings.
   const logs = whole.out.split('\n').filter((line) => !line.startsWith('warning'));
   expect([whole.status, logs.map((line) => line.replace(/:.*/, ''))]).toEqual([
     0,
@@ -399,8 +399,8 @@ test('`ledger verify --log all` verifies the five logs, and names the one that i
   expect((await verify('--head', 'audit;size=1')).status).toBe(2);
 });
 
-describe('the server compares the tables with the log of evidence itself', () => {
-  test('names the row in its log, in /readyz, in a metric and on the overview, until it is put back', async () => {
+describe('the periodic comparison of the tables with the evidence log', () => {
+  test("names the row in the server's log, /readyz, a metric and the overview until it is restored", async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     const watching = await testServer({ checkpointSeconds: undefined, log });
@@ -408,7 +408,7 @@ describe('the server compares the tables with the log of evidence itself', () =>
     key = await watching.key(tenantId);
     await watching.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 12 });
     const viewer = await portalClient(watching, tenantId, 'viewer');
-    const told = async () => {
+    const reportedFindings = async () => {
       await watching.compareTables();
       const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
       const metrics = await (await fetch(`${watching.url}/metrics`)).text();
@@ -419,22 +419,22 @@ describe('the server compares the tables with the log of evidence itself', () =>
       };
     };
     const nothing = { warnings: [], metric: '0', overview: [] };
-    expect(await told()).toEqual(nothing);
+    expect(await reportedFindings()).toEqual(nothing);
     const [{ id }] = (await watching.database.sql<{ id: string }>('SELECT id FROM countersign.agents')) as [{ id: string }];
     await watching.database.sql(`UPDATE countersign.agents SET risk_level = 'high'`);
     const row = { table: 'agents', id, fault: 'its risk level is high, the log says low' };
-    expect(await told()).toEqual({ warnings: [expect.stringContaining('agents')], metric: '1', overview: [row] });
-    await told();
+    expect(await reportedFindings()).toEqual({ warnings: [expect.stringContaining('agents')], metric: '1', overview: [row] });
+    await reportedFindings();
     expect(lines.map((line) => JSON.parse(line)).filter(({ table }) => table === 'agents')).toEqual([
       expect.objectContaining({ ...row, tenantId, level: 50 }),
     ]);
     await watching.database.sql(`INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), 'ghost')`, [
       tenantId,
     ]);
-    expect((await told()).overview).toHaveLength(2);
+    expect((await reportedFindings()).overview).toHaveLength(2);
     await watching.database.sql(`DELETE FROM countersign.agents WHERE name = 'ghost'`);
     await watching.database.sql(`UPDATE countersign.agents SET risk_level = 'low'`);
-    expect(await told()).toEqual(nothing);
+    expect(await reportedFindings()).toEqual(nothing);
     await watching.stop();
   });
 });

@@ -12,12 +12,13 @@ import type { TestDatabase } from '../harness/test-database.ts';
 
 const TABLES = ['audit_entries', 'decisions', 'key_events', 'tree_nodes', 'checkpoints', 'log_heads', 'decision_keys'] as const;
 
-/** An entry before it is linked anew: everything that the document says but its place. */
+/** An entry before it is linked: every member of the document except its position. */
 export type Forged = UnlinkedEntry;
 
 /**
- * Somebody who owns the database: superuser, triggers and foreign keys off, and our own code at hand to make every hash right.
- * Has no secret of the installation, and nothing of what others keep.
+ * An attacker who owns the database: superuser, triggers and foreign keys disabled, and this project's code to compute every
+ * hash.
+ * Has no secret of the installation and none of the files that auditors keep.
  */
 export class Insider {
   readonly #database: TestDatabase;
@@ -28,7 +29,7 @@ export class Insider {
     this.pool = openPool({ ...inject('cluster').superuser, database: database.server.database }, { size: 2, name: 'insider' });
   }
 
-  /** Switches off whatever the database itself refuses, and remembers how everything stands. */
+  /** Disables the protections of the database and saves the state of its tables. */
   static async in(database: TestDatabase): Promise<Insider> {
     await database.sql('CREATE SCHEMA before');
     for (const table of TABLES) {
@@ -38,12 +39,12 @@ export class Insider {
     return new Insider(database);
   }
 
-  /** Runs SQL; `$T` stands for the tenant's rows. */
+  /** Runs SQL; `$T` selects the tenant's rows. */
   sql<Row extends pg.QueryResultRow>(statement: string, tenantId: string, values: unknown[] = []): Promise<Row[]> {
     return this.#database.sql<Row>(statement.replaceAll('$T', `tenant_id = '${tenantId}'`), values);
   }
 
-  /** Everything as it was, for the next attack. */
+  /** Restores the saved state for the next attack. */
   async undo(): Promise<void> {
     for (const table of TABLES) {
       await this.#database.sql(`DELETE FROM countersign.${table}`);
@@ -55,7 +56,7 @@ export class Insider {
     await this.pool.end();
   }
 
-  /** The entries of a ledger as they stand there. */
+  /** The entries of a ledger as stored. */
   async entries(tenantId: string): Promise<Forged[]> {
     const rows = await this.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE $T ORDER BY seq',
@@ -67,7 +68,7 @@ export class Insider {
     });
   }
 
-  /** Writes the whole ledger anew: every hash, link, the head, the tree and its nodes are right afterwards. */
+  /** Rewrites the whole ledger. Every hash and link, the head, the tree and its nodes are consistent afterwards. */
   async rewriteLedger(tenantId: string, entries: readonly Forged[]): Promise<void> {
     const rows = linkEntries({ seq: 0, rowHash: null }, entries, digests);
     await this.sql('DELETE FROM countersign.audit_entries WHERE $T', tenantId);
@@ -80,7 +81,7 @@ export class Insider {
     await this.regrow(tenantId, 'audit');
   }
 
-  /** Makes the tree, its nodes and the head's number of a log those of the rows that stand there now. */
+  /** Recomputes the tree, its nodes and the head's number of a log from the current rows. */
   async regrow(tenantId: string, log: LogName): Promise<void> {
     await this.sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = '${log}'`, tenantId);
     await inTenantTransaction(this.pool, tenantId, async (tx) => {
@@ -88,12 +89,12 @@ export class Insider {
       const leaves = hashesIn(await readLeafData(tx, log, 0, Number.MAX_SAFE_INTEGER));
       const tree = growTree({ size: 0, frontier: new Uint8Array() }, leaves);
       insertTreeNodes(tx, log, tree.nodes);
-      // Without the master secret the seal can only be an old one.
+      // Without the master secret, the attacker can only reuse an old seal.
       moveHead(tx, log, { ...head, seq: tree.size, tree: { size: tree.size, frontier: tree.frontier } }, head.seal!);
     });
   }
 
-  /** Takes out what the database itself has kept against a rewrite. */
+  /** Deletes the checkpoints that the database stores. */
   forgetCheckpoints(tenantId: string): Promise<unknown> {
     return this.sql('DELETE FROM countersign.checkpoints WHERE $T', tenantId);
   }

@@ -43,8 +43,8 @@ const insertGhost = (prefix: string) =>
     [tenantId, prefix, hashOf(SECRET)],
   );
 
-describe('a key is believed only as the key audit trail has it', () => {
-  test('a key that somebody has inserted authenticates nobody, and is named', async () => {
+describe('the server accepts a key only as the key audit trail records it', () => {
+  test('rejects an inserted key and names it', async () => {
     await insertGhost('abcdefabcdef');
     expect(await statuses(formatIngestionKey({ kind: 'live', prefix: 'abcdefabcdef', secret: SECRET }))).toEqual([401, 401]);
     expect(await verify()).toEqual([
@@ -57,7 +57,7 @@ describe('a key is believed only as the key audit trail has it', () => {
     expect(await verify()).toEqual([0, expect.stringMatching(/^whole/)]);
   });
 
-  test('another secret in the row of a key: the new one is not believed, and the old one is when it is put back', async () => {
+  test('rejects a replaced secret and accepts the original again after it is restored', async () => {
     const [row] = await server.database.sql<{ secret_sha256: Buffer }>(
       'SELECT secret_sha256 FROM countersign.ingestion_keys WHERE prefix = $1',
       [prefixOf(key)],
@@ -71,15 +71,15 @@ describe('a key is believed only as the key audit trail has it', () => {
 
   test.each([
     ['scopes', `scopes = '{evaluations}'`, /its scopes are evaluations, the trail says audit/],
-    ['the end of its life', `expires_at = now() + interval '1 year'`, /it expires at .*, the trail says null/],
-  ])('%s in the row have no effect', async (_, set, why) => {
+    ['expiry', `expires_at = now() + interval '1 year'`, /it expires at .*, the trail says null/],
+  ])('ignores changed %s in the row', async (_, set, why) => {
     await sql(`UPDATE countersign.ingestion_keys SET ${set} WHERE prefix = $1`, [prefixOf(key)]);
     expect(await statuses(key)).toEqual([200, 200]);
     expect(await statuses(key, 'evaluations')).toEqual([401, 401]);
     expect(await verify()).toEqual([1, expect.stringMatching(why)]);
   });
 
-  test('an older row of a revoked key, put back, authenticates nobody and cannot be rotated', async () => {
+  test('rejects a restored row of a revoked key and refuses to rotate it', async () => {
     await sql('CREATE TABLE older AS SELECT * FROM countersign.ingestion_keys WHERE prefix = $1', [prefixOf(key)]);
     expect(await statuses(key)).toEqual([200, 200]);
     await revokeKey(server.open.pool, tenantId, prefixOf(key), 'operator');
@@ -92,7 +92,7 @@ describe('a key is believed only as the key audit trail has it', () => {
     expect(await verify()).toEqual([1, expect.stringContaining('the trail says that it is revoked')]);
   });
 
-  test('a secret that was rotated away, put back, authenticates nobody', async () => {
+  test('rejects a restored secret that was rotated out', async () => {
     const [row] = await server.database.sql<{ secret_sha256: Buffer }>(
       'SELECT secret_sha256 FROM countersign.ingestion_keys WHERE prefix = $1',
       [prefixOf(key)],
@@ -109,13 +109,13 @@ describe('a key is believed only as the key audit trail has it', () => {
     ]);
   });
 
-  test("a key moved to another workspace's rows authenticates nobody there", async () => {
+  test('rejects a key that was moved to another workspace', async () => {
     const other = await server.workspace();
     await sql('UPDATE countersign.ingestion_keys SET tenant_id = $2 WHERE prefix = $1', [prefixOf(key), other]);
     expect(await statuses(key)).toEqual([401, 401]);
   });
 
-  test('an event put into the trail, and its head moved, stops the keys of the workspace and no others', async () => {
+  test('an event inserted into the trail stops all keys of that workspace and no others', async () => {
     const another = await server.key(await server.workspace(), ['audit']);
     await insertGhost('fedcbafedcba');
     await sql(

@@ -12,32 +12,38 @@ import { Insider } from './insider.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
 
-/** What one of the verifiers said. */
+/** The result of one verifier. */
 export interface Verdict {
   status: number;
   said: string;
 }
 
-/** What each means of a user says of a log: in the database alone, with what was kept, an export with what was kept, and the Python verifier. */
+/**
+ * The result of each tool for one log: the database alone, the database with kept checkpoints, an export with kept checkpoints,
+ * and the Python verifier.
+ */
 export interface Verdicts {
   workspace: Verdict;
   workspaceWithKept: Verdict;
-  /** Not of the key audit trail, which is not exported. */
+  /** Absent for the key audit trail, which is not exported. */
   file?: Verdict;
   python?: Verdict;
 }
 
-/** Rows of the ledger when the first checkpoints were kept, and when the second. */
+/** Number of ledger rows when the first and the second checkpoints were kept. */
 export const ROWS = { first: 120, second: 330 } as const;
 
-/** A server with two workspaces, their ledgers, decisions and key events, and what an auditor has kept of the first one. */
+/**
+ * A server with two workspaces, their ledgers, decisions and key events, and the checkpoints that an auditor kept of the first
+ * one.
+ */
 export class LedgerUnderAttack {
   server: TestServer;
   readonly folder: string;
   readonly environment: Record<string, string>;
   tenantId = '';
   otherId = '';
-  /** A decision that allowed and one that blocked. */
+  /** The first decision that allowed a promotion. */
   allowedId = '';
   insider!: Insider;
   key = '';
@@ -85,23 +91,23 @@ export class LedgerUnderAttack {
   async append(key: string, count: number): Promise<void> {
     for (let done = 0; done < count; done += 10)
       await Promise.all(
-        Array.from({ length: Math.min(10, count - done) }, async (_, place) => {
+        Array.from({ length: Math.min(10, count - done) }, async (_, index) => {
           const { status } = await this.server.post(paths.audit, key, {
             actor: 'ci:deploy',
             action: 'agent.deployed',
             subject: 'bot',
             rationale: 'tests passed',
             framework: 'EU AI Act',
-            trace_id: `run-${done + place}`,
+            trace_id: `run-${done + index}`,
             retention_until: '2036-01-01',
-            metadata: { place: done + place, owner: 'ops' },
+            metadata: { place: done + index, owner: 'ops' },
           });
           if (status !== 200) throw new Error(`an append was answered with ${status}`);
         }),
       );
   }
 
-  /** Two decisions a time: one that allows, and one that blocks and so stands in the ledger too. */
+  /** Makes two decisions each time: one allows; the other blocks and is also written to the ledger. */
   async #decide(key: string, times: number): Promise<void> {
     for (let time = 0; time < times; time += 1) {
       const { body } = await this.server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 80 });
@@ -118,43 +124,43 @@ export class LedgerUnderAttack {
       );
   }
 
-  /** Everything as it was, for the next attack. */
+  /** Restores the saved state for the next attack. */
   async undo(): Promise<void> {
     await this.insider.undo();
     await this.restart();
   }
 
-  /** Seals the heads as they stand, as whoever has the master secret can, on a server that has not seen what stood there before. */
+  /** Seals the current heads with the master secret, then starts a server that has not seen the earlier heads. */
   async resealByInsider(): Promise<void> {
     await reseal(this.server.open.pool, this.tenantId);
     await this.restart();
   }
 
-  /** Another server process, so to speak: it remembers no head. */
+  /** Replaces the server by a new one that remembers no head. */
   async restart(): Promise<void> {
     await this.#restarted?.stop();
     this.#restarted = await testServer({ checkpointSeconds: undefined, database: this.server.database });
     this.server = this.#restarted;
   }
 
-  /** A file that the auditor has kept. */
+  /** The path of a file that the auditor kept. */
   kept(name: string): string {
     return join(this.folder, name);
   }
 
-  /** The options that give all that was kept of a log. */
+  /** The options that pass all kept checkpoints of a log. */
   keptOptions(log: LogName): string[] {
     const files = [this.kept(`first-${log}`), this.kept(`second-${log}`)];
     return [...files.flatMap((file) => ['--checkpoint', file]), '--key', this.kept('vkey')];
   }
 
-  /** Runs a command; its output, whichever stream it went to. */
+  /** Runs a command and returns its output from stdout or stderr. */
   async run(...args: string[]): Promise<Verdict> {
     const { status, out, err } = await runCommand(this.environment, ...args);
     return { status, said: out || err };
   }
 
-  /** Everything that a user of the first workspace has to find out what was done to a log. */
+  /** Runs every check available to a user of the first workspace for a log. */
   async verdicts(log: LogName): Promise<Verdicts> {
     const verify = ['ledger', 'verify', '--log', log];
     const workspace = await this.run(...verify, '--workspace', 'victim');
@@ -170,7 +176,7 @@ export class LedgerUnderAttack {
     };
   }
 
-  /** Asks the independent verifier. */
+  /** Runs the independent verifier. */
   python(question: string, file: string, ...options: string[]): Verdict {
     const { status, stdout, stderr } = spawnSync('python3', ['-S', VERIFIER, question, file, ...options], { encoding: 'utf8' });
     return { status: status ?? -1, said: stdout || stderr };

@@ -14,7 +14,10 @@ afterEach(() => world.undo());
 
 const sql = (statement: string, values: unknown[] = []) => world.insider.sql(statement, world.tenantId, values);
 
-/** Every means of a user says `broken`, each for its reason; the database alone too, unless `workspace` says that it cannot. */
+/**
+ * Expects every tool to report `broken` for the given reason. `workspace` is the result of the database without kept
+ * checkpoints.
+ */
 async function expectEvident(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<Verdicts> {
   const verdicts = await world.verdicts('audit');
   const { workspace, kept = workspace, file = kept, python = /^broken/ } = expected;
@@ -26,7 +29,7 @@ async function expectEvident(expected: { workspace: RegExp; kept?: RegExp; file?
   return verdicts;
 }
 
-/** Another value than the one that stands there, of the same kind. */
+/** A different value of the same type for every member of an entry. */
 const OTHER: Record<string, unknown> = {
   version: 2,
   tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24',
@@ -46,7 +49,7 @@ const OTHER: Record<string, unknown> = {
   prev_hash: 'ab'.repeat(32),
 };
 
-/** What only the master secret shows, and only where nothing else does. */
+/** Reported only where the seal of the head is the only evidence, which needs the master secret. */
 const NOT_SEALED = /^broken: the stored head: its seal is not valid/;
 
 /** Changes row 150 in its document and in every column that repeats it. */
@@ -66,17 +69,17 @@ async function changeRow(change: object, rehash: boolean): Promise<void> {
   );
 }
 
-test('untouched, everything is whole by every means', async () => {
+test('verifies as whole with every tool when nothing was changed', async () => {
   const verdicts = await world.verdicts('audit');
   for (const verdict of Object.values(verdicts))
     expect(verdict).toMatchObject({ status: 0, said: expect.stringMatching(/^whole/) });
 });
 
-describe('a field of a row changed', () => {
-  test('the list names every member of a row', () => expect(Object.keys(OTHER)).toEqual([...ENTRY_MEMBERS]));
+describe('a changed field of a row', () => {
+  test('OTHER covers every member of a row', () => expect(Object.keys(OTHER)).toEqual([...ENTRY_MEMBERS]));
 
   test.each(ENTRY_MEMBERS.map((member) => [member]))(
-    '%s: the row hash, or its place in the chain, names the row',
+    'the row hash or the chain names the row with a changed %s',
     async (member) => {
       await changeRow({ [member]: OTHER[member] }, false);
       await expectEvident({ workspace: /^broken at seq 150: /, python: /^broken at line 150 / });
@@ -85,17 +88,17 @@ describe('a field of a row changed', () => {
 
   test.each(
     ENTRY_MEMBERS.filter((member) => !['version', 'tenant_id', 'seq', 'prev_hash'].includes(member)).map((member) => [member]),
-  )('%s, and the row hashed anew: the link of the next row names the place', async (member) => {
+  )('the link of the next row reveals a changed %s in a rehashed row', async (member) => {
     await changeRow({ [member]: OTHER[member] }, true);
     await expectEvident({ workspace: /^broken at seq 151: /, python: /^broken at line 151 / });
   });
 
-  test('row_hash: the content hashes to another', async () => {
+  test('the content reveals a changed row_hash', async () => {
     await sql(`UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 150`);
     await expectEvident({ workspace: /^broken at seq 150: .*the content hashes to/, python: /^broken at line 150 / });
   });
 
-  test('the last row, hashed anew with head and row alike: the stored tree, and a kept checkpoint', async () => {
+  test('the seal and a kept checkpoint reveal a changed last row after rehashing row and head', async () => {
     const entries = await world.insider.entries(world.tenantId);
     await world.insider.rewriteLedger(world.tenantId, changed(entries, ROWS.second, { actor: 'ci:other' }));
     await world.insider.forgetCheckpoints(world.tenantId);
@@ -103,15 +106,15 @@ describe('a field of a row changed', () => {
   });
 });
 
-describe('rows moved about', () => {
+describe('moved rows', () => {
   const remove = (seq: number) => sql(`DELETE FROM countersign.audit_entries WHERE $T AND seq = ${seq}`);
 
-  test('one removed: the gap in seq', async () => {
+  test('the gap in seq reveals a removed row', async () => {
     await remove(150);
     await expectEvident({ workspace: /^broken at seq 150: seq is 151, expected 150: a row is missing/, python: /line 150 / });
   });
 
-  test('one removed and the others renumbered, documents too: their hashes', async () => {
+  test('the hashes reveal a removed row after the others were renumbered', async () => {
     await remove(150);
     await sql(
       `UPDATE countersign.audit_entries SET seq = seq - 1, document = replace(document, '"seq":' || seq || ',', '"seq":' || seq - 1 || ',')
@@ -120,7 +123,7 @@ describe('rows moved about', () => {
     await expectEvident({ workspace: /^broken at seq 150: prev_hash is .* the chain is cut here/, python: /line 150 / });
   });
 
-  test('one inserted at the end, behind the head: the head, and what it makes is not signed', async () => {
+  test('the head reveals a row inserted after it', async () => {
     await sql(
       `INSERT INTO countersign.audit_entries SELECT tenant_id, ${ROWS.second + 1}, gen_random_uuid(), recorded_at, recorded_by, actor, action,
               trace_id, agent_id, row_hash, sha256('x'), document FROM countersign.audit_entries WHERE $T AND seq = ${ROWS.second}`,
@@ -129,7 +132,7 @@ describe('rows moved about', () => {
     expect(verdict).toEqual({ status: 1, said: expect.stringMatching(new RegExp(`^broken at seq ${ROWS.second + 1}: `)) });
   });
 
-  test('one inserted in the middle, well formed, the others renumbered: the links', async () => {
+  test('the seal and a kept checkpoint reveal a row inserted in the middle of a relinked chain', async () => {
     const entries = await world.insider.entries(world.tenantId);
     await world.insider.rewriteLedger(world.tenantId, [
       ...entries.slice(0, 150),
@@ -140,14 +143,14 @@ describe('rows moved about', () => {
     await expectEvident({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten.*the first 120 are still as/ });
   });
 
-  test('two put in the place of each other: seq in the hashed text', async () => {
+  test('seq in the hashed text reveals two swapped rows', async () => {
     await sql('UPDATE countersign.audit_entries SET seq = 100000, prev_hash = sha256($1) WHERE $T AND seq = 150', ['x']);
     await sql('UPDATE countersign.audit_entries SET seq = 150 WHERE $T AND seq = 151');
     await sql('UPDATE countersign.audit_entries SET seq = 151 WHERE $T AND seq = 100000');
     await expectEvident({ workspace: /^broken at seq 150: seq is 151, expected 150/, python: /line 150 / });
   });
 
-  test('one moved to another tenant: tenant_id in the hashed text, and the gap it leaves', async () => {
+  test('tenant_id in the hashed text and the gap reveal a row moved to another tenant', async () => {
     await world.insider.sql('DELETE FROM countersign.audit_entries WHERE $T AND seq = 150', world.otherId);
     await sql(`UPDATE countersign.audit_entries SET tenant_id = '${world.otherId}' WHERE $T AND seq = 150`);
     await expectEvident({ workspace: /^broken at seq 150: seq is 151/, python: /line 150 / });
@@ -157,7 +160,7 @@ describe('rows moved about', () => {
     });
   });
 
-  test('one backdated, hashed anew: the link of the next row; the whole chain behind it made anew: a kept checkpoint', async () => {
+  test('the next row reveals a backdated row; after relinking the chain, the checkpoints reveal it', async () => {
     await changeRow({ recorded_at: '2020-01-01T00:00:00.000Z' }, true);
     await expectEvident({
       workspace: /^broken at seq 150: recorded_at .* is before that of the row before/,
@@ -173,10 +176,10 @@ describe('rows moved about', () => {
   });
 });
 
-describe('the tail cut off', () => {
+describe('a truncated ledger', () => {
   const cut = (last: number) => sql(`DELETE FROM countersign.audit_entries WHERE $T AND seq > ${last}`);
 
-  test('rows alone: the head; and a kept checkpoint is larger than the export', async () => {
+  test('the head reveals it, and a kept checkpoint is larger than the export', async () => {
     await cut(300);
     await expectEvident({
       workspace: /^broken at seq 301: the row is gone: the head says that the ledger has 330 rows/,
@@ -185,7 +188,7 @@ describe('the tail cut off', () => {
     });
   });
 
-  test('with head and tree moved back: the stored checkpoint; and when that is gone too, the kept one', async () => {
+  test('with head and tree moved back, the stored checkpoint reveals it; without it, a kept checkpoint does', async () => {
     await cut(300);
     await sql(
       `UPDATE countersign.log_heads SET row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 300) WHERE $T AND log = 'audit'`,
@@ -201,7 +204,7 @@ describe('the tail cut off', () => {
     await expectEvident({ workspace: NOT_SEALED, kept, python: /tail was cut off/ });
   });
 
-  test('and grown again with other rows: the root at the size of the kept checkpoint', async () => {
+  test('a kept checkpoint reveals a ledger that was truncated and extended with other rows', async () => {
     const entries = await world.insider.entries(world.tenantId);
     await world.insider.rewriteLedger(world.tenantId, entries.slice(0, 300));
     await world.insider.forgetCheckpoints(world.tenantId);
@@ -212,13 +215,13 @@ describe('the tail cut off', () => {
 });
 
 const changed = (entries: readonly Forged[], seq: number, change: Partial<Forged>): Forged[] =>
-  entries.map((entry, place) => (place === seq - 1 ? { ...entry, ...change } : entry));
+  entries.map((entry, index) => (index === seq - 1 ? { ...entry, ...change } : entry));
 
-describe('the whole chain rewritten with correct hashes, head, tree and nodes', () => {
+describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
   const rewrite = async (seq: number, change: Partial<Forged> = { actor: 'ci:innocent' }) =>
     world.insider.rewriteLedger(world.tenantId, changed(await world.insider.entries(world.tenantId), seq, change));
 
-  test('the stored checkpoints left: they are not met, and the largest one that is met says where to look', async () => {
+  test('the stored checkpoints do not match, and the largest matching one narrows the search', async () => {
     await rewrite(200);
     await expectEvident({
       workspace: /the stored checkpoint of size 330: .*the first 120 are still as the stored checkpoint of size 120 has them/,
@@ -228,13 +231,13 @@ describe('the whole chain rewritten with correct hashes, head, tree and nodes', 
     });
   });
 
-  test('the stored checkpoints removed: the seal of the head; and any kept checkpoint', async () => {
+  test('without stored checkpoints, the seal of the head and any kept checkpoint reveal it', async () => {
     await rewrite(7);
     await world.insider.forgetCheckpoints(world.tenantId);
     await expectEvident({ workspace: NOT_SEALED, kept: /first-audit: the first 120 rows make the root .*the log was rewritten/ });
   });
 
-  test('the columns of the stored checkpoints made to fit: their signed notes say otherwise', async () => {
+  test('the signed notes reveal changed columns of the stored checkpoints', async () => {
     await rewrite(200);
     await sql(`UPDATE countersign.checkpoints SET root = sha256('x') WHERE $T AND log = 'audit' AND size = 330`);
     await expectEvident({
@@ -244,7 +247,7 @@ describe('the whole chain rewritten with correct hashes, head, tree and nodes', 
     });
   });
 
-  test('a stored node of the tree changed: proofs would be made from it', async () => {
+  test('`ledger verify` reports a changed or deleted node of the stored tree', async () => {
     await sql(`UPDATE countersign.tree_nodes SET hash = sha256('x') WHERE $T AND log = 'audit'`);
     expect((await world.verdicts('audit')).workspace).toEqual({
       status: 1,
@@ -254,7 +257,7 @@ describe('the whole chain rewritten with correct hashes, head, tree and nodes', 
     expect((await world.verdicts('audit')).workspace.said).toMatch(/the stored subtree of rows 1 to 256: it is gone/);
   });
 
-  test("the stored notes written anew without the instance's key: their signatures", async () => {
+  test("the signatures reveal stored notes that were rewritten without the instance's key", async () => {
     await rewrite(200);
     await sql(`UPDATE countersign.checkpoints SET note = replace(note, E'\\n330\\n', E'\\n331\\n') WHERE $T AND size = 330`);
     await expectEvident({
@@ -264,7 +267,7 @@ describe('the whole chain rewritten with correct hashes, head, tree and nodes', 
     });
   });
 
-  test('the server signs nothing that contradicts what it has signed: no checkpoint, no proof, 500 for who asks', async () => {
+  test('the server refuses to sign a checkpoint that contradicts an earlier one', async () => {
     await rewrite(200);
     await world.resealByInsider();
     await world.append(world.key, 1);
@@ -274,7 +277,7 @@ describe('the whole chain rewritten with correct hashes, head, tree and nodes', 
     });
   });
 
-  test('and a header that a CI log has kept, unsigned: it is not met either', async () => {
+  test('an unsigned head kept from a response header does not match either', async () => {
     const { headers } = await world.server.post(paths.promotionCheck, world.key, { agent_name: 'bot' });
     await rewrite(200);
     await world.insider.forgetCheckpoints(world.tenantId);

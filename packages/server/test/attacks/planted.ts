@@ -1,11 +1,11 @@
 import type { TestDatabase } from '../harness/test-database.ts';
 
-/** A seal of the right form that nobody with the master secret has made. */
+/** A seal with the right format that was made without the master secret. */
 const FORGED_SEAL = `'\\x01' || sha256('forged')`;
 
 /**
- * Inserts a row as somebody does who owns the database and has no secret.
- * @param values SQL of each column's value; columns that are left out get their defaults.
+ * Inserts a row as an attacker does who owns the database and has no secret.
+ * @param values SQL of each column's value; omitted columns get their defaults.
  */
 export async function plant(database: TestDatabase, table: string, values: Readonly<Record<string, string>>): Promise<void> {
   const [sealed] = await database.sql<{ found: boolean }>(
@@ -19,8 +19,8 @@ export async function plant(database: TestDatabase, table: string, values: Reado
   );
 }
 
-/** SQL of a text. */
+/** The SQL literal of a text. */
 export const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 
-/** SQL of bytes. */
+/** The SQL literal of bytes. */
 export const bytes = (value: Uint8Array): string => `'\\x${Buffer.from(value).toString('hex')}'::bytea`;

@@ -2,7 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
-/** Attack H: whoever owns the database takes away what the database itself refuses. Each act, what undoes it, and what must be named. */
+/**
+ * Attack H: the owner of the database removes its protections. Each entry is an attack, the statement that undoes it, and the
+ * expected finding and remedy.
+ */
 const ACTS = [
   {
     act: 'ALTER TABLE countersign.decisions DISABLE TRIGGER append_only',
@@ -48,30 +51,27 @@ beforeAll(async () => {
   await server.workspace('acme');
 });
 
-describe('the schema of the database, changed by its owner', () => {
-  test('a schema as the migrations make it raises no finding', async () => {
+describe('a schema changed by the owner of the database', () => {
+  test('reports no finding for the schema that the migrations make', async () => {
     await server.compareSchema();
     expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
     expect(await verified()).toMatchObject({ status: 0, out: expect.not.stringContaining('schema') });
   });
 
-  test.each(ACTS)(
-    '$act is named by /readyz, metrics and ledger verify, with its remedy',
-    async ({ act, undo, named, remedy }) => {
-      await server.database.sql(act);
-      await server.compareSchema();
-      expect(await warnings()).toContain('the schema of the database was changed');
-      expect(await metric()).toBeGreaterThan(0);
-      const { status, out, err } = await verified();
-      expect([status, out + err]).toEqual([0, expect.stringMatching(named)]);
-      expect(out + err).toMatch(remedy);
-      await server.database.sql(undo);
-      await server.compareSchema();
-      expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
-    },
-  );
+  test.each(ACTS)('/readyz, metrics and ledger verify name $act and its remedy', async ({ act, undo, named, remedy }) => {
+    await server.database.sql(act);
+    await server.compareSchema();
+    expect(await warnings()).toContain('the schema of the database was changed');
+    expect(await metric()).toBeGreaterThan(0);
+    const { status, out, err } = await verified();
+    expect([status, out + err]).toEqual([0, expect.stringMatching(named)]);
+    expect(out + err).toMatch(remedy);
+    await server.database.sql(undo);
+    await server.compareSchema();
+    expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
+  });
 
-  test('a replaced function and a dropped policy are named', async () => {
+  test('ledger verify names a replaced function and a dropped policy', async () => {
     const [policy] = await server.database.sql<{ name: string; definition: string }>(
       `SELECT polname AS name FROM pg_policy WHERE polrelid = 'countersign.approvals'::regclass`,
     );

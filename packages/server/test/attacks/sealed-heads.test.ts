@@ -31,19 +31,19 @@ async function fill(key: string): Promise<void> {
   await check(key);
 }
 
-/** An entry whose batch locks the head: without an Idempotency-Key it may go on from the head that is remembered. */
+/** Appends an entry whose batch locks the head. Without an Idempotency-Key, the batch may continue from the head in memory. */
 const append = (key: string, on = server) =>
   on.post(paths.audit, key, { actor: 'ci', action: 'deployed' }, { 'idempotency-key': randomUUID() });
 const check = (key: string, on = server) => on.post(paths.promotionCheck, key, { agent_name: 'bot' });
 
 const run = (...args: string[]) => runCommand(environmentOf(server), ...args);
 
-/** A server that has seen nothing of the logs yet. */
+/** A server that has read nothing of the logs yet. */
 const freshServer = () => testServer({ checkpointSeconds: undefined, database: server.database });
 
 const refused = { status: 500, body: { error: 'log_rewritten' } };
 
-/** Nothing is appended, decided, signed or proved on this server. */
+/** Expects that this server appends, decides, signs and proves nothing. */
 async function expectNothingSigned(on: TestServer): Promise<void> {
   expect(await append(key, on)).toMatchObject(refused);
   expect(await check(key, on)).toMatchObject(refused);
@@ -55,20 +55,20 @@ async function expectNothingSigned(on: TestServer): Promise<void> {
 
 const headOf = (log: string) => `FROM countersign.log_heads WHERE $T AND log = '${log}'`;
 
-describe('a head that the server has not written gets no append, decision, checkpoint or proof, and `ledger verify` names it', () => {
+describe('a head not written by the server gets no append, decision, checkpoint or proof, and `ledger verify` reports it', () => {
   test.each([
-    ['its frontier', `frontier = sha256('x') || substring(frontier FROM 33)`],
-    ['its number and hash', `seq = seq - 1, tree_size = tree_size - 1, row_hash = sha256('x')`],
-    ['its moment, by a microsecond', `last_recorded_at = last_recorded_at - interval '1 microsecond'`],
-    ['its seal, of another epoch', `seal = '\\x02' || substring(seal FROM 2)`],
-    ['its seal', `seal = '\\x01' || sha256('x')`],
+    ['changed frontier', `frontier = sha256('x') || substring(frontier FROM 33)`],
+    ['changed number and hash', `seq = seq - 1, tree_size = tree_size - 1, row_hash = sha256('x')`],
+    ['time changed by a microsecond', `last_recorded_at = last_recorded_at - interval '1 microsecond'`],
+    ['seal of another epoch', `seal = '\\x02' || substring(seal FROM 2)`],
+    ['forged seal', `seal = '\\x01' || sha256('x')`],
   ])('%s', async (_what, set) => {
     await insider.sql(`UPDATE countersign.log_heads SET ${set} WHERE $T AND log = 'audit'`, tenantId);
     await expectNothingSigned(await freshServer());
     expect((await run('ledger', 'verify', '--workspace', 'victim')).status).toBe(1);
   });
 
-  test('the ledger rewritten from its first row, every hash right', async () => {
+  test('a ledger rewritten from its first row with correct hashes', async () => {
     const entries = await insider.entries(tenantId);
     await insider.rewriteLedger(tenantId, [{ ...entries[0]!, actor: 'somebody-else' }, ...entries.slice(1)]);
     await insider.forgetCheckpoints(tenantId);
@@ -79,7 +79,7 @@ describe('a head that the server has not written gets no append, decision, check
     });
   });
 
-  test('the head of another log, or of another workspace, with its seal', async () => {
+  test('a head with the valid seal of another log or workspace', async () => {
     const columns = 'seq, row_hash, last_recorded_at, tree_size, frontier, seal';
     for (const [theirs, log] of [
       [tenantId, 'decisions'],
@@ -95,31 +95,31 @@ describe('a head that the server has not written gets no append, decision, check
     }
   });
 
-  test('and /readyz and the metrics say so, until it is put back', async () => {
+  test('/readyz and the metrics report it until the head is restored', async () => {
     const observed = await freshServer();
-    const told = async () => {
+    const reportedState = async () => {
       const [ready, metrics] = await Promise.all([fetch(`${observed.url}/readyz`), fetch(`${observed.url}/metrics`)]);
       const { warnings = [] } = (await ready.json()) as { warnings?: string[] };
-      // The triggers that the insider has disabled are named as well.
+      // Warnings about the triggers that the insider disabled are left out.
       const refused = warnings.filter((warning) => warning.startsWith('logs refused'));
       return [ready.status, refused, /^countersign_logs_refused \d+$/m.exec(await metrics.text())?.[0]];
     };
     await insider.sql(`UPDATE countersign.log_heads SET seal = '\\x01' || sha256('x') WHERE $T AND log = 'audit'`, tenantId);
     await append(key, observed);
-    expect(await told()).toEqual([200, [expect.stringMatching(/^logs refused: 1 /)], 'countersign_logs_refused 1']);
+    expect(await reportedState()).toEqual([200, [expect.stringMatching(/^logs refused: 1 /)], 'countersign_logs_refused 1']);
     await insider.undo();
     expect((await append(key, observed)).status).toBe(200);
-    expect(await told()).toEqual([200, [], 'countersign_logs_refused 0']);
+    expect(await reportedState()).toEqual([200, [], 'countersign_logs_refused 0']);
   });
 
-  test('none at all', async () => {
+  test('a deleted head', async () => {
     await insider.sql(`DELETE ${headOf('audit')}`, tenantId);
     await expectNothingSigned(await freshServer());
   });
 });
 
-describe('a decision forged with the decision key, and put into the table', () => {
-  /** Puts a decision that allows behind the last one, with the HMAC that any gate with the key can make. */
+describe('a decision forged with the decision key and inserted into the table', () => {
+  /** Appends an allowing decision with the HMAC that any gate with the key can make. */
   async function forge(): Promise<string> {
     const [last] = await insider.sql<{ seq: string; document: string }>(
       'SELECT seq, document FROM countersign.decisions WHERE $T ORDER BY seq DESC LIMIT 1',
@@ -153,7 +153,7 @@ describe('a decision forged with the decision key, and put into the table', () =
     return (await fetch(`${on.url}/api/ledger/decisions/${decision}/attestation`, { headers })).status;
   };
 
-  test('is not attested, neither behind the head nor with a head that was moved', async () => {
+  test('is not attested after the head, nor with a moved head', async () => {
     const id = await forge();
     const [genuine] = await insider.sql<{ id: string }>('SELECT id FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     const fresh = await freshServer();
@@ -162,7 +162,7 @@ describe('a decision forged with the decision key, and put into the table', () =
     expect([await attestationOf(fresh, genuine!.id), await attestationOf(fresh, id)]).toEqual([500, 500]);
   });
 
-  test('nor in the place of another one', async () => {
+  test('is not attested in place of another decision', async () => {
     const id = await forge();
     await insider.sql('DELETE FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     await insider.sql('UPDATE countersign.decisions SET seq = 1 WHERE $T AND id = $1', tenantId, [id]);
@@ -170,17 +170,17 @@ describe('a decision forged with the decision key, and put into the table', () =
   });
 });
 
-describe('an older state, restored with its seals', () => {
+describe('an older state restored with its valid seals', () => {
   beforeAll(async () => {
     tenantId = await server.workspace('restored');
     key = await server.key(tenantId);
     await fill(key);
-    // As a backup holds it.
+    // As a backup contains it.
     await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
     for (let count = 0; count < 4; count += 1) await append(key);
   });
 
-  test('is refused by the server that has seen more, and so is a longer one that went on otherwise', async () => {
+  test('is refused by a server that has seen more, as is a longer log that continues differently', async () => {
     await insider.sql(
       `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM backup WHERE log = 'audit')`,
       tenantId,

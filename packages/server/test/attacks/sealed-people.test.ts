@@ -36,9 +36,9 @@ const linkFor = (token: string) => new Browser(server).call('POST', '/links/show
 
 /** The log names the row, the metric counts it, and /readyz warns. */
 async function expectReport(table: string, named: string): Promise<void> {
-  const told = lines.map((line) => JSON.parse(line)).filter((line) => line.table === table);
-  expect(told.map(({ key }) => JSON.stringify(key)).join(' ')).toContain(named);
-  expect(told[0]!.level).toBe(50);
+  const reports = lines.map((line) => JSON.parse(line)).filter((line) => line.table === table);
+  expect(reports.map(({ key }) => JSON.stringify(key)).join(' ')).toContain(named);
+  expect(reports[0]!.level).toBe(50);
   expect(await (await fetch(`${server.url}/metrics`)).text()).toMatch(
     new RegExp(`countersign_broken_seals_total\\{table="${table}"\\} [1-9]`),
   );
@@ -46,13 +46,13 @@ async function expectReport(table: string, named: string): Promise<void> {
   expect((ready as { warnings: string[] }).warnings.join(' ')).toContain(table);
 }
 
-describe('a session that the server has not begun signs nobody in', () => {
+describe('a session not started by the server signs nobody in', () => {
   const session = (token: Buffer, personId: string) => ({
     ...{ token_sha256: bytes(token), id: text(randomUUID()), person_id: text(personId) },
     ...{ created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` },
   });
 
-  test('one inserted for an admin', async () => {
+  test('rejects a session inserted for an admin', async () => {
     const { token, tokenSha256 } = newToken();
     const planted = session(tokenSha256, admin.id);
     await plant(server.database, 'sessions', planted);
@@ -61,7 +61,7 @@ describe('a session that the server has not begun signs nobody in', () => {
     await expectReport('sessions', planted.id.replaceAll("'", ''));
   });
 
-  test('one whose person, end or token was changed, or that bears the seal of another', async () => {
+  test("rejects a session whose person, expiry or token was changed, or that has another row's seal", async () => {
     const [mine, other] = [await person(server), await person(server)];
     const { token, tokenSha256 } = newToken();
     for (const set of [
@@ -78,7 +78,7 @@ describe('a session that the server has not begun signs nobody in', () => {
     expect((await show(mine.browser)).status).toBe(200);
   });
 
-  test('one that a trigger turns into that of another person', async () => {
+  test('rejects a session that a trigger assigns to another person', async () => {
     await sql(`CREATE FUNCTION public.steer() RETURNS trigger LANGUAGE plpgsql AS
       $$BEGIN NEW.person_id := '${admin.id}'; RETURN NEW; END$$`);
     await sql('CREATE TRIGGER steer BEFORE INSERT ON countersign.sessions FOR EACH ROW EXECUTE FUNCTION public.steer()');
@@ -91,8 +91,8 @@ describe('a session that the server has not begun signs nobody in', () => {
   });
 });
 
-describe('an account that the server has not written signs nobody in', () => {
-  test('with an own password hash, or under another address', async () => {
+describe('an account not written by the server signs nobody in', () => {
+  test('rejects a replaced password hash and a changed email address', async () => {
     const victim = await person(server, { [tenantId]: 'admin' });
     expect((await signIn(victim.email, PASSWORD)).status).toBe(200);
     await sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [
@@ -110,7 +110,7 @@ describe('an account that the server has not written signs nobody in', () => {
     expect((await signIn(theirs.email, PASSWORD)).status).toBe(401);
   });
 
-  test('when it was inserted', async () => {
+  test('rejects an inserted account', async () => {
     const made = { id: text(randomUUID()), email: text('planted@example.com'), name: text('planted') };
     const password = text(await hashPassword('chosen by the attacker'));
     await plant(server.database, 'people', { ...made, password, password_changed_at: 'clock_timestamp()' });
@@ -118,8 +118,8 @@ describe('an account that the server has not written signs nobody in', () => {
   });
 });
 
-describe('a one-time link that the server has not made is not valid', () => {
-  test('one inserted, for a first admin or for another password', async () => {
+describe('a one-time link not made by the server is not valid', () => {
+  test('rejects an inserted set-up link and an inserted password reset', async () => {
     for (const made of [
       { purpose: text('set_up'), tenant_id: text(tenantId), role: text('admin') },
       { purpose: text('password_reset'), person_id: text(admin.id) },
@@ -135,7 +135,7 @@ describe('a one-time link that the server has not made is not valid', () => {
     await expectReport('one_time_links', '');
   });
 
-  test('one whose role, address, end or workspace was changed', async () => {
+  test('rejects a link whose role, address, expiry or workspace was changed', async () => {
     const other = await server.workspace();
     for (const [index, set] of [
       `role = 'admin'`,
@@ -154,8 +154,8 @@ describe('a one-time link that the server has not made is not valid', () => {
   });
 });
 
-describe('a membership that the server has not written grants nothing', () => {
-  test('one inserted, and one whose role was raised', async () => {
+describe('a membership not written by the server grants nothing', () => {
+  test('ignores an inserted membership and a raised role', async () => {
     const outsider = await person(server);
     await plant(server.database, 'memberships', {
       ...{ tenant_id: text(tenantId), person_id: text(outsider.id), role: text('admin'), joined_at: 'clock_timestamp()' },
@@ -172,7 +172,7 @@ describe('a membership that the server has not written grants nothing', () => {
     expect(listed).not.toContain(viewer.id);
   });
 
-  test('so an admin who was planted does not let the last admin go', async () => {
+  test('does not count an inserted admin when the last admin leaves', async () => {
     const own = await server.workspace();
     const last = await person(server, { [own]: 'admin' });
     const outsider = await person(server);
@@ -182,7 +182,7 @@ describe('a membership that the server has not written grants nothing', () => {
     expect((await last.browser.call('DELETE', `/workspaces/${own}/membership`)).status).toBe(409);
   });
 
-  test('also not inside an act that began with the role', async () => {
+  test('rejects a raised role inside an act that has already begun', async () => {
     const { requireRoleStill } = await import('../../src/workspace/actor.ts');
     const raised = await person(server, { [tenantId]: 'viewer' });
     await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [raised.id]);

@@ -32,12 +32,12 @@ const check = async () => (await server.post(paths.promotionCheck, key, { agent_
 const warnings = async () =>
   ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
 
-describe('a signing key that the server has not listed', () => {
+describe('a signing key not listed by the server', () => {
   const jwks = async () =>
     ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; retired_at?: string }[] })
       .keys;
 
-  test('is not published as live, and is named', async () => {
+  test('is named and is not published as live', async () => {
     const publicKey = new Uint8Array(32).fill(7);
     const { kid } = publicJwk(publicKey, sha256);
     const genuine = (await jwks()).map((each) => each.kid);
@@ -55,7 +55,7 @@ describe('a signing key that the server has not listed', () => {
     await sql('DELETE FROM countersign.signing_keys WHERE kid = $1', [kid]);
   });
 
-  test('nor one whose end or public key was changed: the server whose key it is does not start', async () => {
+  test('a key with a changed expiry or public key is not published, and its server does not start', async () => {
     const kept = await sql('SELECT * FROM countersign.signing_keys');
     for (const set of [
       `retired_at = clock_timestamp()`,
@@ -79,14 +79,16 @@ describe('a signing key that the server has not listed', () => {
   });
 });
 
-/** A row as PostgreSQL reads it again from JSON, its moments to a microsecond aside: the keys of this test have whole milliseconds. */
+/**
+ * A row in a form that PostgreSQL reads back from JSON. It ignores microseconds: the keys of this test have whole milliseconds.
+ */
 const asJson = async (row: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value]),
   );
 
-describe('a decision key that the server has not written signs nothing', () => {
-  test('one inserted as the oldest, and one whose end was taken back', async () => {
+describe('a decision key not written by the server signs nothing', () => {
+  test('ignores an inserted oldest key and a key whose retirement was undone', async () => {
     const before = await check();
     await plant(server.database, 'decision_keys', {
       ...{ tenant_id: text(tenantId), key_id: text('dk_000000000000'), created_at: `'2020-01-01'` },
@@ -98,7 +100,7 @@ describe('a decision key that the server has not written signs nothing', () => {
     await sql('UPDATE countersign.decision_keys SET retired_at = NULL WHERE key_id = $1', [before.key_id]);
     expect((await check()).key_id).toBe(next);
     expect(lines.join('')).toContain(before.key_id);
-    // With none left that is believed, nothing is decided.
+    // Without a valid key, no decision is made.
     await sql(`UPDATE countersign.decision_keys SET created_at = created_at + interval '1 second' WHERE key_id = $1`, [next]);
     const refused = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     expect([refused.status, refused.body.error]).toEqual([500, 'seal_broken']);
@@ -107,7 +109,7 @@ describe('a decision key that the server has not written signs nothing', () => {
   });
 });
 
-test('an installation whose row was changed is not opened', async () => {
+test('the server does not open an installation whose row was changed', async () => {
   const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
   await sql('UPDATE countersign.instance SET id = $1', [randomUUID()]);
   const refused = await command('workspace', 'list');
@@ -117,8 +119,8 @@ test('an installation whose row was changed is not opened', async () => {
   expect((await command('workspace', 'list')).status).toBe(0);
 });
 
-describe('somebody without the master secret', () => {
-  /** Seals made with a secret that somebody else has chosen. */
+describe('an attacker without the master secret', () => {
+  /** A secret that the attacker chose. */
   const otherSecret = randomBytes(32);
   let pool: Pool;
   beforeAll(() => {
@@ -137,7 +139,7 @@ describe('somebody without the master secret', () => {
       await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
   });
 
-  test('cannot seal the row of the installation anew with another one: the server does not start', async () => {
+  test("cannot reseal the installation's row with another secret: the server does not start", async () => {
     const { signingKey } = server.open.secrets;
     const { master, signing } = fingerprints({ masterSecret: new Uint8Array(otherSecret), signingKey });
     const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
@@ -165,7 +167,7 @@ describe('somebody without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give it one by deleting the signing keys too; deleted alone, they are listed again', async () => {
+  test('cannot do so by also deleting the signing keys; deleted alone, they are listed again', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const listed = await keys();
@@ -182,7 +184,7 @@ describe('somebody without the master secret', () => {
     await putBack('signing_keys');
   });
 
-  test('cannot seal heads anew: nothing is appended, and `ledger verify` names the seal', async () => {
+  test('cannot reseal heads: nothing is appended, and `ledger verify` names the seal', async () => {
     await reseal(pool, tenantId);
     const fresh = await testServer({ database: server.database });
     const refused = await fresh.post(paths.audit, key, { actor: 'ci', action: 'deployed' });
@@ -198,7 +200,7 @@ describe('somebody without the master secret', () => {
 });
 
 describe('a workspace whose name was changed in the database', () => {
-  test('is taken for no other one: by the command, nor in the portal', async () => {
+  test('neither the command nor the portal mistakes it for another workspace', async () => {
     const [one, two] = [await server.workspace('production'), await server.workspace('playground')];
     const admin = await portalClient(server, two, 'admin');
     await sql(
@@ -224,7 +226,7 @@ describe('a workspace whose name was changed in the database', () => {
   });
 });
 
-describe('a kept answer that the server has not given', () => {
+describe('a stored idempotent answer not written by the server', () => {
   const send = (idempotencyKey: string) =>
     server.post(paths.audit, key, { actor: 'ci', action: 'deployed' }, { 'idempotency-key': idempotencyKey });
   const entries = async () =>
@@ -235,7 +237,7 @@ describe('a kept answer that the server has not given', () => {
     )[0].count;
   const refused = { status: 500, body: { error: 'seal_broken' } };
 
-  test('is not given again, whatever was changed of it, and nothing is stored in its place', async () => {
+  test('is not replayed after any change, and nothing is stored in its place', async () => {
     for (const [name, set] of [
       ['answer', `answer = '{"ok":true,"planted":true}'`],
       ['headers', `headers = '{"x-planted":"1"}'`],
@@ -251,7 +253,7 @@ describe('a kept answer that the server has not given', () => {
     }
   });
 
-  test('one that was inserted, or moved to another key, is not given either; other requests of the batch are served', async () => {
+  test('is not replayed when inserted or moved to another key; other requests of the batch succeed', async () => {
     const before = await entries();
     await plant(server.database, 'idempotency_keys', {
       ...{ tenant_id: text(tenantId), path: text(paths.audit), key: text('planted'), created_at: 'clock_timestamp()' },

@@ -12,7 +12,7 @@ import { resealRows } from '../harness/sealed.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 import { bytes, plant, text } from './planted.ts';
 
-/** Attack G: a row of `signing_keys`, inserted by whoever owns the database. */
+/** Attack G: the owner of the database inserts a row into `signing_keys`. */
 const lines: string[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
 
@@ -33,14 +33,14 @@ const newKey = () => generateKeyPairSync('ed25519').privateKey;
 const publicKeyOf = (key: KeyObject) => new Uint8Array(Buffer.from(key.export({ format: 'jwk' }).x!, 'base64url'));
 const kidOf = (key: KeyObject) => publicJwk(publicKeyOf(key), sha256).kid;
 
-/** Plants a row, with members that the attacker chose. */
+/** Inserts a row with members that the attacker chose. */
 async function plantKey(key: KeyObject, members: Record<string, string> = {}): Promise<string> {
   const row = { kid: text(kidOf(key)), public_key: bytes(publicKeyOf(key)), created_at: 'clock_timestamp()', ...members };
   await plant(server.database, 'signing_keys', row);
   return kidOf(key);
 }
 
-/** A signature by which some key vouches for another. */
+/** The signature by which one key endorses another. */
 const crossSigned = (by: KeyObject, predecessor: string, successor: KeyObject, instance = instanceId) => ({
   predecessor: text(predecessor),
   predecessor_signature: bytes(new Uint8Array(sign(null, successionMessage(instance, predecessor, kidOf(successor)), by))),
@@ -55,7 +55,7 @@ describe.each(['without a secret', 'with the master secret, and not the signing 
     ['with a predecessor that is not listed', (key) => crossSigned(key, 'nobody', key)],
     ['with a predecessor and no signature', () => ({ predecessor: text(genuine) })],
   ];
-  test.each(planted)('a key %s is not published, signs nothing and is named', async (_what, membersOf) => {
+  test.each(planted)('does not publish or sign with a key %s, and names it', async (_what, membersOf) => {
     const key = newKey();
     const kid = await plantKey(key, membersOf(key));
     if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);
@@ -70,7 +70,7 @@ describe.each(['without a secret', 'with the master secret, and not the signing 
     expect(await runCommand(environment, 'signing-key', 'show')).toMatchObject({ status: 9, out: '' });
   });
 
-  test('two keys that vouch for each other are not published', async () => {
+  test('does not publish two keys that endorse each other', async () => {
     const [one, other] = [newKey(), newKey()];
     await plantKey(one, crossSigned(other, kidOf(other), one));
     await plantKey(other, crossSigned(one, kidOf(one), other));
@@ -79,7 +79,7 @@ describe.each(['without a secret', 'with the master secret, and not the signing 
   });
 });
 
-describe('a key that its predecessor has signed for', () => {
+describe('a key signed by its predecessor', () => {
   const rotate = async () => {
     const next = newKey();
     const secrets = { ...server.open.secrets, signingKey: next, previousSigningKey: server.open.secrets.signingKey };
@@ -87,7 +87,7 @@ describe('a key that its predecessor has signed for', () => {
     return next;
   };
 
-  test('is published with the id of the predecessor and its signature', async () => {
+  test('is published with the id and signature of its predecessor', async () => {
     const next = await rotate();
     expect(await jwks()).toEqual([
       expect.not.objectContaining({ predecessor: expect.anything() }),
@@ -104,7 +104,7 @@ describe('a key that its predecessor has signed for', () => {
     [`predecessor = NULL, predecessor_signature = NULL`],
     [`predecessor = NULL, predecessor_signature = NULL, reset_from = predecessor`],
     [`predecessor_signature = NULL`],
-  ])('is not published any more after SET %s', async (set) => {
+  ])('is no longer published after SET %s', async (set) => {
     const kid = kidOf(await rotate());
     expect(await kids()).toContain(kid);
     await server.database.sql(`UPDATE countersign.signing_keys SET ${set} WHERE kid = $1`, [kid]);

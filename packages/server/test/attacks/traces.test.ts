@@ -7,7 +7,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, jsonExport } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
 
-/** A run with all that columns are made of. */
+/** A run with every member that columns are computed from. */
 const DETAILS = {
   session_id: 's-1',
   external_user_id: 'u-1',
@@ -61,8 +61,8 @@ const events = async () =>
     )
   ).map(({ document }) => JSON.parse(document));
 
-describe('what was sent as a trace is held by the log `traces`', () => {
-  test('which names trace, document, sender and agent of every submission, and is whole', async () => {
+describe('the log `traces`', () => {
+  test('names trace, document, sender and agent of every submission, and verifies as whole', async () => {
     const { status, body } = await send('run-1');
     expect(status).toBe(200);
     await send('run-1', { outcome: 'success' });
@@ -104,7 +104,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     ['another trace_id', 'traces', `trace_id = 'run-2'`, /trace_id is not what the log says/],
     ['no agent', 'traces', 'agent_id = NULL', /agent_id is null, the log says/],
     ['another count of submissions', 'traces', 'submission_count = 0', /submission_count is 0, the log has submission 1/],
-  ])('%s in the row is named', async (_, table, set, why) => {
+  ])('`ledger verify` names a row with %s', async (_, table, set, why) => {
     const { body } = await send('run-1');
     await sql(`UPDATE countersign.${table} SET ${set} WHERE tenant_id = $1`, [tenantId]);
     const [status, out] = await verify();
@@ -133,7 +133,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
       `provisional_agent_name = 'x'`,
       /the column provisional_agent_name is "x", its documents say null/,
     ],
-  ])('the column %s that differs from the documents is named', async (_, set, why) => {
+  ])('`ledger verify` names the column %s when it differs from the documents', async (_, set, why) => {
     const { body } = await send('run-1', DETAILS);
     await send('run-2', DETAILS);
     expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 2 entries/)]);
@@ -143,7 +143,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     expect(out).toContain(`the table traces: the row ${(body as { id: string }).id} differs from the log`);
   });
 
-  test('the spans beside a document, and a trace that nobody sent', async () => {
+  test('`ledger verify` names changed spans of a document and an inserted trace', async () => {
     const { body } = await send('run-1', DETAILS);
     const { id } = body as { id: string };
     const replaceInSpans = (model: string, other: string) =>
@@ -164,7 +164,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     expect(await verify()).toEqual([1, expect.stringMatching(/none of its submissions is stored: the row was added/)]);
   });
 
-  test('columns that follow from several documents, native ones and pieces by OpenTelemetry, are no finding', async () => {
+  test('`ledger verify` accepts columns computed from several native and OpenTelemetry documents', async () => {
     await send('run-1', DETAILS);
     await send('run-1', { outcome: undefined, spans: [{ span_id: 'a', kind: 'tool', name: 'again', cost_usd: 1e-7 }] });
     await send('run-1', { prompt_tokens: 3, completion_tokens: 4, session_id: 's-2' });
@@ -181,13 +181,18 @@ describe('what was sent as a trace is held by the log `traces`', () => {
 
   const step = (more: object) => ({ span_id: 'a', kind: 'llm', name: 'one', ...more });
   test.each([
-    ['a step that an older submission would show again', 'merged_spans', 'submission = 1', /the steps of this trace are not/],
-    ['a step that no submission would show', 'merged_spans', 'submission = 9', /the steps of this trace are not/],
-    ['the tokens of a step', 'merged_spans', 'prompt_tokens = 1', /the steps of this trace are not/],
-    ['the cost of a step', 'merged_spans', 'cost_usd = NULL', /the steps of this trace are not/],
-    ['the sum over the steps', 'merged_traces', 'prompt_tokens = 1', /the sums of this trace are not/],
-    ['how many steps report tokens', 'merged_traces', 'prompt_tokens_reported = 2', /the sums of this trace are not/],
-  ])('%s in the row is named', async (_, table, set, why) => {
+    ['a step taken from an older submission', 'merged_spans', 'submission = 1', /the steps of this trace are not/],
+    ['a step of an unknown submission', 'merged_spans', 'submission = 9', /the steps of this trace are not/],
+    ['changed tokens of a step', 'merged_spans', 'prompt_tokens = 1', /the steps of this trace are not/],
+    ['changed cost of a step', 'merged_spans', 'cost_usd = NULL', /the steps of this trace are not/],
+    ['a changed sum over the steps', 'merged_traces', 'prompt_tokens = 1', /the sums of this trace are not/],
+    [
+      'a changed count of steps that report tokens',
+      'merged_traces',
+      'prompt_tokens_reported = 2',
+      /the sums of this trace are not/,
+    ],
+  ])('`ledger verify` names a row with %s', async (_, table, set, why) => {
     const { body } = await send('run-1', { spans: [step({ prompt_tokens: 5, cost_usd: 0.25 })] });
     await send('run-1', { spans: [step({ prompt_tokens: 7, cost_usd: 1e-7 }), step({ span_id: 'b ü "\\' })] });
     await send('run-2', { spans: [step({})] });
@@ -199,7 +204,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     expect(out).toContain(`the table ${table}: the row ${(body as { id: string }).id} differs from the log`);
   });
 
-  test('steps that were deleted, and steps that hide those of a trace with one submission', async () => {
+  test('`ledger verify` names deleted steps and inserted steps of a trace with one submission', async () => {
     const { body } = await send('run-1', { spans: [step({})] });
     await sql(`INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission) VALUES ($1, $2, 'a', 2)`, [
       tenantId,
@@ -219,7 +224,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
   test.each([
     ['another agent', agentNamed('other')],
     ['no agent', 'NULL'],
-  ])('%s in the row while a submission that names none is stored, put back afterwards or not', async (_, id) => {
+  ])('`ledger verify` names %s set while a submission without an agent arrives, restored or not', async (_, id) => {
     await send('run-0', { agent_name: 'other' });
     await send('run-1');
     const setAgent = (to: string) =>
@@ -233,7 +238,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs .*agent_id was .* when this submission/)]);
   });
 
-  test('an agent that a later submission names first, or corrects by OpenTelemetry, is no finding', async () => {
+  test('`ledger verify` accepts an agent that a later submission names or OpenTelemetry corrects', async () => {
     await send('run-1', { agent_name: undefined });
     await send('run-1');
     const [agent] = await server.database.sql<{ id: string }>('SELECT id FROM countersign.agents WHERE tenant_id = $1', [
@@ -247,10 +252,10 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 6 entries/)]);
   });
 
-  test('the running server names the row in its log, in /readyz, in a metric and in the portal, until it is put back', async () => {
+  test('the running server names the row in its log, /readyz, a metric and the portal until it is restored', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
-    // A database of its own: the workspaces of the other tests would be compared each time.
+    // A separate database: otherwise every comparison would include the workspaces of the other tests.
     const watching = await testServer({ checkpointSeconds: undefined, log });
     const watched = await watching.workspace();
     const itsKey = await watching.key(watched, ['telemetry']);
@@ -288,7 +293,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     await watching.stop();
   });
 
-  test('a submission that was deleted, and one that was added', async () => {
+  test('`ledger verify` names a deleted submission and an added one', async () => {
     const { body } = await send('run-1');
     await send('run-2');
     await sql(
@@ -310,7 +315,7 @@ describe('what was sent as a trace is held by the log `traces`', () => {
     expect(await verify()).toEqual([1, expect.stringMatching(/submission 1 differs from the log: the row is gone/)]);
   });
 
-  test('an event that was cut off with its rows stops the log: no trace is stored behind it', async () => {
+  test('the server stores no trace after an event and its rows were deleted', async () => {
     await send('run-1');
     await sql(`UPDATE countersign.log_heads SET seq = 0, tree_size = 0, frontier = '' WHERE tenant_id = $1 AND log = 'traces'`, [
       tenantId,
