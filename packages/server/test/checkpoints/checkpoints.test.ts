@@ -23,7 +23,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 const folder = mkdtempSync(join(tmpdir(), 'countersign-checkpoints-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The root over all rows as RFC 6962 defines it, and none of our incremental code. */
+/** The root over all rows by the definition of RFC 6962, without this project's incremental code. */
 function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
   if (leaves.length === 0) return sha256(new Uint8Array());
   if (leaves.length === 1) return leafHash(leaves[0]!, sha256);
@@ -40,7 +40,7 @@ const LEAVES: Record<LogName, string> = {
   traces: `SELECT sha256(convert_to(E'countersign/traces/v1\\n' || document, 'UTF8')) AS data FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq`,
 };
 
-/** What a server's world looks like from outside. */
+/** Helpers that append to a server and read its checkpoints. */
 function world(server: TestServer) {
   const { sql } = server.database;
   const fresh = async (tenantId: string, log: LogName = 'audit') => {
@@ -66,7 +66,7 @@ function world(server: TestServer) {
           log,
         ])
       ).map(({ size }) => Number(size)),
-    /** Expects the log's newest checkpoint to be the naive tree over all of its rows. */
+    /** Expects the log's newest checkpoint to have the root that `naiveRoot` computes over all of its rows. */
     expectRight: async (tenantId: string, log: LogName) => {
       const leaves = (await sql<{ data: Buffer }>(LEAVES[log], [tenantId])).map(({ data }) => data);
       const head = await fresh(tenantId, log);
@@ -88,14 +88,14 @@ const until = async (what: string, holds: () => unknown) => {
   }
 };
 
-/** A log that can be read. */
-function listening(): { log: pino.Logger; lines: string[] } {
+/** A logger whose lines the test can read. */
+function capturedLog(): { log: pino.Logger; lines: string[] } {
   const lines: string[] = [];
   return { log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }), lines };
 }
 
-describe('a checkpoint is made by the server', () => {
-  test('when rows came and the last one is old enough, and not when none came', async () => {
+describe('the checkpoint schedule', () => {
+  test('signs a checkpoint when new rows exist and the last one is old enough, and otherwise none', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
     const { append, sizes } = world(server);
     const tenantId = await server.workspace();
@@ -112,7 +112,7 @@ describe('a checkpoint is made by the server', () => {
     await server.stop();
   });
 
-  test('also when a wrong clock gave the last one a time in the future', async () => {
+  test('signs a checkpoint after a wrong clock gave the last one a time in the future', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
     const { append, sizes, tamper } = world(server);
     const tenantId = await server.workspace();
@@ -126,7 +126,7 @@ describe('a checkpoint is made by the server', () => {
     await server.stop();
   });
 
-  test('and by none that is not to make any', async () => {
+  test('signs nothing when it is switched off', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
     const { append, sizes } = world(server);
     const tenantId = await server.workspace();
@@ -137,13 +137,13 @@ describe('a checkpoint is made by the server', () => {
   });
 });
 
-describe('the folder outside', () => {
+describe('the checkpoint folder', () => {
   const file = (...parts: (string | number)[]) => {
     const [place, tenantId, log, size] = parts;
     return join(String(place), String(tenantId), String(log), `${String(size).padStart(16, '0')}.checkpoint`);
   };
 
-  test('gets each checkpoint, byte for byte, and none of them twice', async () => {
+  test('receives each checkpoint once, byte for byte, and overwrites no file', async () => {
     const place = join(folder, 'sink');
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place });
     const { append, sizes } = world(server);
@@ -167,7 +167,7 @@ describe('the folder outside', () => {
     await server.stop();
   });
 
-  test('is brought what is new, and the database is not asked when nothing is', async () => {
+  test('receives new checkpoints without a query when there are none', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
     const { append, fresh } = world(server);
     const tenantId = await server.workspace();
@@ -177,25 +177,25 @@ describe('the folder outside', () => {
       keep: async (_tenant: string, _log: LogName, { size }: { size: number }) => void kept.push(size),
       sizes: async () => [],
     };
-    const anchoring = new Anchoring(server.open.ledgerPool, sink, listening().log);
+    const anchoring = new Anchoring(server.open.ledgerPool, sink, capturedLog().log);
     const connected = vi.spyOn(server.open.ledgerPool, 'connect');
-    const asked = async (newest?: number) => {
+    const queriesDatabase = async (newest?: number) => {
       connected.mockClear();
       await anchoring.catchUp(tenantId, 'audit', newest);
       return connected.mock.calls.length > 0;
     };
     await append(key, 2);
     await fresh(tenantId);
-    expect([await asked(2), kept]).toEqual([true, [2]]);
-    expect([await asked(2), await asked(1), kept]).toEqual([false, false, [2]]);
+    expect([await queriesDatabase(2), kept]).toEqual([true, [2]]);
+    expect([await queriesDatabase(2), await queriesDatabase(1), kept]).toEqual([false, false, [2]]);
     await append(key, 1);
     await fresh(tenantId);
-    expect([await asked(), kept]).toEqual([true, [2, 3]]);
+    expect([await queriesDatabase(), kept]).toEqual([true, [2, 3]]);
   });
 
-  test('that cannot be written to is said in the log, stops nothing, and then gets all that it has missed', async () => {
-    const place = join(folder, 'later'); // not there, as a mount that went away: it must not be made
-    const { log, lines } = listening();
+  test('logs a failed write, continues, and writes all missing checkpoints later', async () => {
+    const place = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
+    const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place, log });
     const { append, sizes } = world(server);
     const tenantId = await server.workspace();
@@ -218,9 +218,9 @@ describe('the folder outside', () => {
   });
 });
 
-describe('a log that was rewritten', () => {
-  test('is never signed again: an error in the log, 500 for who asks, and no checkpoint', async () => {
-    const { log, lines } = listening();
+describe('a rewritten log', () => {
+  test('is not signed again: the server logs an error and answers 500', async () => {
+    const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, log });
     const { append, sizes, tamper } = world(server);
     const tenantId = await server.workspace();
@@ -247,7 +247,7 @@ describe('a log that was rewritten', () => {
 });
 
 describe('two servers on one database', () => {
-  test('make one checkpoint of a size, and their appends keep the trees right', async () => {
+  test('sign one checkpoint per size and keep the trees correct', async () => {
     const here = await testServer({ checkpointSeconds: 1 });
     const other = await testServer({ checkpointSeconds: 1, database: here.database });
     const tenantId = await here.workspace();
@@ -273,8 +273,8 @@ describe('two servers on one database', () => {
   });
 });
 
-describe('a checkpoint is not signed', () => {
-  test('over a head whose tree is not that of its rows', async () => {
+describe('a head whose tree is not that of its rows', () => {
+  test('is not signed', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
     const { append, fresh, sizes, tamper } = world(server);
     const tenantId = await server.workspace();
@@ -286,7 +286,7 @@ describe('a checkpoint is not signed', () => {
       `UPDATE countersign.log_heads SET frontier = sha256('x') || sha256('y') WHERE $T AND log = 'audit'`,
       tenantId,
     );
-    // By somebody who holds the master secret too: else the seal says it first (attacks/sealed-heads.test.ts).
+    // The head is resealed with the master secret; otherwise the seal check fails first (attacks/sealed-heads.test.ts).
     await reseal(server.open.pool, tenantId);
     const restarted = await testServer({ checkpointSeconds: undefined, database: server.database });
     await world(restarted).append(key, 1);
@@ -295,8 +295,8 @@ describe('a checkpoint is not signed', () => {
   });
 });
 
-describe('a checkpoint that was signed before a key came', () => {
-  test('is given out with the signature of that key as well, and stays as it was stored', async () => {
+describe('a checkpoint signed before a signing key was added', () => {
+  test('is returned with the signature of the new key too, and its stored form does not change', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
     const { append } = world(server);
     const tenantId = await server.workspace();
@@ -308,13 +308,13 @@ describe('a checkpoint that was signed before a key came', () => {
       signingKey: privateKey,
       previousSigningKey: server.open.secrets.signingKey,
     });
-    const made = (signers: InstanceSigner['keys']) =>
+    const checkpointSignedBy = (signers: InstanceSigner['keys']) =>
       inTenantTransaction(server.open.pool, tenantId, (tx) => checkpointOf(tx, signers, { log: 'audit' }));
-    const before = await made([old!]);
-    const after = await made(next.keys);
+    const before = await checkpointSignedBy([old!]);
+    const after = await checkpointSignedBy(next.keys);
     for (const key of next.keys)
       expect(openCheckpoint(after.note, [key], verifyEd25519, sha256)).toMatchObject({ head: { size: 2 } });
     expect(after.note.startsWith(before.note)).toBe(true);
-    expect((await made([old!])).note).toBe(before.note);
+    expect((await checkpointSignedBy([old!])).note).toBe(before.note);
   });
 });

@@ -61,7 +61,7 @@ const segments = () =>
   );
 
 describe('documents in compressed segments', () => {
-  test('traces of any size that are sent at once come back byte for byte, and take a fraction of the disk', async () => {
+  test('traces of any size sent at once are returned byte for byte, from segments and not from rows', async () => {
     const bodies = Array.from({ length: 40 }, (_, index) =>
       runOf(`run-${index}`, index % 10 === 0 ? { metadata: { noise: randomBytes(index * 20_000).toString('base64') } } : {}),
     );
@@ -83,7 +83,7 @@ describe('documents in compressed segments', () => {
     expect(await verify()).toEqual([0, expect.stringMatching(/^whole/)]);
   });
 
-  test('telemetry, and exports with the traces that were mapped from them, come back byte for byte', async () => {
+  test('telemetry and OpenTelemetry exports are returned byte for byte and take under an eighth of their size', async () => {
     const events = JSON.stringify({
       events: Array.from({ length: 30 }, (_, index) => ({ trace_id: `run-${index}`, outcome: 'success', input: SYSTEM })),
     });
@@ -110,7 +110,7 @@ describe('documents in compressed segments', () => {
     expect(await verify()).toEqual([0, expect.stringMatching(/^whole/)]);
   });
 
-  test('a rejected and a repeated request leave nothing in a segment', async () => {
+  test('rejected and repeated requests add nothing to a segment', async () => {
     const other = runOf('taken', { agent_name: 'somebody else' });
     expect((await server.post(paths.traces, key, other)).status).toBe(200);
     const repeated = runOf('repeated');
@@ -137,14 +137,14 @@ describe('a segment that was changed outside the server', () => {
     ],
     ['is gone', 'DELETE FROM countersign.document_segments WHERE id = $1'],
     ['is shorter', 'UPDATE countersign.document_segments SET bytes = bytes - 1 WHERE id = $1'],
-    ['has a document at another place', 'UPDATE countersign.trace_submissions SET segment_offset = 1 WHERE segment = $1'],
+    ['has a document at another offset', 'UPDATE countersign.trace_submissions SET segment_offset = 1 WHERE segment = $1'],
     [
-      'begins with the document, and is far longer',
+      'starts with the document and is far longer',
       `UPDATE countersign.document_segments SET bytes = 50000000, compressed = '\\x${brotliCompressSync(
         Buffer.concat([Buffer.from(runOf('run-1'))], 50_000_000),
       ).toString('hex')}' WHERE id = $1`,
     ],
-  ])('%s: verification names the row, and the portal shows no wrong document', async (_, tamper) => {
+  ])('when it %s, `ledger verify` names the row and the portal shows no wrong document', async (_, tamper) => {
     const { id } = await send('run-1');
     expect(await verify()).toEqual([0, expect.stringMatching(/^whole/)]);
     const [segment] = await segments();
@@ -154,7 +154,7 @@ describe('a segment that was changed outside the server', () => {
     expect(out).toMatch(/its document cannot be read|its document is not the one/);
     const { status: answered, body } = await open(id);
     expect([answered, body]).toEqual([500, expect.objectContaining({ error: 'log_rewritten' })]);
-    // The page of the run is there, and says why what it shows is incomplete.
+    // The page of the run opens and reports why its content is incomplete.
     const row = { table: 'trace_submissions', id: `${id}, submission 1`, fault: expect.stringContaining('cannot be read') };
     const run = await viewer.get('runs.trace', { params: { trace: id } });
     expect([run.trace_id, run.differing_rows]).toEqual(['run-1', [row]]);
@@ -163,7 +163,7 @@ describe('a segment that was changed outside the server', () => {
     expect((await viewer.ask('runs.span', { params: { trace: id }, query: { span_id: 'a' } })).status).toBe(500);
   });
 
-  test('holds another text: verification names the rows', async () => {
+  test('`ledger verify` names the rows when it contains another text', async () => {
     const { id } = await send('run-1');
     const [first] = await segments();
     await send('run-2');
@@ -178,7 +178,7 @@ describe('a segment that was changed outside the server', () => {
     ]);
   });
 
-  test('belongs to another workspace: it is not shown', async () => {
+  test('the portal does not show a segment of another workspace', async () => {
     const { id } = await send('run-1');
     const stranger = await server.workspace();
     await server.post(paths.traces, await server.key(stranger, ['telemetry']), runOf('secret'));

@@ -7,8 +7,8 @@ import { BatchDocuments } from '../../src/ingest/batch-documents.ts';
 
 const sizes = fc.array(fc.integer({ min: 0, max: SEGMENT_BYTES_MAX * 1.5 }), { maxLength: 20 });
 
-describe('documents in segments', () => {
-  test('every document is the range of its segment, and no segment exceeds its size because of a second document', () => {
+describe('segment layout', () => {
+  test('places every document in one range, and only a single document exceeds the segment size', () => {
     fc.assert(
       fc.property(sizes, (lengths) => {
         const documents = lengths.map((length, index) => Buffer.alloc(length, index + 1));
@@ -25,7 +25,7 @@ describe('documents in segments', () => {
     );
   });
 
-  test('what is decompressed is what was compressed', async () => {
+  test('decompresses exactly what was compressed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 100_000 }), async (bytes) => {
         const raw = Buffer.from(bytes);
@@ -34,7 +34,7 @@ describe('documents in segments', () => {
     );
   });
 
-  test('bytes that are damaged, cut off, or more or fewer than stated are rejected', async () => {
+  test('rejects damaged and truncated bytes and any other length than stated', async () => {
     const raw = Buffer.from(JSON.stringify({ messages: 'a message '.repeat(1000) }));
     const compressed = await compress(raw);
     await expect(decompress(compressed.subarray(0, -1), raw.length)).rejects.toThrow();
@@ -44,12 +44,12 @@ describe('documents in segments', () => {
   });
 });
 
-describe('the documents of a batch', () => {
+describe('BatchDocuments', () => {
   const documentOf = (marker: string) => Buffer.from(JSON.stringify({ marker, text: `${marker} `.repeat(500) }));
   const transaction = (sent: (readonly unknown[])[]) =>
     ({ tenantId: '0', send: (_: unknown, values: readonly unknown[]) => void sent.push(values) }) as unknown as Transaction;
 
-  test('that a batch rejects are in no segment that it stores', async () => {
+  test('stores no segment with a rejected document', async () => {
     const [kept, rejected] = [documentOf('kept'), documentOf('rejected')];
     const batch = await BatchDocuments.compress([kept, rejected]);
     const stored: (readonly unknown[])[] = [];
@@ -62,7 +62,7 @@ describe('the documents of a batch', () => {
     expect(stored).toHaveLength(1);
   });
 
-  test('stay in their rows while they are small, and nothing is stored beside them', async () => {
+  test('leaves small documents in their rows and stores no segment', async () => {
     const documents = ['a', 'b'].map((text) => Buffer.from(JSON.stringify({ text })));
     const stored: (readonly unknown[])[] = [];
     const places = await (await BatchDocuments.compress(documents)).store(transaction(stored), documents);

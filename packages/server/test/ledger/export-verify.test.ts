@@ -28,7 +28,7 @@ async function exported(tenantId: string): Promise<string> {
   return text;
 }
 
-/** What both verifiers say about an export: ours, and the independent one, which knows no line of our code. */
+/** The result of both verifiers for an export: this project's, and the independent one, which shares no code with it. */
 async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs: unknown; reason: string }> {
   const { firstBad, entries } = await verifyExport(pieces(bytes, 65_536), { digests, sha256 });
   const file = join(folder, 'export.ndjson');
@@ -43,7 +43,7 @@ async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs:
   };
 }
 
-/** Six lines to doctor, and the same six objects. */
+/** Alters an export, given its six lines and the same rows as objects. */
 type Doctor = (lines: string[], rows: Record<string, unknown>[]) => string | Uint8Array;
 
 const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
@@ -51,7 +51,7 @@ const replaced = (at: number, change: (line: string) => string): Doctor => {
   return (lines) => joined(lines.map((line, index) => (index === at ? change(line) : line)));
 };
 
-/** A chain of six rows changed at one place and then hashed anew throughout: only the form of a row can be wrong. */
+/** Changes one row of a chain of six and recomputes all hashes: only the format of a row can be wrong. */
 const rehashed = (change: (entry: Record<string, unknown>, index: number) => object): Doctor => {
   return (_, rows) => {
     let before: string | null = null;
@@ -66,7 +66,7 @@ const rehashed = (change: (entry: Record<string, unknown>, index: number) => obj
 };
 const third = (change: object) => rehashed((entry, index) => (index === 2 ? { ...entry, ...change } : entry));
 
-describe('an export', () => {
+describe('an export of the ledger', () => {
   let text: string;
   let tenantId: string;
   beforeAll(async () => {
@@ -74,7 +74,7 @@ describe('an export', () => {
     text = await exported(tenantId);
   });
 
-  test('has one line a row, each with the 16 members and row_hash, and is whole for both verifiers', async () => {
+  test('has one line per row with the 16 members and row_hash, and both verifiers accept it', async () => {
     const lines = text.trimEnd().split('\n');
     expect(lines).toHaveLength(6);
     for (const line of lines) expect(Object.keys(JSON.parse(line))).toHaveLength(17);
@@ -85,7 +85,7 @@ describe('an export', () => {
 
   const members = ['version', 'tenant_id', 'seq', 'id', 'recorded_at', 'recorded_by', 'actor', 'action', 'subject', 'rationale'];
   members.push('framework', 'trace_id', 'agent_id', 'retention_until', 'metadata', 'prev_hash', 'row_hash');
-  test.each(members)('with another %s in the third row is broken there for both verifiers', async (member) => {
+  test.each(members)('both verifiers report a changed %s in the third row', async (member) => {
     const line = text.split('\n')[2]!;
     const doctored = (value: unknown) =>
       Buffer.from(text.replace(line, JSON.stringify({ ...JSON.parse(line), [member]: value })));
@@ -99,48 +99,56 @@ describe('an export', () => {
   test.each<[string, Doctor, number]>([
     ['a line removed', (lines) => joined(lines.toSpliced(2, 1)), 3],
     ['the first line removed', (lines) => joined(lines.slice(1)), 1],
-    ['a line twice', (lines) => joined(lines.toSpliced(2, 0, lines[1]!)), 3],
+    ['a duplicated line', (lines) => joined(lines.toSpliced(2, 0, lines[1]!)), 3],
     ['two lines swapped', (lines) => joined([lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)]), 2],
-    ['a line cut off', (lines) => joined(lines).slice(0, -100), 6],
+    ['a truncated line', (lines) => joined(lines).slice(0, -100), 6],
     ['an empty line', (lines) => joined(lines.toSpliced(2, 0, '')), 3],
     ['an empty line at the end', (lines) => `${joined(lines)}\n`, 7],
     ['a byte order mark', (lines) => `\ufeff${joined(lines)}`, 1],
-    ['no object', replaced(2, () => '"row"'), 3],
+    ['a line that is not an object', replaced(2, () => '"row"'), 3],
     ['null', replaced(2, () => 'null'), 3],
     ['two values in a line', replaced(2, (line) => `${line} ${line}`), 3],
-    ['no JSON', replaced(2, (line) => line.replace('"actor"', 'actor')), 3],
+    ['a line that is not JSON', replaced(2, (line) => line.replace('"actor"', 'actor')), 3],
     ['NaN', replaced(2, (line) => line.replace(':0.1', ':NaN')), 3],
-    ['a member twice', replaced(2, (line) => line.replace('"actor"', '"actor":"me","actor"')), 3],
-    ['a member twice, once in escapes', replaced(2, (line) => line.replace('"actor"', '"\\u0061ctor":"me","actor"')), 3],
-    ['a member twice, deep in metadata', replaced(2, (line) => line.replace('"deep"', '"deep":2,"deep"')), 3],
+    ['a duplicate member', replaced(2, (line) => line.replace('"actor"', '"actor":"me","actor"')), 3],
+    ['a duplicate member spelled with escapes', replaced(2, (line) => line.replace('"actor"', '"\\u0061ctor":"me","actor"')), 3],
+    ['a duplicate member deep in metadata', replaced(2, (line) => line.replace('"deep"', '"deep":2,"deep"')), 3],
     ['__proto__', replaced(2, (line) => line.replace('{', '{"__proto__":{},')), 3],
-    ['a number beyond a double', replaced(2, (line) => line.replace(':0.1', ':0.1000000000000000000001')), 3],
-    ['a number beyond all doubles', replaced(2, (line) => line.replace(':0.1', ':1e400')), 3],
-    ['a number below all doubles', replaced(2, (line) => line.replace('"ratio"', '"tiny":1e-400,"ratio"')), 3],
-    ['half a character', replaced(2, (line) => line.replace('🦉', '\\ud83e')), 3],
-    ['another character of the same look', replaced(2, (line) => line.replace('ä', 'a\u0308')), 3],
+    [
+      'a number with more digits than a double holds',
+      replaced(2, (line) => line.replace(':0.1', ':0.1000000000000000000001')),
+      3,
+    ],
+    ['a number too large for a double', replaced(2, (line) => line.replace(':0.1', ':1e400')), 3],
+    ['a number too small for a double', replaced(2, (line) => line.replace('"ratio"', '"tiny":1e-400,"ratio"')), 3],
+    ['half a surrogate pair', replaced(2, (line) => line.replace('🦉', '\\ud83e')), 3],
+    ['a character in another Unicode normalization', replaced(2, (line) => line.replace('ä', 'a\u0308')), 3],
     ['deep nesting', replaced(2, (line) => line.replace(':0.1', `:${'['.repeat(5000)}${']'.repeat(5000)}`)), 3],
     ['a line of brackets', replaced(2, () => '['.repeat(2_000_000)), 3],
-    ['bytes that are no UTF-8', (lines) => Buffer.concat([Buffer.from(joined(lines.slice(0, 2))), Buffer.from([0xff, 0x0a])]), 3],
+    [
+      'bytes that are not UTF-8',
+      (lines) => Buffer.concat([Buffer.from(joined(lines.slice(0, 2))), Buffer.from([0xff, 0x0a])]),
+      3,
+    ],
     ['UTF-16', (lines) => Buffer.from(joined(lines), 'utf16le'), 1],
     ['a program', () => Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0x0a]), 1],
-    ['an actor that is a number, hashed anew', third({ actor: 5 }), 3],
-    ['metadata that is an array, hashed anew', third({ metadata: [1] }), 3],
-    ['metadata that is a string, hashed anew', third({ metadata: 'x' }), 3],
-    ['a recorded_by of null, hashed anew', third({ recorded_by: null }), 3],
-    ['an agent_id of false, hashed anew', third({ agent_id: false }), 3],
-    ['a member more, hashed anew', third({ approver: 'x' }), 3],
-    ['another version, hashed anew', third({ version: 2 }), 3],
-    ['a time that goes backwards, hashed anew', third({ recorded_at: '2020-01-01T00:00:00.000Z' }), 3],
-    ['a time with microseconds, hashed anew', third({ recorded_at: '2090-01-01T00:00:00.000000Z' }), 3],
-    ['another tenant, hashed anew', third({ tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' }), 3],
-    ['a seq that skips one, hashed anew', rehashed((entry, index) => ({ ...entry, seq: index < 2 ? index + 1 : index + 2 })), 3],
+    ['a rehashed actor that is a number', third({ actor: 5 }), 3],
+    ['rehashed metadata that is an array', third({ metadata: [1] }), 3],
+    ['rehashed metadata that is a string', third({ metadata: 'x' }), 3],
+    ['a rehashed recorded_by of null', third({ recorded_by: null }), 3],
+    ['a rehashed agent_id of false', third({ agent_id: false }), 3],
+    ['an unknown member in a rehashed row', third({ approver: 'x' }), 3],
+    ['another version in a rehashed row', third({ version: 2 }), 3],
+    ['a time that goes backwards in a rehashed row', third({ recorded_at: '2020-01-01T00:00:00.000Z' }), 3],
+    ['a time with microseconds in a rehashed row', third({ recorded_at: '2090-01-01T00:00:00.000000Z' }), 3],
+    ['another tenant in a rehashed row', third({ tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' }), 3],
+    ['a skipped seq in a rehashed chain', rehashed((entry, index) => ({ ...entry, seq: index < 2 ? index + 1 : index + 2 })), 3],
     [
-      'a prev_hash in the first row, hashed anew',
+      'a prev_hash in the first row of a rehashed chain',
       rehashed((entry, index) => (index === 0 ? { ...entry, prev_hash: '0'.repeat(64) } : entry)),
       1,
     ],
-  ])('with %s is broken there for both verifiers', async (_, doctor, line) => {
+  ])('both verifiers report the line of %s', async (_, doctor, line) => {
     const lines = text.trimEnd().split('\n');
     const verdicts = await bothVerdicts(
       Buffer.from(
@@ -162,21 +170,17 @@ describe('an export', () => {
     ],
     ['white space', (_, rows) => joined(rows.map((row) => JSON.stringify(row, null, 1).replaceAll('\n', ' \t'))), 6],
     ['CRLF', (lines) => lines.map((line) => `${line}\r\n`).join(''), 6],
+    ['escaped characters', replaced(2, (line) => line.replace('🦉', '\\ud83e\\udd89').replace('"ci"', '"\\u0063i"')), 6],
     [
-      'characters spelled as escapes',
-      replaced(2, (line) => line.replace('🦉', '\\ud83e\\udd89').replace('"ci"', '"\\u0063i"')),
-      6,
-    ],
-    [
-      'numbers spelled otherwise',
+      'numbers in another notation',
       replaced(2, (line) => line.replace(':0.1', ':1e-1').replace('1e+21', '1000000000000000000000.0')),
       6,
     ],
-    ['no newline at its end', (lines) => lines.join('\n'), 6],
-    ['its newest rows left out', (lines) => joined(lines.slice(0, 4)), 4],
-    ['nothing in it', () => '', 0],
-    ['a row hashed anew with all behind it', third({ actor: 'me' }), 6],
-  ])('with %s is whole for both verifiers', async (_, doctor, whole) => {
+    ['no newline at the end', (lines) => lines.join('\n'), 6],
+    ['the newest rows left out', (lines) => joined(lines.slice(0, 4)), 4],
+    ['no rows', () => '', 0],
+    ['a changed row in a rehashed chain', third({ actor: 'me' }), 6],
+  ])('both verifiers accept an export with %s', async (_, doctor, whole) => {
     const lines = text.trimEnd().split('\n');
     const verdicts = await bothVerdicts(
       Buffer.from(
@@ -189,7 +193,7 @@ describe('an export', () => {
     expect(verdicts).toMatchObject({ ours: { whole }, theirs: { whole } });
   });
 
-  test('with a line beyond 64 MiB is broken there, and is not read further', async () => {
+  test('a line longer than 64 MiB is reported and not read further', async () => {
     let read = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(text);
@@ -202,7 +206,7 @@ describe('an export', () => {
     expect(read).toBeLessThanOrEqual(65);
   });
 
-  test('of a doctored database shows both verifiers what is stored', async () => {
+  test('both verifiers report the altered row of an altered database', async () => {
     const doctored = await sixRows(server);
     await tamper(
       server,

@@ -50,7 +50,7 @@ const opened = async (note: string) => {
 };
 
 describe('read access', () => {
-  test('a read token reads, an ingestion key reads nothing, a read token writes nothing, no key sees nothing', async () => {
+  test('a read token reads and cannot write; an ingestion key or no key cannot read', async () => {
     expect((await get('/api/ledger/audit/checkpoint')).status).toBe(200);
     expect(JSON.parse((await get('/api/ledger/audit/checkpoint', key)).text)).toMatchObject({
       error: 'insufficient_scope',
@@ -61,7 +61,7 @@ describe('read access', () => {
     expect((await get('/api/ledger/audit/checkpoint', token.replace('aa_read_', 'aa_live_'))).status).toBe(401);
   });
 
-  test('a revoked read token is dead with the next request, and its changes stand in the key audit trail', async () => {
+  test('rejects a revoked read token on the next request and records its changes in the key audit trail', async () => {
     const other = await readToken(tenantId);
     expect((await get('/api/ledger/audit/checkpoint', other)).status).toBe(200);
     await revokeKey(server.open.pool, tenantId, other.slice(8, 20), 'operator');
@@ -73,7 +73,7 @@ describe('read access', () => {
     expect(events.map(({ action }) => action)).toEqual(['minted', 'revoked']);
   });
 
-  test('entries stream as NDJSON, by range; what is not there is left out', async () => {
+  test('streams entries as NDJSON by range and leaves out rows that do not exist', async () => {
     const all = await get('/api/ledger/audit/entries');
     expect(all.type).toContain('application/x-ndjson');
     const rows = all.text
@@ -101,7 +101,7 @@ describe('read access', () => {
     }
   });
 
-  test('the key audit trail gives its checkpoint and proofs, and not its entries; another log does not exist', async () => {
+  test('the key audit trail offers a checkpoint and no entries; an unknown log is not found', async () => {
     expect((await get('/api/ledger/keys/checkpoint')).status).toBe(200);
     expect((await get('/api/ledger/keys/entries')).status).toBe(404);
     expect((await get('/api/ledger/secrets/checkpoint')).status).toBe(404);
@@ -112,7 +112,7 @@ describe('read access', () => {
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET']);
   });
 
-  test('one tenant sees nothing of another', async () => {
+  test('a tenant sees nothing of another tenant', async () => {
     const other = await server.workspace();
     const foreign = await readToken(other);
     const { decision_id } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
@@ -123,7 +123,7 @@ describe('read access', () => {
 });
 
 describe('proofs', () => {
-  test('the checkpoint covers every row, and is signed by a published key', async () => {
+  test('the checkpoint covers every row and is signed by a published key', async () => {
     const head = await opened((await get('/api/ledger/audit/checkpoint')).text);
     const [{ count }] = (await server.database.sql<{ count: string }>(
       'SELECT count(*) FROM countersign.audit_entries WHERE tenant_id = $1',
@@ -132,7 +132,7 @@ describe('proofs', () => {
     expect(head).toMatchObject({ origin: originOf(tenantId, 'audit'), size: Number(count) });
   });
 
-  test('every row is proved to be in the tree, across the edges of stored subtrees too', async () => {
+  test('every row has a valid inclusion proof, also at the edges of stored subtrees', async () => {
     const rows = (await get('/api/ledger/audit/entries')).text
       .trim()
       .split('\n')
@@ -147,7 +147,7 @@ describe('proofs', () => {
     expect((await get('/api/ledger/audit/inclusion/0')).status).toBe(404);
   });
 
-  test('a checkpoint that somebody kept is proved to be a prefix of the newest one', async () => {
+  test('a kept checkpoint is proved to be a prefix of the newest one', async () => {
     const before = await opened((await get('/api/ledger/audit/checkpoint')).text);
     await append(40);
     const proof = await getJson(`/api/ledger/audit/consistency?first=${before.size}`);
@@ -161,7 +161,7 @@ describe('proofs', () => {
     expect((await getJson('/api/ledger/audit/consistency?first=5&second=7')).second).toBe(7);
   });
 
-  test("the promotion check's answer names the heads of both trees, as the next checkpoints confirm", async () => {
+  test('the response of a promotion check names the heads of both trees, and the next checkpoints confirm them', async () => {
     const { headers } = await server.post(paths.promotionCheck, key, { agent_name: 'nobody' });
     const heads = headers.get('countersign-checkpoint')!.split(', ');
     for (const [place, log] of (['audit', 'decisions'] as const).entries()) {
@@ -172,7 +172,7 @@ describe('proofs', () => {
 });
 
 describe('decisions and attestations', () => {
-  test('a decision is read as it was answered, and is attested by a published key', async () => {
+  test('a decision is read exactly as answered and is attested by a published key', async () => {
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     expect(await getJson(`/api/ledger/decisions/${body.decision_id}`)).toEqual(body);
     const envelope = await getJson(`/api/ledger/decisions/${body.decision_id}/attestation`);
@@ -200,12 +200,12 @@ describe('decisions and attestations', () => {
     await server.database.sql('ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only');
   });
 
-  test('an id that nobody gave out is 404, whatever its form', async () => {
+  test('answers 404 to an unknown id in any format', async () => {
     for (const id of ['0198f1c2-ac30-7e77-8b42-8c3d4e5f6071', 'x', '..%2f..'])
       expect((await get(`/api/ledger/decisions/${id}`)).status, id).toBe(404);
   });
 
-  test('the published keys are JWKs whose ids are their thumbprints, with their verifier keys for notes', async () => {
+  test('the published keys are JWKs with their thumbprints as ids and verifier keys for notes', async () => {
     const { keys } = await getJson('/.well-known/jwks.json');
     expect(keys).toHaveLength(1);
     const publicKey = new Uint8Array(Buffer.from(keys[0].x, 'base64url'));

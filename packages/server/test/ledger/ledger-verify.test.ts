@@ -13,8 +13,8 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-describe('a ledger in the database', () => {
-  test('is whole as it was written, and empty as it was made', async () => {
+describe('verifyDatabase', () => {
+  test('accepts an unchanged ledger and an empty one', async () => {
     const tenantId = await sixRows(server);
     const report = await verifyDatabase(server.open.pool, tenantId);
     const [head] = await server.database.sql(
@@ -37,7 +37,12 @@ describe('a ledger in the database', () => {
 
   test.each([
     ['seq', row('seq = 1000'), 3, /a row is missing/],
-    ['seq of the last, to the largest there is', row('seq = 9007199254740991', 6), 6, /the column seq says 9007199254740991/],
+    [
+      'seq of the last row, set to the largest possible number',
+      row('seq = 9007199254740991', 6),
+      6,
+      /the column seq says 9007199254740991/,
+    ],
     ['seq by a page', row('seq = seq + 5000, prev_hash = prev_hash', 6), 6, /the column seq says 5006/],
     ['id', row('id = gen_random_uuid()'), 3, /the column id says/],
     ['recorded_at', row(`recorded_at = recorded_at - interval '1 day'`), 3, /the column recorded_at says/],
@@ -62,7 +67,7 @@ describe('a ledger in the database', () => {
       3,
       /the column actor/,
     ],
-    ['trace_id, to what stands for null', row(`trace_id = E'\\x1e'`), 3, /the column trace_id says/],
+    ['trace_id, set to the marker for null', row(`trace_id = E'\\x1e'`), 3, /the column trace_id says/],
     ['trace_id, set to null', row('trace_id = NULL'), 3, /the column trace_id says null/],
     ['agent_id', row('agent_id = gen_random_uuid()'), 3, /the column agent_id says/],
     ['prev_hash', row(`prev_hash = sha256('x')`), 3, /the column prev_hash says/],
@@ -70,39 +75,34 @@ describe('a ledger in the database', () => {
     ['row_hash of the last row', row(`row_hash = sha256('x')`, 6), 6, /but the content hashes to/],
     ['document', row(`document = replace(document, '"actor":"ci"', '"actor":"me"')`), 3, /the row was altered/],
     [
-      'document and columns alike',
+      'document and its columns',
       row(`actor = 'me', document = replace(document, '"actor":"ci"', '"actor":"me"')`),
       3,
       /the row was altered/,
     ],
-    ['document, by a space', row(`document = replace(document, '"actor":', '"actor": ')`), 3, /not in canonical form/],
+    ['document, an added space', row(`document = replace(document, '"actor":', '"actor": ')`), 3, /not in canonical form/],
     [
-      'document, a member twice',
+      'document, a duplicate member',
       row(`document = replace(document, '"actor"', '"actor":"me","actor"')`),
       3,
       /not in canonical form/,
     ],
     [
-      'document, a number respelled',
+      'document, a number in another notation',
       row(`document = replace(document, ':0.1,', ':0.1000000000000000000001,')`),
       3,
       /canonical form/,
     ],
+    ['document, an added row_hash', row(`document = replace(document, '{"action"', '{"row_hash":"x","action"')`), 3, /canonical/],
     [
-      'document, with a row_hash in it',
-      row(`document = replace(document, '{"action"', '{"row_hash":"x","action"')`),
-      3,
-      /canonical/,
-    ],
-    [
-      'document, with a member more',
+      'document, an unknown member',
       row(`document = replace(document, '{"action"', '{"approver":"x","action"')`),
       3,
       /"approver"/,
     ],
-    ['document, no JSON', row(`document = 'gone'`), 3, /not a JSON object/],
-    ['document, no object', row(`document = '[]'`), 3, /not a JSON object/],
-    ['document, nested deeply', row(`document = repeat('{"a":', 5000) || '1' || repeat('}', 5000)`), 3, /nested deeper/],
+    ['document, not JSON', row(`document = 'gone'`), 3, /not a JSON object/],
+    ['document, an array', row(`document = '[]'`), 3, /not a JSON object/],
+    ['document, deeply nested', row(`document = repeat('{"a":', 5000) || '1' || repeat('}', 5000)`), 3, /nested deeper/],
     ['a row removed', remove('seq = 3'), 3, /seq is 4, expected 3: a row is missing/],
     ['the first row removed', remove('seq = 1'), 1, /seq is 2, expected 1/],
     ['the tail cut off', remove('seq > 4'), 5, /the head says that the ledger has 6 rows, so its tail was cut off/],
@@ -113,18 +113,18 @@ describe('a ledger in the database', () => {
       5,
       /ends at 4, but rows go on/,
     ],
-    ['the head moved on', head('seq = 7'), 7, /its tail was cut off/],
+    ['the head moved forward', head('seq = 7'), 7, /its tail was cut off/],
     ['the hash of the head', head(`row_hash = sha256('x')`), 6, /the head says that the last row has row_hash/],
     ['the hash of the head, set to null', head('row_hash = NULL'), 6, /the head says that the last row has row_hash null/],
     ['the head removed', `DELETE FROM countersign.log_heads WHERE $T AND log = 'audit'`, 7, /head row is gone/],
-  ])('with a change of %s names the first bad row', async (_, statement, seq, reason) => {
+  ])('names the first bad row (%s)', async (_, statement, seq, reason) => {
     const tenantId = await sixRows(server);
     await tamper(server, statement, tenantId);
     const { firstBad } = await verifyDatabase(server.open.pool, tenantId);
     expect(firstBad).toEqual({ seq, reason: expect.stringMatching(reason) });
   });
 
-  test('with quotes, backslashes and the marks that stand between columns in its texts is whole', async () => {
+  test("accepts quotes, backslashes and the query's separators in texts", async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const metadata = { 'a "name"': 'of \\ this', marks: '\u001e\u001f\n' };
@@ -135,7 +135,7 @@ describe('a ledger in the database', () => {
     expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 4, firstBad: undefined });
   });
 
-  test('with a row rewritten and hashed anew is broken at the row behind it', async () => {
+  test('reports the next row after a rewritten and rehashed row', async () => {
     const tenantId = await sixRows(server);
     const [found] = await server.database.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
@@ -150,7 +150,7 @@ describe('a ledger in the database', () => {
     });
   });
 
-  test("with another tenant's row in place of its own is broken there", async () => {
+  test("reports a row that was replaced by another tenant's row", async () => {
     const [tenantId, other] = [await sixRows(server), await sixRows(server)];
     const theirs = `(SELECT document FROM countersign.audit_entries WHERE tenant_id = '${other}' AND seq = 3)`;
     await tamper(server, row(`document = ${theirs}`), tenantId);
@@ -158,7 +158,7 @@ describe('a ledger in the database', () => {
     expect(firstBad).toEqual({ seq: 3, reason: expect.stringMatching(/another tenant/) });
   });
 
-  test('with tail and head cut off together has whole rows, and the stored tree says that there were more', async () => {
+  test('accepts the rows of a truncated ledger with a matching head; the stored tree reveals the missing rows', async () => {
     const tenantId = await sixRows(server);
     await tamper(server, remove('seq > 4'), tenantId);
     await tamper(
@@ -171,7 +171,7 @@ describe('a ledger in the database', () => {
     expect(report.contradiction?.reason).toMatch(/covers 6 rows, but the log ends after 4: its tail was cut off/);
   });
 
-  test('is checked while rows are appended to it', async () => {
+  test('verifies a ledger while rows are appended', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     let running = true;
@@ -189,7 +189,7 @@ describe('a ledger in the database', () => {
     expect(counts.at(-1)).toBeGreaterThan(counts[0]!);
   });
 
-  test('of many rows, and of rows of a megabyte, is read in pages and exported to the last row', async () => {
+  test('reads and exports many rows and rows of a megabyte in pages', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const append = (metadata: object) => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', metadata });

@@ -8,13 +8,13 @@ import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 const [TENANT, OTHER] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
 const AGENT = '33333333-3333-4333-8333-333333333333';
 const id = (letter: string, number: number) => `${letter.repeat(8)}-0000-4000-8000-${String(number).padStart(12, '0')}`;
-/** A minute of one morning. */
+/** A minute between 9:00 and 10:00 on one day. */
 const minute = (number: number) => `2026-03-01T09:${String(number).padStart(2, '0')}:00.000Z`;
 const IN_TWENTY_YEARS = '2046-03-01T09:00:00.000Z';
 
 let database: TestDatabase;
 
-/** Runs the next migrations, as many as are given. */
+/** Runs the next `count` migrations. */
 async function migrateBy(count: number): Promise<string[]> {
   const client = new pg.Client(database.owner);
   await client.connect();
@@ -38,7 +38,10 @@ async function migrateBy(count: number): Promise<string[]> {
   }
 }
 
-/** The migrations before records were numbered, and those before ledgers bore seals: no database is brought further. */
+/**
+ * The number of migrations before records were numbered, and before logs were sealed. No later migration applies to such a
+ * database.
+ */
 const [UNNUMBERED, UNSEALED] = [12, 18];
 
 const evaluation = (number: number, at: string, tenant = TENANT) =>
@@ -72,7 +75,7 @@ const decision = (seq: number, evaluated: number, at: string) =>
     [TENANT, seq, id('d', seq), at, AGENT, id('e', evaluated)],
   );
 
-/** The number of an evaluation, as it was before. */
+/** The seq of each evaluation before the migration. */
 const numbers = new Map<number, number>();
 
 beforeAll(async () => {
@@ -85,7 +88,7 @@ beforeAll(async () => {
   await evaluation(1, minute(10));
   await evaluation(1, minute(11), OTHER);
   await evaluation(2, minute(20));
-  // A clock was ahead when the third was recorded, and right again after it.
+  // The third was recorded while a clock was ahead; the clock was correct again afterwards.
   await evaluation(3, IN_TWENTY_YEARS);
   await evaluation(4, minute(40));
   await evaluation(4, minute(41), OTHER);
@@ -108,8 +111,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-describe('records from before they were numbered', () => {
-  test('evaluations keep their order, and the next one is behind all of them', async () => {
+describe('the migration that numbers existing records', () => {
+  test('keeps the order of evaluations and numbers the next one after them', async () => {
     const order = async () =>
       (
         await database.sql<{ id: string }>('SELECT id FROM countersign.evaluations WHERE tenant_id = $1 ORDER BY seq', [TENANT])
@@ -123,17 +126,17 @@ describe('records from before they were numbered', () => {
     expect(counted).toEqual({ clash: '0' });
   });
 
-  test('an incident is behind every evaluation up to its time, and its re-certification has its number', async () => {
+  test('numbers an incident and its re-certification after every evaluation up to its time', async () => {
     const rows = await database.sql<{ id: string; seq: string; opened_seq: string }>(
       `SELECT i.id, i.seq, r.opened_seq FROM countersign.incidents AS i JOIN countersign.recertifications AS r ON r.incident_id = i.id ORDER BY i.id`,
     );
-    // The last one was opened while the clock was ahead: the fourth evaluation may have come before it, and must not certify.
+    // The last incident was opened while the clock was ahead. The fourth evaluation may be older than it and must not certify.
     const expected = [0, numbers.get(1)!, numbers.get(2)!, numbers.get(4)!, numbers.get(4)!];
     expect(rows.map(({ seq }) => Number(seq))).toEqual(expected);
     expect(rows.map(({ opened_seq }) => Number(opened_seq))).toEqual(expected);
   });
 
-  test('an approval has the decisions of its evaluation that were there before it', async () => {
+  test('gives an approval the decisions of its evaluation that existed before it', async () => {
     const rows = await database.sql<Record<string, string | null>>(
       'SELECT requested_seq, decided_seq, decisions_size FROM countersign.approvals ORDER BY evaluation_id',
     );
@@ -144,13 +147,13 @@ describe('records from before they were numbered', () => {
     ]);
   });
 
-  test('nothing that the migration needed is left behind, and incidents are append-only again', async () => {
+  test('leaves no temporary table behind and makes incidents append-only again', async () => {
     expect(await database.sql(`SELECT to_regclass('countersign.numbers_by_moment') AS name`)).toEqual([{ name: null }]);
     await expect(database.sql("UPDATE countersign.incidents SET severity = 'low'")).rejects.toThrow(/append/i);
   });
 });
 
-test('a database that holds workspaces without seals is brought no further', async () => {
+test('refuses to migrate a database that contains workspaces without seals', async () => {
   await expect(migrate(database.owner, database.server.user)).rejects.toThrow(/by a version whose ledgers bear no seals/);
   const [{ count }] = (await database.sql<{ count: string }>('SELECT count(*) FROM countersign.migrations')) as [
     { count: string },

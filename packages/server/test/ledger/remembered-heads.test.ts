@@ -17,7 +17,7 @@ const head = (seq: number, more: Partial<LockedHead> = {}): LockedHead => ({
 });
 const START = Date.parse('2026-11-21T08:00:00.000Z');
 
-describe('a remembered head', () => {
+describe('RememberedHeads', () => {
   let now: number;
   let heads: RememberedHeads;
   beforeAll(() => {
@@ -26,11 +26,11 @@ describe('a remembered head', () => {
     heads = new RememberedHeads(clock, clock);
   });
 
-  test('is not there before one was moved', () => {
+  test('returns nothing before a head was remembered', () => {
     expect(heads.take('t')).toBeUndefined();
   });
 
-  test("comes back with the moment by the database's clock, and where the head must stand", () => {
+  test("returns the head with the time of the database's clock and the expected stored head", () => {
     heads.remember('t', head(7));
     now += 1_500;
     expect(heads.take('t')).toMatchObject({
@@ -40,14 +40,14 @@ describe('a remembered head', () => {
     });
   });
 
-  test("is not there while the last row's moment is ahead of the clock: the head is read, and the clock waited for", () => {
+  test("returns nothing while the last row's time is ahead of the clock, so the head is read and the writer waits", () => {
     heads.remember('t', head(8, { now: '2026-11-21T08:00:01.800Z', guessed: { seq: 7, rowHash: null } }));
     expect(heads.take('t')).toBeUndefined();
     now += 300;
     expect(heads.take('t')).toMatchObject({ seq: 8, now: '2026-11-21T08:00:01.800Z', guessed: { seq: 8 } });
   });
 
-  test('is forgotten when its guess was wrong: for a second the head is read, and then trusted again', () => {
+  test('drops a head after a wrong guess and trusts heads again after one second', () => {
     heads.drop('t', true);
     expect(heads.take('t')).toBeUndefined();
     heads.remember('t', head(9));
@@ -58,30 +58,30 @@ describe('a remembered head', () => {
     heads.remember('t', head(11, { guessed: { seq: 10, rowHash: null } }));
   });
 
-  test('is read anew after a minute, so that the clocks are compared again', () => {
+  test('returns nothing after a minute, so that the clocks are compared again', () => {
     now += 60_001;
     expect(heads.take('t')).toBeUndefined();
   });
 });
 
-describe('a batch that fails', () => {
-  const steady = () => START;
-  const remembering = () => {
-    const heads = new RememberedHeads(steady, steady);
+describe('RememberedHeads after a failed batch', () => {
+  const fixedClock = () => START;
+  const headsAfterOneBatch = () => {
+    const heads = new RememberedHeads(fixedClock, fixedClock);
     heads.remember('t', head(1));
     return heads;
   };
 
-  test('for another reason than its guess has the head read once', () => {
-    const heads = remembering();
+  test('reads the head once when the guess was not the reason', () => {
+    const heads = headsAfterOneBatch();
     heads.drop('t', false);
     expect(heads.take('t')).toBeUndefined();
     heads.remember('t', head(2));
     expect(heads.take('t')).toMatchObject({ seq: 2 });
   });
 
-  test('takes the one behind it along, whose guess is then wrong: no other process is suspected', () => {
-    const heads = remembering();
+  test('does not suspect another process when the next batch fails with it', () => {
+    const heads = headsAfterOneBatch();
     heads.drop('t', false);
     heads.drop('t', true);
     heads.remember('t', head(2));
@@ -89,7 +89,7 @@ describe('a batch that fails', () => {
   });
 });
 
-test('a head whose reading was forgotten meanwhile is not remembered: its clock would be that of the reading', () => {
+test('does not remember a head whose reading was evicted in the meantime', () => {
   let now = START;
   const clock = () => now;
   const heads = new RememberedHeads(clock, clock);
@@ -101,7 +101,7 @@ test('a head whose reading was forgotten meanwhile is not remembered: its clock 
   expect(heads.take('t')).toBeUndefined();
 });
 
-test.for([-3_600_000, 3_600_000])('a wall clock that is set by %i ms makes the head be read anew', (step) => {
+test.for([-3_600_000, 3_600_000])('drops the head when the wall clock is set by %i ms', (step) => {
   let wall = START;
   const heads = new RememberedHeads(
     () => 1_000,
@@ -114,7 +114,7 @@ test.for([-3_600_000, 3_600_000])('a wall clock that is set by %i ms makes the h
   expect(heads.take('t')).toMatchObject({ seq: 2 });
 });
 
-describe('appending behind a remembered head', () => {
+describe('appending after a remembered head', () => {
   let server: TestServer;
   let tenantId: string;
   let key: string;
@@ -129,7 +129,7 @@ describe('appending behind a remembered head', () => {
     key = await server.key(tenantId);
   });
 
-  test('another process that appends in between is seen: the chain stays whole', async () => {
+  test('notices another process that appends in between and keeps the chain whole', async () => {
     const other = await testServer({ database: server.database });
     const seqs: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
@@ -140,7 +140,7 @@ describe('appending behind a remembered head', () => {
     expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 12, firstBad: undefined });
   });
 
-  test('a head that was moved and rolled back is not remembered: the log goes on', async () => {
+  test('does not remember a head whose transaction was rolled back', async () => {
     const rolledBack = inTenantTransaction(server.open.pool, tenantId, async (tx) => {
       const { audit } = await lockLogs(tx, ['audit']);
       appendEntries(tx, audit, [entryOf({ recorded_by: 'operator', actor: 'operator', action: 'workspace.renamed' })]);
@@ -152,7 +152,7 @@ describe('appending behind a remembered head', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('a database that was put back to an earlier state is refused', async () => {
+  test('rejects a database that was reset to an earlier state', async () => {
     const last = await append('kept');
     await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
     await append('lost');

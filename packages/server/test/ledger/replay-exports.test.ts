@@ -54,8 +54,8 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the server's command and the Python verifier say: exit code and text. */
-const replayed = async (events: string): Promise<[number | null, string][]> => {
+/** Exit code and output of the server's command and of the Python verifier. */
+const replayWithBoth = async (events: string): Promise<[number | null, string][]> => {
   const ours = await runCommand({}, 'ledger', 'verify', '--file', decisions, '--log', 'decisions', '--replay', events);
   const theirs = spawnSync('python3', ['-B', VERIFIER, 'decisions', decisions, '--replay', events], { encoding: 'utf8' });
   return [
@@ -64,27 +64,27 @@ const replayed = async (events: string): Promise<[number | null, string][]> => {
   ];
 };
 
-test('every decision that the server makes follows from the exported log of evidence', async () => {
-  for (const said of await replayed(evidence)) expect(said).toEqual([0, expect.stringMatching(/^whole: 10 /)]);
+test('every decision of the server follows from the exported evidence log', async () => {
+  for (const said of await replayWithBoth(evidence)) expect(said).toEqual([0, expect.stringMatching(/^whole: 10 /)]);
 });
 
-test('a decision is named where an event that it was decided on was changed', async () => {
+test('names the decision whose evidence event was changed', async () => {
   const text = readFileSync(evidence, 'utf8');
   expect(text).toContain('"status":"approved"');
   const changed = join(folder, 'changed.ndjson');
   writeFileSync(changed, text.replace('"status":"approved"', '"status":"rejected"'));
   const why = /^broken at .*seq 7\)?: allowed does not follow from/;
-  for (const said of await replayed(changed)) expect(said).toEqual([1, expect.stringMatching(why)]);
+  for (const said of await replayWithBoth(changed)) expect(said).toEqual([1, expect.stringMatching(why)]);
   writeFileSync(changed, text.replace('"pass_rate":10,', '"pass_rate":100,').replace('"status":"failing"', '"status":"passing"'));
-  for (const said of await replayed(changed)) expect(said).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
+  for (const said of await replayWithBoth(changed)) expect(said).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
 });
 
-test('an export that cannot be read, and one of another kind of question, are wrong use', async () => {
+test('exits with 2 for an unreadable export and for --replay with another log', async () => {
   const missing = join(folder, 'missing.ndjson');
-  const [ours, theirs] = await replayed(missing);
+  const [ours, theirs] = await replayWithBoth(missing);
   expect([ours![0], theirs![0]]).toEqual([2, 2]);
-  const asked = ['ledger', 'verify', '--file', evidence, '--log', 'evidence', '--replay', evidence];
-  expect(await runCommand({}, ...asked)).toMatchObject({
+  const misuse = ['ledger', 'verify', '--file', evidence, '--log', 'evidence', '--replay', evidence];
+  expect(await runCommand({}, ...misuse)).toMatchObject({
     status: 2,
     err: expect.stringContaining('--replay is for --log decisions'),
   });

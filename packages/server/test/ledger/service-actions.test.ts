@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { entryOf } from '../../src/ledger/append.ts';
 import { SERVICE_ACTIONS } from '../../src/ledger/service-actions.ts';
 
-/** The table of actions in docs/formats.md: action and members of its metadata. */
-function documented(): Record<string, string[]> {
+/** The table of actions in docs/formats.md: each action with the members of its metadata. */
+function documentedActions(): Record<string, string[]> {
   const page = readFileSync(new URL('../../../../docs/formats.md', import.meta.url), 'utf8');
   const [, table = ''] = /<!-- actions -->\n((?:\|.*\n)+)/.exec(page) ?? [];
   const rows = table.trimEnd().split('\n').slice(2);
@@ -16,12 +16,12 @@ function documented(): Record<string, string[]> {
   );
 }
 
-describe('the entries that the service writes', () => {
-  test('are those of docs/formats.md, with the same members of metadata', () => {
-    expect(documented()).toEqual(SERVICE_ACTIONS);
+describe('the table of service actions', () => {
+  test('matches docs/formats.md in actions and metadata members', () => {
+    expect(documentedActions()).toEqual(SERVICE_ACTIONS);
   });
 
-  test('cannot have another action or member: the compiler refuses it', () => {
+  test('the compiler rejects another action or member', () => {
     const by = { recorded_by: 'operator', actor: 'operator' };
     const entries = [
       // @ts-expect-error not in the table
