@@ -17,7 +17,7 @@ const masterSecret = () => randomBytes(32).toString('base64');
 const signingKey = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 const SECRETS: Environment = { COUNTERSIGN_MASTER_SECRET: masterSecret(), COUNTERSIGN_SIGNING_KEY: signingKey() };
 
-/** Starts a server that must not come up: expects its exit code and one clear line, in which no password stands. */
+/** Starts a server that must fail. Expects its exit code and one clear line on stderr that contains no secret. */
 async function expectRefusal(environment: Environment, reason: ExitReason, line: RegExp): Promise<void> {
   const server = new CommandProcess(['serve'], { COUNTERSIGN_PORT: '0', ...environment });
   const ending = await server.ended;
@@ -33,7 +33,7 @@ function expectNoSecrets(output: string, environment: Environment): void {
   expect(output).not.toContain('PRIVATE KEY');
 }
 
-describe('on an outside database', () => {
+describe('serve with an external database', () => {
   let outside: OutsidePostgres;
   let environment: Environment;
 
@@ -48,13 +48,13 @@ describe('on an outside database', () => {
 
   afterAll(() => outside?.remove());
 
-  test('a newer schema ends the start with its own code, and nothing is changed', async () => {
+  test('exits with the code of a newer schema and changes nothing', async () => {
     await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
     await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
     await outside.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
   });
 
-  test('an older schema ends the start with its own code and names the command that mends it', async () => {
+  test('exits with the code of an older schema and names the command that migrates it', async () => {
     const [last] = await outside.sql<{ name: string; run_on: Date }>(
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
       'app',
@@ -68,11 +68,11 @@ describe('on an outside database', () => {
     ['another signing key', { COUNTERSIGN_SIGNING_KEY: signingKey() }, /COUNTERSIGN_SIGNING_KEY/],
     ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET/],
     ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY/],
-  ] as const)('%s ends the start with its own code and names the variable', async ([, wrong, line]) => {
+  ] as const)('exits with its own code and names the variable after %s', async ([, wrong, line]) => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
 
-  test('where a first start was cut off before it listed its signing key, no other one becomes the first', async () => {
+  test('accepts no other signing key when a first start stopped before it listed its key', async () => {
     await outside.sql('DELETE FROM countersign.signing_keys', 'app');
     await expectRefusal(
       { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
@@ -86,19 +86,19 @@ describe('on an outside database', () => {
 
   test.for([
     ['a wrong password', () => outside.url('app', 'app', 'wr0ng-word'), /password/],
-    ['a database that is not there', () => outside.url('app', 'nowhere'), /nowhere/],
-    ['a role that is not there', () => outside.url('nobody_here', 'app'), /nobody_here/],
+    ['an unknown database', () => outside.url('app', 'nowhere'), /nowhere/],
+    ['an unknown role', () => outside.url('nobody_here', 'app'), /nobody_here/],
     [
-      'a port where nothing listens',
+      'a port without a listener',
       async () => outside.url('app', 'app').replace(/:\d+\/app$/, `:${await freePort()}/app`),
       /ECONNREFUSED/,
     ],
-    ['a host that is not there', () => `postgres://app:${encodeURIComponent(PASSWORD)}@nowhere.invalid/app`, /nowhere\.invalid/],
-  ] as const)('%s ends the start with one line, in which the password does not stand', async ([, url, line]) => {
+    ['an unknown host', () => `postgres://app:${encodeURIComponent(PASSWORD)}@nowhere.invalid/app`, /nowhere\.invalid/],
+  ] as const)('exits with one line that contains no password after %s', async ([, url, line]) => {
     await expectRefusal({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
   });
 
-  test('a start that fails when all but the last is done ends all the same, and listens no more', async () => {
+  test('exits and stops listening when the last step of the start fails', async () => {
     await outside.sql('REVOKE SELECT ON countersign.tenants FROM app', 'app');
     const port = await freePort();
     const server = new CommandProcess(['serve'], { ...environment, COUNTERSIGN_PORT: String(port) });
@@ -108,7 +108,7 @@ describe('on an outside database', () => {
     await outside.sql('GRANT SELECT ON countersign.tenants TO app', 'app');
   });
 
-  test('a superuser is taken, with a warning; once there is a workspace, the greeting mints a key for that one', async () => {
+  test('accepts a superuser with a warning, and the greeting names an existing workspace', async () => {
     await outside.role('boss');
     await outside.sql('ALTER ROLE boss SUPERUSER');
     await outside.sql('CREATE DATABASE bossy OWNER boss');
@@ -127,7 +127,7 @@ describe('on an outside database', () => {
     expect(await third.end('SIGTERM')).toBe(0);
   });
 
-  test('an empty database gets its tables from commands that set up alone, and they say so', async () => {
+  test('only set-up commands create the tables of an empty database, and they report it', async () => {
     await outside.sql('CREATE DATABASE empty OWNER app');
     const there = { ...SECRETS, DATABASE_URL: outside.url('app', 'empty') };
     const list = await runHere(['workspace', 'list'], there);
@@ -140,14 +140,14 @@ describe('on an outside database', () => {
     expect([create.status, create.stderr]).toEqual([0, expect.stringMatching(/^made the tables in .*database empty\n/)]);
   });
 
-  test('a role that may not make the tables is told what to give it', async () => {
+  test('tells a role without rights which right to grant', async () => {
     await outside.role('poor');
     await outside.sql('CREATE DATABASE poor');
     await expectRefusal({ ...SECRETS, DATABASE_URL: outside.url('poor', 'poor') }, 'database_away', /CREATE on the database/);
   });
 });
 
-describe('on the embedded database', () => {
+describe('serve with the embedded database', () => {
   let folder: DataFolder;
   let occupant: Server;
   let port: string;
@@ -164,7 +164,7 @@ describe('on the embedded database', () => {
     await folder.clear();
   });
 
-  test('a port in use ends the start with its own code and names the port, before a database is made', async () => {
+  test('exits and names a port in use before it creates a database', async () => {
     await expectRefusal(
       { ...folder.environment, COUNTERSIGN_PORT: port },
       'port_in_use',
@@ -173,7 +173,7 @@ describe('on the embedded database', () => {
     expect(existsSync(folder.environment.COUNTERSIGN_DATA_DIR!)).toBe(false);
   });
 
-  test('secrets that are not those the data was made with end the start, and leave no database running', async () => {
+  test('exits with another master secret than the data has and leaves no database running', async () => {
     const server = await ServerProcess.start(folder.environment);
     expect(await server.end('SIGTERM')).toBe(0);
     const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: masterSecret() };
@@ -182,7 +182,7 @@ describe('on the embedded database', () => {
   });
 });
 
-describe('bad configuration', () => {
+describe('serve with a bad configuration', () => {
   const outsideUrl = { DATABASE_URL: `postgres://app:${encodeURIComponent(PASSWORD)}@127.0.0.1/app` };
   const bad: [variable: string, value: string, beside?: Environment][] = [
     ['COUNTERSIGN_PORT', '65536'],
@@ -242,14 +242,14 @@ describe('bad configuration', () => {
     ['COUNTERSIGN_SIGNING_KEY', generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
   ];
 
-  test('every variable is tried, but those that take any text', () => {
+  test('covers every variable except those that accept any text', () => {
     const tried = new Set(bad.map(([variable]) => variable.replace(/_FILE$/, '')));
     const untried = Object.values(VARIABLES).filter(({ name }) => !tried.has(name.replace(/_FILE$/, '')));
     expect(untried.map(({ name }) => name)).toEqual(['COUNTERSIGN_DATA_DIR']);
   });
 
   test.for(bad.map((each, index) => [index + 1, ...each] as const))(
-    '%i: a bad %s ends with exit code 3 and one line that names it, before anything is made',
+    '%i: exits with code 3 for a bad %s, names it in one line and creates nothing',
     async ([, variable, value, beside = {}]) => {
       const folder = new DataFolder();
       try {
@@ -269,7 +269,7 @@ describe('bad configuration', () => {
   );
 });
 
-test('a variable that is named like ours and is none is told at the start; those of secrets, files and the client are known', () => {
+test('readConfig reports unknown COUNTERSIGN_ variables and knows those of secrets, files and the client', () => {
   const known = Object.fromEntries(
     Object.values(VARIABLES)
       .map(({ name }) => name)
@@ -283,7 +283,7 @@ test('a variable that is named like ours and is none is told at the start; those
   ]);
 });
 
-/** Runs a command line in this process: what it refuses before it opens anything needs no process of its own. */
+/** Runs a command line in this process. What fails before anything is opened needs no separate process. */
 async function runHere(args: string[], environment: Environment): Promise<{ status: number; stdout: string; stderr: string }> {
   const texts = { out: '', err: '' };
   const into = (name: 'out' | 'err') =>

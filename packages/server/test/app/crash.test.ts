@@ -27,7 +27,7 @@ afterAll(async () => {
   await folder.clear();
 });
 
-/** Looks into the database as the superuser; the server keeps it running meanwhile. */
+/** Checks the records as the superuser while the server keeps the database running. */
 async function expectAllKept(): Promise<void> {
   const database = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
   const pool = sealedPool(database.superuser, folder.path);
@@ -53,7 +53,7 @@ const rounds = Array.from({ length: 20 }, (_, index) => {
 
 describe('kill -9 during writes', () => {
   test.for(rounds)(
-    'round %i: after the death of %s every acknowledged record is there, once, on a whole chain',
+    'round %i: keeps every acknowledged record once, on a whole chain, after kill -9 of %s',
     async ([round, victim]) => {
       const callers = new Callers({ url: server.url, key }, CALLERS);
       const enough = CALLERS * 3;

@@ -41,14 +41,14 @@ async function serve(environment: Environment): Promise<ServerProcess> {
   return server;
 }
 
-/** A database of its own, which its role owns and nothing else. */
+/** Creates a database, owned by a new role that owns nothing else. */
 async function ownedDatabase(name: string): Promise<Environment> {
   await outside.role(name);
   await outside.sql(`CREATE DATABASE ${name} OWNER ${name}`);
   return { ...secrets, DATABASE_URL: outside.url(name, name) };
 }
 
-/** Sends a few requests of every kind; all of them must be answered. */
+/** Sends requests of every kind and expects that all are answered. */
 async function expectService(server: ServerProcess, key: string): Promise<Acknowledged[]> {
   const callers = new Callers({ url: server.url, key }, 4);
   await until('all kinds of requests are answered', () => callers.acknowledged.length >= 40 || callers.unsettled.length > 0);
@@ -67,8 +67,8 @@ async function expectAllKept(database: string, tenantId: string, acknowledged: r
   }
 }
 
-describe('an outside PostgreSQL', () => {
-  test('a role that owns nothing but its own empty database is enough, and two servers may start on it at once', async () => {
+describe('an external PostgreSQL', () => {
+  test('needs only a role that owns its empty database, and two servers can start on it at once', async () => {
     const environment = await ownedDatabase('alone');
     const [one, two] = await Promise.all([serve(environment), serve(environment)]);
     const { tenantId, key } = await newKey(environment, 'acme');
@@ -81,7 +81,7 @@ describe('an outside PostgreSQL', () => {
     expect(Object.values(role!)).toEqual([false, false, false, false]);
   });
 
-  test('a URL may name a Unix socket', async () => {
+  test('accepts a URL with a Unix socket', async () => {
     const database = await cloneDatabase();
     const { host, user, database: name } = database.server;
     const url = `postgres://${user}@/${name}?host=${encodeURIComponent(host)}`;
@@ -91,7 +91,7 @@ describe('an outside PostgreSQL', () => {
     await database.drop();
   });
 
-  test('with an owner beside it the server has INSERT and SELECT alone on append-only tables, and owns none', async () => {
+  test('with a separate owner, the server has only INSERT and SELECT on append-only tables and owns none', async () => {
     await outside.role('owner_role');
     await outside.role('server_role');
     await outside.sql('CREATE DATABASE two_roles OWNER owner_role');
@@ -133,7 +133,7 @@ describe('an outside PostgreSQL', () => {
     }
   });
 
-  test('migrating takes back from the server what it was given besides, and nothing from a role that migrates itself', async () => {
+  test("migrate revokes extra rights of the server's role and none of a role that migrates itself", async () => {
     await outside.role('giving_role');
     await outside.role('given_role');
     await outside.sql('CREATE DATABASE given OWNER giving_role');
@@ -161,7 +161,7 @@ describe('an outside PostgreSQL', () => {
     expect(await mayDelete('given_role')).toBe(false);
   });
 
-  test('a start that was cut off between the tables and the rights on them is mended by the next one', async () => {
+  test('a later start grants the rights that an interrupted start did not', async () => {
     await outside.role('cut_owner');
     await outside.role('cut_server');
     await outside.sql('CREATE DATABASE cut OWNER cut_owner');
@@ -180,7 +180,7 @@ describe('an outside PostgreSQL', () => {
   });
 
   test.for(['SIGINT', 'SIGKILL'] as const)(
-    'stopped by %s under load: 503 with Retry-After meanwhile, recovery by itself, nothing lost',
+    'stopped by %s under load: answers 503 with Retry-After, recovers by itself and loses nothing',
     async (signal) => {
       const name = `stopped_${signal.toLowerCase()}`;
       const environment = await ownedDatabase(name);
@@ -188,7 +188,7 @@ describe('an outside PostgreSQL', () => {
       const { tenantId, key } = await newKey(environment, 'acme');
       const callers = new Callers({ url: server.url, key }, 16);
       await until('the callers are under way', () => callers.acknowledged.length >= 64);
-      // A smart shutdown lets those who are connected go on; the operator loses patience.
+      // A smart shutdown waits for connected clients; the operator then stops it faster.
       if (signal === 'SIGINT') {
         outside.askToStop();
         await sleep(200);
@@ -214,7 +214,7 @@ describe('an outside PostgreSQL', () => {
     },
   );
 
-  test('that hangs: 503 with Retry-After within a bounded time, and recovery by itself when it goes on', {
+  test('hanging: answers 503 with Retry-After within 40 seconds and recovers by itself', {
     timeout: 60_000,
   }, async () => {
     const environment = await ownedDatabase('hanging');

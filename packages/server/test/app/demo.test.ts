@@ -16,11 +16,11 @@ let dataDir: string;
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'countersign-demo-'));
-  chmodSync(dataDir, 0o755); // run by root, PostgreSQL is another user that has to get in
+  chmodSync(dataDir, 0o755); // when run by root, PostgreSQL runs as another user that needs access
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-/** A tour in a process of its own, with its own data folder. */
+/** A run of the demo in its own process. */
 interface Tour {
   process: ChildProcess;
   ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
@@ -41,7 +41,7 @@ function takeTour(environment: Record<string, string>, ...args: string[]): Tour 
   return { process: child, ended: once(child, 'close').then(([code]) => ({ code, ...output })) };
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const server = createSocketServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -68,7 +68,7 @@ const CHAPTERS = [
   'The whole story, and the proof that nobody rewrote it',
 ];
 
-/** What the gate answers on the way, in order. */
+/** The decisions of the gate in a run of the demo, in order. */
 const ANSWERS = [
   'BLOCKED no_recent_evaluation',
   'BLOCKED evaluation_not_passing',
@@ -81,7 +81,7 @@ const ANSWERS = [
   'ALLOWED all_conditions_met',
 ];
 
-/** All chapters with all answers; no secret, and no escape codes where nobody has a terminal. */
+/** Expects all chapters and all decisions, no secret, and no escape codes without a terminal. */
 function expectWholeTour(stdout: string): void {
   expect([...stdout.matchAll(/^\d+\. (.+)$/gm)].map(([, title]) => title)).toEqual(CHAPTERS);
   expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, answer]) => answer)).toEqual(ANSWERS);
@@ -90,7 +90,7 @@ function expectWholeTour(stdout: string): void {
 }
 
 describe('npm run demo', () => {
-  test('--help says what it takes, and tours nothing', async () => {
+  test('--help prints the usage and runs nothing', async () => {
     expect(await takeTour({}, '--help').ended).toEqual({
       code: 0,
       stdout: expect.stringMatching(/^Usage: npm run demo/),
@@ -98,7 +98,7 @@ describe('npm run demo', () => {
     });
   });
 
-  test('starts a server on an empty folder, tells all chapters and stops the server in order; taken again with --keep, its link into the portal works once, on the server that runs on until it is told to end', {
+  test('runs all chapters on a new server and shuts it down; with --keep, its sign-in link works once and the server runs until Ctrl-C', {
     timeout: 120_000,
   }, async () => {
     const port = await freePort();
@@ -138,7 +138,7 @@ describe('npm run demo', () => {
     expect(await nobodyListens(port)).toBe(true);
   });
 
-  test('told to end while its server starts, it takes the server with it', { timeout: 60_000 }, async () => {
+  test('stops its server when it is terminated during the start', { timeout: 60_000 }, async () => {
     const port = await freePort();
     const tour = takeTour({ COUNTERSIGN_PORT: String(port) });
     await once(tour.process.stderr!, 'data');
@@ -147,14 +147,14 @@ describe('npm run demo', () => {
     expect(await nobodyListens(port)).toBe(true);
   });
 
-  test('a server with another database than the commands is noticed and named: 2', { timeout: 60_000 }, async () => {
+  test('exits with 2 when the server uses another database than the commands', { timeout: 60_000 }, async () => {
     const { url } = await testServer();
     const { code, stderr } = await takeTour({ COUNTERSIGN_URL: url }).ended;
     expect(code, stderr).toBe(2);
     expect(stderr).toContain('different databases');
   });
 
-  describe('something else at that address', () => {
+  describe('when another service listens on the port', () => {
     let other: Server;
     beforeEach(async () => {
       other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
@@ -162,7 +162,7 @@ describe('npm run demo', () => {
     });
     afterEach(() => void other.close());
 
-    test('is named, and left alone: 2', async () => {
+    test('exits with 2, names it and leaves it alone', async () => {
       const { port } = other.address() as AddressInfo;
       const { code, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
       expect(code, stderr).toBe(2);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { killAll, processesOf } from '../../../embedded-database/test/harness/processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 
-test('a first start that is killed at any moment, with or without its database, is taken up by the next one', {
+test('a start completes after first starts that were killed at any moment, with or without the database', {
   timeout: 90_000,
 }, async () => {
   const folder = new DataFolder();
@@ -28,7 +28,7 @@ test('a first start that is killed at any moment, with or without its database, 
   }
 });
 
-test('a server and commands that all make a first start at once agree on the database and its secrets', {
+test('a server and commands that start at once on an empty folder agree on the database and its secrets', {
   timeout: 60_000,
 }, async () => {
   const folder = new DataFolder();
@@ -47,7 +47,7 @@ test('a server and commands that all make a first start at once agree on the dat
   }
 });
 
-test('a secret that is missing beside its database is named, never made anew, and put back it is the one that it was', async () => {
+test('reports a missing secret file, never replaces it, and works again after it is restored', async () => {
   const folder = new DataFolder();
   const secrets = join(folder.path, 'secrets');
   try {
@@ -75,7 +75,7 @@ test('a secret that is missing beside its database is named, never made anew, an
   }
 });
 
-test('in a folder without a database only `serve`, `migrate` and `workspace create` make one; others name the folder', async () => {
+test('only `serve`, `migrate` and `workspace create` create a database; other commands name the empty folder', async () => {
   const folder = new DataFolder();
   try {
     for (const args of [
@@ -98,7 +98,7 @@ test('in a folder without a database only `serve`, `migrate` and `workspace crea
   }
 });
 
-test.runIf(existsSync('/proc/self'))('a folder in which nothing can be made ends the command, with one line', async () => {
+test.runIf(existsSync('/proc/self'))('exits with one line when the data folder cannot be created', async () => {
   const command = new CommandProcess(['workspace', 'create', '--name', 'acme'], {
     COUNTERSIGN_DATA_DIR: '/proc/countersign/data',
   });

@@ -38,7 +38,7 @@ describe('a full queue', () => {
   const queued = async () =>
     Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
-  test('answers 503 with Retry-After at once, keeps what it has taken, and takes more when there is room', async () => {
+  test('answers 503 with Retry-After, keeps what it accepted, and accepts more when there is room', async () => {
     const { audit, release } = await tenant();
     const answers = Array.from({ length: 60 }, () => audit(9_000));
     const refused = await firstRefusals(answers);
@@ -53,7 +53,7 @@ describe('a full queue', () => {
     expect(await queued()).toBe(0);
   });
 
-  test('of tenants who flood has room for others, however many they are', async () => {
+  test('keeps room for other tenants however many tenants flood it', async () => {
     const flooders = [await tenant(), await tenant(), await tenant()];
     const flood = flooders.flatMap(({ audit }) => Array.from({ length: 40 }, () => audit(5_000)));
     await firstRefusals(flood);
@@ -68,7 +68,7 @@ describe('a full queue', () => {
     expect(await queued()).toBe(0);
   });
 
-  test('a tenant that floods does not make another one wait or fail', async () => {
+  test('a tenant that floods does not delay or fail another tenant', async () => {
     const [flooder, polite] = [await tenant(), await tenant()];
     await flooder.release();
     await polite.release();
@@ -102,7 +102,7 @@ describe('64 bodies at once', () => {
     await folder.clear();
   });
 
-  /** Sends a body so often at once and watches the server's memory meanwhile. */
+  /** Sends a body many times at once and measures the peak memory of the server. */
   async function sendAtOnce(count: number, body: Buffer, headers: Record<string, string>) {
     const answers = Promise.all(
       Array.from({ length: count }, () =>
@@ -120,7 +120,7 @@ describe('64 bodies at once', () => {
     expect([...callers.unsettled, ...callers.faults]).toEqual([]);
   };
 
-  test('large ones are stored or answered 503, and memory stays bounded', { timeout: 90_000 }, async () => {
+  test('stores large bodies or answers 503 with bounded memory', { timeout: 90_000 }, async () => {
     const spans = Array.from({ length: 500 }, (_, n) => ({
       span_id: `${n}`,
       kind: 'llm',
@@ -136,7 +136,7 @@ describe('64 bodies at once', () => {
     await expectServing();
   });
 
-  test('gzip bombs are refused by their decompressed size, and memory stays bounded', { timeout: 90_000 }, async () => {
+  test('rejects gzip bombs by their decompressed size with bounded memory', { timeout: 90_000 }, async () => {
     const bomb = await compressedSpaces(1024 * MIB);
     const { answers, peak } = await sendAtOnce(64, bomb, { 'content-encoding': 'gzip' });
     expect(answers.every(({ status }) => status === 413 || status === 503)).toBe(true);
@@ -146,7 +146,7 @@ describe('64 bodies at once', () => {
   });
 });
 
-/** Holds the head of a tenant's ledger, so that its appends wait; returns what lets it go. */
+/** Locks the head of a tenant's ledger so that its appends wait. Returns a function that releases the lock. */
 async function holdLedger(database: TestDatabase, tenantId: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
   client.on('error', () => undefined);
@@ -156,7 +156,7 @@ async function holdLedger(database: TestDatabase, tenantId: string): Promise<() 
   return () => client.end();
 }
 
-/** Those that are answered while the others wait. */
+/** The responses with 503 that arrive while the other requests wait. */
 async function firstRefusals<T extends { status: number }>(answers: readonly Promise<T>[]): Promise<T[]> {
   const refused: T[] = [];
   for (const answer of answers) void answer.then((each) => each.status === 503 && refused.push(each));
@@ -168,7 +168,7 @@ async function firstRefusals<T extends { status: number }>(answers: readonly Pro
   return [...refused];
 }
 
-/** Spaces, of which a thousand take one byte. */
+/** Spaces compressed by gzip, about a thousand to a byte. */
 async function compressedSpaces(bytes: number): Promise<Buffer> {
   const gzip = createGzip({ level: 9 });
   const chunks: Buffer[] = [];
@@ -180,11 +180,11 @@ async function compressedSpaces(bytes: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** As many connections as there are requests. Kept alive: a connection that is to close may break before the answer is read. */
+/** One connection per request. Keep-alive, because a connection that is to close may break before its response is read. */
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 
-/** One request of which nothing is copied: 64 of them share the body. */
+/** Sends a request without copying the body, which 64 requests share. */
 async function postRaw(
   url: string,
   headers: Record<string, string>,
@@ -197,7 +197,7 @@ async function postRaw(
   });
   asking.end(body);
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
-  // A refused body is read and dropped up to a bound: its sender may be cut off once it has the answer.
+  // The server reads a rejected body up to a limit, so it may disconnect the client after the response.
   asking.on('error', () => undefined);
   answer.resume();
   await once(answer, 'end');

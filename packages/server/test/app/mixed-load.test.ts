@@ -12,23 +12,23 @@ import { expectKept } from '../fixtures/records.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { sealedPool } from '../harness/sealed.ts';
 
-/** How long the load lasts in all; the suite runs a short form. `MINUTES=60` is the hour of docs/reliability.md. */
+/** The total duration of the load; the suite runs a short form. `MINUTES=60` is the hour of docs/reliability.md. */
 const LOAD_MS = process.env.MINUTES === undefined ? 8_000 : Number(process.env.MINUTES) * 60_000;
-/** Between a start and the kill that follows it. */
+/** The time between a start and the next kill. */
 const KILL_AFTER_MS = 3_000;
 const CALLERS_PER_SERVER = 4;
 const PAUSE_MS = 30;
 
 const data = new DataFolder();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-mixed-'));
-/** The two servers; a target's address is read before each request. */
+/** The two servers. Callers read a target's address before each request. */
 const servers: (ServerProcess | undefined)[] = [undefined, undefined];
 const targets = [
   { url: '', key: '' },
   { url: '', key: '' },
 ];
 const faults: string[] = [];
-/** What the whole run has done, for docs/reliability.md. */
+/** Totals of the run for docs/reliability.md. */
 const totals = { requests: 0, kills: 0, verified: 0, acts: 0, keys: 0, comparisons: 0 };
 let tenantId: string;
 
@@ -58,7 +58,7 @@ async function stopServers(): Promise<void> {
   }
 }
 
-/** Every log is whole, and its tables say the same, while everything goes on. */
+/** Verifies every log and compares the tables with it while the load continues. */
 async function expectNoFinding(): Promise<void> {
   const command = new CommandProcess(['ledger', 'verify', '--workspace', 'mixed', '--log', 'all'], data.environment);
   expect([await command.ended, command.stdout]).toEqual([0, expect.not.stringContaining('warning')]);
@@ -69,7 +69,7 @@ async function expectNoFinding(): Promise<void> {
   totals.verified += 1;
 }
 
-/** Mixed load on both servers, which are killed in turn, and at least `killsMin` times. Returns what was acknowledged. */
+/** Runs a mixed load on both servers and kills them in turn, at least `killsMin` times. Returns the acknowledged requests. */
 async function load(durationMs: number, killsMin: number): Promise<Acknowledged[]> {
   const callers = targets.map((target) => new Callers(target, CALLERS_PER_SERVER, undefined, PAUSE_MS));
   const acknowledged = () => callers.flatMap((each) => each.acknowledged);
@@ -102,7 +102,7 @@ async function load(durationMs: number, killsMin: number): Promise<Acknowledged[
   return [...acknowledged(), ...settled];
 }
 
-/** Sends again what was not answered, to one server and then to the other: it is recorded once, with one answer. */
+/** Resends requests without a response to both servers in turn. Each must be recorded once, with one answer. */
 async function resend(unsettled: Callers['unsettled']): Promise<Acknowledged[]> {
   const settled: Acknowledged[] = [];
   for (const sent of unsettled.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
@@ -136,7 +136,7 @@ const verifyAgainst = async (kept: string) => {
   return [await command.ended, command.stdout];
 };
 
-/** The same offline, where the entry of the restore explains what is not met. */
+/** Verifies offline, where the entry of the restore explains the checkpoint that does not match. */
 async function verifyExportAgainst(kept: string) {
   const [file, vkey] = [join(folder, 'audit.ndjson'), join(folder, 'instance.vkey')];
   await run(['ledger', 'export', '--workspace', 'mixed', '--output', file], data.environment);
@@ -145,7 +145,7 @@ async function verifyExportAgainst(kept: string) {
   return [await command.ended, command.stdout];
 }
 
-/** As docs/operating.md says: everything stopped, the folder put back, the restore accepted, the servers started again. */
+/** Restores as docs/operating.md describes: stop everything, restore the folder, accept the restore, start the servers. */
 async function restore(backup: string): Promise<void> {
   await stopServers();
   await until('nothing runs', () => data.isAtRest());
@@ -155,7 +155,7 @@ async function restore(backup: string): Promise<void> {
   for (const place of [0, 1]) await start(place);
 }
 
-test('two servers with mixed load, kills and a restore: nothing acknowledged is lost, and there is no finding', {
+test('two servers with mixed load, kills and a restore lose nothing acknowledged and report no finding', {
   timeout: LOAD_MS * 3 + 600_000,
 }, async () => {
   const before = await load(LOAD_MS / 2, servers.length);
@@ -164,7 +164,7 @@ test('two servers with mixed load, kills and a restore: nothing acknowledged is 
   await stopServers();
   await until('nothing runs', () => data.isAtRest());
   const backup = `${data.path}.backup`;
-  execFileSync('cp', ['-a', data.path, backup]); // with its owners: PostgreSQL may run as another user
+  execFileSync('cp', ['-a', data.path, backup]); // keeps the owners: PostgreSQL may run as another user
   for (const place of [0, 1]) await start(place);
 
   await load(Math.min(LOAD_MS / 8, 60_000), 0);

@@ -14,8 +14,8 @@ const get = async (path: string, from = server) => {
   return { status: response.status, headers: response.headers, text: await response.text() };
 };
 
-describe('what operators ask', () => {
-  test('/livez: the process lives; /readyz: it can serve. Neither asks for a key', async () => {
+describe('endpoints for operators', () => {
+  test('/livez and /readyz answer without a key', async () => {
     for (const [path, status] of [
       ['/livez', 'ok'],
       ['/readyz', 'ready'],
@@ -26,7 +26,7 @@ describe('what operators ask', () => {
     }
   });
 
-  test('/readyz says why it is not ready: a newer schema, an older one, a database that is gone', async () => {
+  test('/readyz gives the reason: a newer schema, an older schema, an unreachable database', async () => {
     const troubled = await testServer();
     const reason = async () => {
       const { status, headers, text } = await get('/readyz', troubled);
@@ -42,7 +42,7 @@ describe('what operators ask', () => {
     expect((await get('/livez', troubled)).status).toBe(200);
   });
 
-  test('/metrics counts requests by endpoint and status, appends, decisions and batches, and names no tenant, key or agent', async () => {
+  test('/metrics counts requests, appends, decisions and batches and names no tenant, key or agent', async () => {
     await server.post(paths.audit, key, { actor: 'ci', action: 'is.counted' });
     await server.post(paths.audit, key, {});
     await server.post(paths.audit, undefined, {});
@@ -76,7 +76,7 @@ describe('what operators ask', () => {
       expect(text).toContain(word);
   });
 
-  test('nothing else is served: no path of these takes another method, and nothing but a browser gets a page', async () => {
+  test('rejects other methods with 405 and answers 404 to other paths', async () => {
     for (const [method, path] of [
       ['POST', '/livez'],
       ['DELETE', '/metrics'],

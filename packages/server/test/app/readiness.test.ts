@@ -4,8 +4,8 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { Readiness } from '../../src/app/readiness.ts';
 import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 
-describe('the look at the database', () => {
-  test('is one at a time, which all who ask share, and another one only when it has ended', async () => {
+describe('Readiness', () => {
+  test('shares one check among concurrent callers and starts the next after it ends', async () => {
     let looks = 0;
     const ends: ((reason: string | undefined) => void)[] = [];
     const readiness = new Readiness(() => {
@@ -26,7 +26,7 @@ describe('the look at the database', () => {
   });
 });
 
-describe('a server whose database hangs', () => {
+describe('/readyz while the database hangs', () => {
   const folder = new DataFolder();
   let server: ServerProcess;
 
@@ -45,7 +45,7 @@ describe('a server whose database hangs', () => {
     return { status: response.status, body: (await response.json()) as { reason?: string }, ms: performance.now() - begun };
   };
 
-  test('says so at /readyz within 2 seconds, however many ask, lives, and is ready again when it answers', async () => {
+  test('answers 503 within 2 seconds for many callers and recovers; /livez stays 200', async () => {
     expect((await ready()).status).toBe(200);
     const hung = [folder.postmaster(), ...folder.backends()];
     for (const pid of hung) process.kill(pid, 'SIGSTOP');

@@ -19,7 +19,7 @@ afterAll(async () => {
   await folder.clear();
 });
 
-/** Requests that were answered with a status, by the server's metrics. */
+/** The number of responses with a status, according to the server's metrics. */
 async function answers(status: number): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`)).text();
   const found = text.matchAll(new RegExp(`^countersign_http_requests_total\\{[^}]*status="${status}"[^}]*\\} (\\d+)$`, 'gm'));
@@ -38,7 +38,7 @@ interface Line {
   reqId?: string;
 }
 
-/** Lines that the server has logged since it was ready. */
+/** The lines that the server has logged since it was ready. */
 const lines = (): Line[] => {
   const all = server.stdout.split('\n').filter((line) => line.startsWith('{'));
   return all.slice(all.findIndex((line) => line.includes('"ready"')) + 1).map((line) => JSON.parse(line));
@@ -46,7 +46,7 @@ const lines = (): Line[] => {
 const refused = (kind: string): Line[] => lines().filter((line) => line.kind === kind);
 const counted = (kind: string): number => refused(kind).reduce((sum, line) => sum + line.refused!, 0);
 
-/** Sends a request so often, on several connections, and returns how many seconds that took. */
+/** Sends a request many times on several connections and returns the seconds it took. */
 async function flood(text: string, times: number): Promise<number> {
   const begun = performance.now();
   const last = text.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
@@ -57,8 +57,8 @@ async function flood(text: string, times: number): Promise<number> {
   return (performance.now() - begun) / 1000;
 }
 
-describe('refused requests in the log', () => {
-  test('are counted in one line a second and kind, which names the first of them', async () => {
+describe('rejected requests in the log', () => {
+  test('are counted in one line per second and kind, with the endpoint and id of the first', async () => {
     const post = (key: string) =>
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
     const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
@@ -78,7 +78,7 @@ describe('refused requests in the log', () => {
     expect(lines().filter(({ msg }) => msg === 'answered')).toEqual([]);
   });
 
-  // Some are refused by Node's parser, by us on the bare socket, or by the router before any hook.
+  // Node's parser, the server's handler of raw sockets, or the router rejects these before any hook runs.
   test.each([
     ['what is not HTTP', 'bad_request', 400, 'nonsense\r\n\r\n'],
     [
@@ -90,7 +90,7 @@ describe('refused requests in the log', () => {
     ['a proxy request', 'method_not_allowed', 405, httpText('CONNECT elsewhere:443 HTTP/1.1', ['Host: elsewhere:443'])],
     ['a path that cannot be decoded', 'bad_request', 400, httpText('GET /%zz HTTP/1.1', ['Host: x', 'Connection: close'])],
     [
-      'a body that is not chunked as it says, of a request that is under way',
+      'a request with an invalid chunk in its body',
       'bad_request',
       400,
       () =>
@@ -100,20 +100,20 @@ describe('refused requests in the log', () => {
           '5\r\n{"act\r\nnonsense\r\n',
         ),
     ],
-  ] as const)('are counted in the log and the metrics, once each: %s', async (_what, kind, status, text) => {
+  ] as const)('are counted once in the log and the metrics: %s', async (_what, kind, status, text) => {
     const [before, metricBefore] = [counted(kind), await answers(status)];
     const [answer] = await sendRaw(server.url, typeof text === 'string' ? text : text());
     expect(answer!.status).toBe(status);
     await until('it is in the log', () => counted(kind) > before);
     await expect.poll(() => answers(status), { timeout: 10_000 }).toBe(metricBefore + 1);
-    await sleep(1_500); // a second line would come within a second
+    await sleep(1_500); // a second line would follow within a second
     expect(counted(kind)).toBe(before + 1);
     const line = refused(kind).at(-1)!;
     expect(line).toMatchObject({ status, reqId: answer!.headers.get('x-request-id') });
     expect(await answers(status)).toBe(metricBefore + 1);
   });
 
-  test('are written before the server ends', async () => {
+  test('are written before the server exits', async () => {
     const before = counted('method_not_allowed');
     await fetch(server.url + paths.audit, { method: 'PUT' });
     await sleep(50);
@@ -123,7 +123,7 @@ describe('refused requests in the log', () => {
   });
 });
 
-test('at level debug every one has a line of its own', async () => {
+test('writes one line per rejected request at level debug', async () => {
   const chatty = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
   for (let time = 0; time < 3; time += 1) await fetch(`${chatty.url}/api/nothing`);
   const answered = () => chatty.stdout.split('\n').filter((line) => line.includes('"answered"') && line.includes('not_found'));

@@ -10,7 +10,7 @@ import { DataFolder, newKey, run, ServerProcess } from '../fixtures/server-proce
 import { sealedPool } from '../harness/sealed.ts';
 import { paths } from '../harness/test-server.ts';
 
-/** What is promised, in milliseconds. */
+/** The promised limit in milliseconds. */
 const STOP_MS = 10_000;
 
 let folder: DataFolder;
@@ -32,23 +32,23 @@ afterAll(async () => {
   await folder.clear();
 });
 
-/** Callers that are under way. */
+/** Callers with requests in progress. */
 async function busyCallers(): Promise<Callers> {
   const callers = new Callers({ url: server.url, key }, 16);
   await until('the callers are under way', () => callers.acknowledged.length >= 64);
   return callers;
 }
 
-/** Expects an orderly end: in time, with 0, nothing left running, and nothing faulty in the log. */
-async function expectOrderlyEnd(stopping: ServerProcess, told = Date.now()): Promise<void> {
+/** Expects a clean shutdown: in time, exit code 0, nothing left running, and no error in the log. */
+async function expectOrderlyEnd(stopping: ServerProcess, signalledAt = Date.now()): Promise<void> {
   expect(await stopping.ended).toBe(0);
-  expect(Date.now() - told).toBeLessThan(STOP_MS);
+  expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
   expect(folder.hasDatabase()).toBe(false);
   await until('its keeper has ended too', () => folder.isAtRest());
   expect(stopping.faults).toEqual([]);
 }
 
-/** Expects that whatever was taken was both committed and answered: nothing is stored that no caller heard of. */
+/** Expects that every accepted request was committed and answered: nothing is stored without a response. */
 async function expectAllAnswered(callers: Callers): Promise<void> {
   await callers.stop();
   expect(callers.faults).toEqual([]);
@@ -70,36 +70,36 @@ async function expectAllAnswered(callers: Callers): Promise<void> {
   }
 }
 
-describe('stopping', () => {
-  test('SIGTERM under load: what was taken is committed and answered, the database is stopped, and the next start works at once', async () => {
+describe('shutdown', () => {
+  test('SIGTERM under load commits and answers every accepted request, stops the database, and the next start works', async () => {
     const callers = await busyCallers();
-    const told = Date.now();
+    const signalledAt = Date.now();
     server.child.kill('SIGTERM');
-    await expectOrderlyEnd(server, told);
+    await expectOrderlyEnd(server, signalledAt);
     server = await ServerProcess.start(folder.environment);
     await expectAllAnswered(callers);
   });
 
-  test('more signals do not skip the orderly stop', async () => {
+  test('further signals do not interrupt a clean shutdown', async () => {
     const callers = await busyCallers();
-    const told = Date.now();
+    const signalledAt = Date.now();
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM', 'SIGINT'] as const) {
       server.child.kill(signal);
       await sleep(15);
     }
-    await expectOrderlyEnd(server, told);
+    await expectOrderlyEnd(server, signalledAt);
     await expectAllAnswered(callers);
   });
 
-  test('Ctrl-C, which reaches the whole process group, is the same', async () => {
+  test('Ctrl-C, which reaches the whole process group, shuts down cleanly', async () => {
     const callers = await busyCallers();
-    const told = Date.now();
+    const signalledAt = Date.now();
     process.kill(-server.pid, 'SIGINT');
-    await expectOrderlyEnd(server, told);
+    await expectOrderlyEnd(server, signalledAt);
     await expectAllAnswered(callers);
   });
 
-  test('slow bodies, unfinished headers and idle connections do not hold it', async () => {
+  test('slow bodies, unfinished headers and idle connections do not delay it', async () => {
     const head = `POST ${paths.audit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
     const body = JSON.stringify({ actor: 'ci', action: 'test.idle' });
     const sockets = await Promise.all([
@@ -110,29 +110,29 @@ describe('stopping', () => {
       sendRaw(''),
     ]);
     await once(sockets[3]!, 'data');
-    const told = Date.now();
+    const signalledAt = Date.now();
     server.child.kill('SIGTERM');
-    await expectOrderlyEnd(server, told);
+    await expectOrderlyEnd(server, signalledAt);
     for (const socket of sockets) socket.destroy();
   });
 
-  test('a keep-alive connection that goes idle while it stops does not hold it for its whole patience', async () => {
+  test('a keep-alive connection that becomes idle does not delay it until the timeout', async () => {
     const callers = await busyCallers();
-    const told = Date.now();
+    const signalledAt = Date.now();
     server.child.kill('SIGTERM');
     await callers.stop();
-    await expectOrderlyEnd(server, told);
-    expect(Date.now() - told).toBeLessThan(4_500);
+    await expectOrderlyEnd(server, signalledAt);
+    expect(Date.now() - signalledAt).toBeLessThan(4_500);
   });
 
-  test('a database that hangs does not hold it', { timeout: 60_000 }, async () => {
+  test('a hanging database does not delay it', { timeout: 60_000 }, async () => {
     const callers = await busyCallers();
     const backends = folder.backends();
     for (const pid of [folder.postmaster(), ...backends]) process.kill(pid, 'SIGSTOP');
     await sleep(200);
-    const told = Date.now();
+    const signalledAt = Date.now();
     expect(await server.end('SIGTERM')).toBe(0);
-    expect(Date.now() - told).toBeLessThan(STOP_MS);
+    expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
     await callers.stop();
     await until('the database is ended by force', () => folder.isAtRest());
     for (const pid of backends) process.kill(pid, 'SIGCONT');
@@ -149,7 +149,7 @@ describe('stopping', () => {
     expect(folder.postmaster()).toBe(postmaster);
   });
 
-  test('a server that starts while another one stops takes the database over', async () => {
+  test('a server that starts while another one stops takes over the database', async () => {
     const callers = await busyCallers();
     const stopping = server;
     stopping.child.kill('SIGTERM');
@@ -162,7 +162,7 @@ describe('stopping', () => {
   });
 });
 
-/** A connection on which this is sent, and nothing more. */
+/** Opens a connection and sends only this text. */
 async function sendRaw(text: string): Promise<Socket> {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);

@@ -8,14 +8,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('answers that have expired are forgotten every ten minutes; a workspace in which that fails is named, and keeps no other waiting', async () => {
+test('deletes expired idempotent answers every ten minutes and continues after a workspace that fails', async () => {
   const server = await testServer();
   const { sql } = server.database;
   const keptOf = async (workspace: string) =>
     (
       await sql<{ key: string }>('SELECT key FROM countersign.idempotency_keys WHERE tenant_id = $1 ORDER BY key', [workspace])
     ).map(({ key }) => key);
-  const answered = async (name: string) => {
+  const workspaceWithAnswers = async (name: string) => {
     const workspace = await server.workspace(name);
     const key = await server.key(workspace);
     for (const age of ['new', 'old']) {
@@ -28,7 +28,7 @@ test('answers that have expired are forgotten every ten minutes; a workspace in 
     );
     return workspace;
   };
-  const [failing, whole] = [await answered('a first one'), await answered('the next')];
+  const [failing, whole] = [await workspaceWithAnswers('a first one'), await workspaceWithAnswers('the next')];
   await sql(`CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the disk is odd'; END $$`);
   await sql(`CREATE TRIGGER odd BEFORE DELETE ON countersign.idempotency_keys FOR EACH ROW
                WHEN (OLD.tenant_id = '${failing}') EXECUTE FUNCTION refuse_deletion()`);

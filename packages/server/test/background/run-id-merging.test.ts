@@ -26,7 +26,7 @@ async function send(server: TestServer, workspace: string, runs: number): Promis
   return ids.sort();
 }
 
-test('segments of run ids are merged once a workspace has sent many batches, and those of another workspace are left alone', async () => {
+test('merges the run id segments of a workspace after 512 batches and leaves other workspaces alone', async () => {
   const server = await testServer();
   const [busy, idle] = [await server.workspace(), await server.workspace()];
   const ids = await send(server, busy, 20);
@@ -44,7 +44,7 @@ test('segments of run ids are merged once a workspace has sent many batches, and
   expect(await segmentsOf(server, idle)).toHaveLength(20);
 });
 
-test('two servers that merge at once lose no run and keep none twice', async () => {
+test('servers that merge at once lose no run and duplicate none', async () => {
   const server = await testServer();
   const workspace = await server.workspace();
   const ids = await send(server, workspace, 40);
@@ -55,7 +55,7 @@ test('two servers that merge at once lose no run and keep none twice', async () 
   expect(segments.flatMap(({ runs }) => runs)).toHaveLength(40);
 });
 
-test('a run sent again, or refused, is in no further segment', async () => {
+test('adds no segment for a repeated or rejected run', async () => {
   const server = await testServer();
   const workspace = await server.workspace();
   const key = await server.key(workspace);
@@ -66,7 +66,7 @@ test('a run sent again, or refused, is in no further segment', async () => {
   expect((await segmentsOf(server, workspace)).map(({ trace_ids }) => trace_ids)).toEqual(['once']);
 });
 
-test('the migration brings runs that are stored already into segments, each once', async () => {
+test('the migration adds each stored run to a segment once', async () => {
   const server = await testServer();
   const workspace = await server.workspace();
   const key = await server.key(workspace);

@@ -16,15 +16,15 @@ const BODY = JSON.stringify(GOOD.entry);
 const good = (): string => httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, `Content-Length: ${BODY.length}`], BODY);
 const statusesOf = async (bytes: string) => (await sendRaw(server.url, bytes)).map(({ status }) => status);
 
-describe('what is stored is answered before what cannot be read behind it on the same connection (RFC 9112, section 9.3.2)', () => {
+describe('answers the stored request before it rejects unreadable bytes behind it on the same connection (RFC 9112, section 9.3.2)', () => {
   test.each([
     ['one byte too many', () => `${good()}}`, [200, 400]],
-    ['no request', () => `${good()}garbage\r\n\r\n`, [200, 400]],
-    ['no request, behind two', () => `${good()}${good()}garbage\r\n\r\n`, [200, 200, 400]],
+    ['bytes that are not a request', () => `${good()}garbage\r\n\r\n`, [200, 400]],
+    ['bytes that are not a request, after two requests', () => `${good()}${good()}garbage\r\n\r\n`, [200, 200, 400]],
     ['headers that are too large', () => good() + httpText('POST / HTTP/1.1', [`X-Name: ${'x'.repeat(20_000)}`]), [200, 431]],
-    ['much that is no request', () => `${good()}${'garbage\r\n'.repeat(100_000)}`, [200, 400]],
+    ['many bytes that are not a request', () => `${good()}${'garbage\r\n'.repeat(100_000)}`, [200, 400]],
     [
-      'a chunk that is none',
+      'an invalid chunk',
       () => good() + httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, 'Transfer-Encoding: chunked'], 'x'),
       [200, 400],
     ],
@@ -33,7 +33,7 @@ describe('what is stored is answered before what cannot be read behind it on the
     expect(await statusesOf(bytes())).toEqual(expected);
   });
 
-  test('a request that asked for the connection to be closed is the last one answered', async () => {
+  test('answers nothing after a request with Connection: close', async () => {
     const last = httpText(
       `POST ${paths.audit} HTTP/1.1`,
       [...headers, 'Connection: close', `Content-Length: ${BODY.length}`],
@@ -43,7 +43,7 @@ describe('what is stored is answered before what cannot be read behind it on the
   });
 });
 
-test('a request that was refused before its body came is not answered again when the body cannot be read', async () => {
+test('answers a rejected request once when its body is invalid too', async () => {
   const refused = httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', 'Transfer-Encoding: chunked'], 'x');
   expect(await statusesOf(good() + refused)).toEqual([200, 401]);
 });

@@ -1,22 +1,22 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type RuleViolationError } from './refusals.ts';
+import { GOOD, type RejectedRequest } from './refusals.ts';
 
 const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'plan', ...members });
 const spans = (count: number) => Array.from({ length: count }, (_, index) => span(`s${index}`));
-const trace = (what: string, members: object, issues: readonly string[]): RuleViolationError => ({
+const trace = (what: string, members: object, issues: readonly string[]): RejectedRequest => ({
   what,
   path: paths.traces,
   body: { ...GOOD.trace, ...members },
   issues,
 });
-const detailed = (what: string, members: object, issues: readonly string[], says?: RegExp): RuleViolationError => ({
+const detailed = (what: string, members: object, issues: readonly string[], says?: RegExp): RejectedRequest => ({
   what,
   path: paths.detailedEvaluations,
   body: { ...GOOD.detailed, ...members },
   issues,
   ...(says === undefined ? {} : { says }),
 });
-const telemetry = (what: string, body: unknown, issues: readonly string[]): RuleViolationError => ({
+const telemetry = (what: string, body: unknown, issues: readonly string[]): RejectedRequest => ({
   what,
   path: paths.telemetry,
   body,
@@ -32,31 +32,31 @@ const NOT_OBJECTS: [string, unknown][] = [
   ['a list of the right object', [GOOD.trace]],
 ];
 
-/** JSON that is no object, at each endpoint. */
-export const WHOLE_BODIES: RuleViolationError[] = Object.entries(paths).flatMap(([endpoint, path]) =>
+/** JSON values that are not objects, at each endpoint. */
+export const WHOLE_BODIES: RejectedRequest[] = Object.entries(paths).flatMap(([endpoint, path]) =>
   NOT_OBJECTS.map(([what, body]) => ({ what: `${endpoint}: ${what}`, path, body, issues: [' wrong_type'] })),
 );
 
-/** Lists that are too long, too short, or hold the wrong things. */
-export const LISTS: RuleViolationError[] = [
+/** Lists that are too long, too short, or contain wrong values. */
+export const LISTS: RejectedRequest[] = [
   trace('501 spans', { spans: spans(501) }, ['/spans too_many_items']),
   trace('a span that is null', { spans: [span('a'), null] }, ['/spans/1 wrong_type']),
   trace('spans that are lists', { spans: [[], []] }, ['/spans/0 wrong_type', '/spans/1 wrong_type']),
-  trace('a span_id twice', { spans: [span('a'), span('b'), span('a')] }, ['/spans/2/span_id repeated_span_id']),
+  trace('a duplicate span_id', { spans: [span('a'), span('b'), span('a')] }, ['/spans/2/span_id repeated_span_id']),
   trace('a span_id three times', { spans: [span('a'), span('a'), span('a')] }, [
     '/spans/1/span_id repeated_span_id',
     '/spans/2/span_id repeated_span_id',
   ]),
-  trace('a span_id twice, and something else wrong: both are named', { spans: [span('a'), span('a', { kind: 'LLM' })] }, [
+  trace('a duplicate span_id and another fault: reports both', { spans: [span('a'), span('a', { kind: 'LLM' })] }, [
     '/spans/1/kind not_one_of',
     '/spans/1/span_id repeated_span_id',
   ]),
   trace('a message that is a string', { spans: [span('a', { messages: ['hi'] })] }, ['/spans/0/messages/0 wrong_type']),
-  trace('messages in a list in the list', { spans: [span('a', { messages: [[{ role: 'user' }]] })] }, [
+  trace('a list of messages inside the list of messages', { spans: [span('a', { messages: [[{ role: 'user' }]] })] }, [
     '/spans/0/messages/0 wrong_type',
   ]),
   trace(
-    'things wrong in many places: all of them are named',
+    'faults in many places: reports all of them',
     { trace_id: '', outcome: 'ok', spans: [span('a', { prompt_tokens: -1 }), { span_id: 7 }], metadata: [] },
     [
       ...['/trace_id too_short', '/outcome not_one_of', '/metadata wrong_type', '/spans/0/prompt_tokens too_small'],
@@ -64,7 +64,7 @@ export const LISTS: RuleViolationError[] = [
     ],
   ),
   trace(
-    'more than 100 things wrong: the first 100 are named',
+    'more than 100 faults: reports the first 100',
     { spans: Array.from({ length: 60 }, (_, index) => ({ span_id: `s${index}` })) },
     Array.from({ length: 50 }, (_, index) => [`/spans/${index}/kind required`, `/spans/${index}/name required`]).flat(),
   ),
@@ -76,16 +76,18 @@ export const LISTS: RuleViolationError[] = [
     '/events/0/trace_id required',
     '/events/0/outcome required',
   ]),
-  telemetry('the second of three events wrong: none is stored', { events: [GOOD.event, { trace_id: 'x' }, GOOD.event] }, [
-    '/events/1/outcome required',
-  ]),
-  telemetry('a message of an event wrong', { events: [{ ...GOOD.event, messages: [{ role: 'robot' }] }] }, [
+  telemetry(
+    'a fault in the second of three events: stores none of them',
+    { events: [GOOD.event, { trace_id: 'x' }, GOOD.event] },
+    ['/events/1/outcome required'],
+  ),
+  telemetry('a fault in a message of an event', { events: [{ ...GOOD.event, messages: [{ role: 'robot' }] }] }, [
     '/events/0/messages/0/role not_one_of',
   ]),
   ...['blocking_failures', 'trace_ids'].flatMap((member) => [
     detailed(`101 ${member}`, { [member]: Array(101).fill('x') }, [`/${member} too_many_items`]),
     detailed(
-      `${member} that are no labels`,
+      `${member} that are not labels`,
       { [member]: ['', 7, 'a\n', null] },
       ['/0 too_short', '/1 wrong_type', '/2 bad_characters', '/3 wrong_type'].map((issue) => `/${member}${issue}`),
       new RegExp(`${member}\\[1\\] must be a string`),
@@ -94,8 +96,8 @@ export const LISTS: RuleViolationError[] = [
   telemetry('neither form', {}, ['/trace_id required', '/outcome required']),
 ];
 
-/** Members that the contract does not name, where nothing is ignored. */
-export const UNKNOWN_MEMBERS: RuleViolationError[] = [
+/** Members that the contract does not name, at endpoints that ignore no member. */
+export const UNKNOWN_MEMBERS: RejectedRequest[] = [
   [paths.promotionCheck, { min_pass_rat: 95 }, '/min_pass_rat', /did you mean min_pass_rate\?/],
   [paths.promotionCheck, { minPassRate: 95 }, '/minPassRate', /did you mean min_pass_rate\?/],
   [paths.promotionCheck, { max_age_hour: 1 }, '/max_age_hour', /did you mean max_age_hours\?/],
@@ -123,14 +125,14 @@ export const UNKNOWN_MEMBERS: RuleViolationError[] = [
 }));
 
 UNKNOWN_MEMBERS.push({
-  what: '9,000 members: what else is wrong is named, and the first of them up to 100 issues',
+  what: '9,000 unknown members: reports other faults first, 100 issues in all',
   path: paths.audit,
   body: Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`m${index}`, 1])),
   issues: ['/actor required', '/action required', ...Array.from({ length: 98 }, (_, index) => `/m${index} unknown_member`)],
 });
 
-/** Counts, rates, completeness and times of a detailed evaluation that contradict each other. */
-export const CONTRADICTIONS: RuleViolationError[] = [
+/** Contradictory counts, rates, completeness and times of a detailed evaluation. */
+export const CONTRADICTIONS: RejectedRequest[] = [
   detailed(
     'a total above its parts',
     { cases: { total: 11, passed: 9, failed: 1 } },
@@ -138,31 +140,33 @@ export const CONTRADICTIONS: RuleViolationError[] = [
     /which is 10/,
   ),
   detailed('a total below its parts', { cases: { total: 9, passed: 9, errored: 1 } }, ['/cases/total contradiction']),
-  detailed('a total below what has no score', { cases: { total: 1, errored: 1, skipped: 1 } }, ['/cases/total contradiction']),
+  detailed('a total smaller than the cases without a score', { cases: { total: 1, errored: 1, skipped: 1 } }, [
+    '/cases/total contradiction',
+  ]),
   detailed('failed without passed', { cases: { total: 1, failed: 1 } }, ['/cases/passed required']),
   detailed(
-    'parts whose sum no number holds',
+    'parts whose sum exceeds any exact number',
     { cases: { total: Number.MAX_SAFE_INTEGER, passed: Number.MAX_SAFE_INTEGER, failed: 1 } },
     ['/cases/total contradiction'],
   ),
   detailed('a rate above its cases', { pass_rate: 90.11 }, ['/pass_rate contradiction'], /9 of 10 cases passed, which is 90/),
   detailed('a rate below its cases', { pass_rate: 89.89 }, ['/pass_rate contradiction']),
   detailed(
-    'a rate that leaves skipped cases out without saying so',
+    'a rate that excludes skipped cases without skipped_excluded',
     { pass_rate: 100, cases: { total: 10, passed: 9, skipped: 1 } },
     ['/pass_rate contradiction'],
   ),
   detailed(
-    'a rate that leaves out cases in error, though skipped ones are excluded',
+    'a rate that excludes errored cases, with only skipped ones excluded',
     { pass_rate: 100, skipped_excluded: true, cases: { total: 10, passed: 8, errored: 1, skipped: 1 } },
     ['/pass_rate contradiction'],
   ),
-  detailed('a rate above what the scored cases can give', { pass_rate: 95, cases: { total: 10, errored: 1 } }, [
+  detailed('a rate higher than the scored cases allow', { pass_rate: 95, cases: { total: 10, errored: 1 } }, [
     '/pass_rate contradiction',
   ]),
-  detailed('a rate of no cases', { pass_rate: 100, cases: { total: 0, passed: 0 } }, ['/pass_rate contradiction']),
+  detailed('a rate without cases', { pass_rate: 100, cases: { total: 0, passed: 0 } }, ['/pass_rate contradiction']),
   detailed(
-    'a rate of skipped cases alone',
+    'a rate with skipped cases only',
     { pass_rate: 0, skipped_excluded: true, cases: { total: 3, passed: 0, skipped: 3 } },
     ['/pass_rate contradiction'],
   ),
@@ -179,8 +183,8 @@ export const CONTRADICTIONS: RuleViolationError[] = [
 const MAX = Number.MAX_SAFE_INTEGER;
 const half = 2 ** 52;
 
-/** Sums that JSON numbers cannot hold. `full` is a trace of the world that holds 2^53-1 tokens in its one span `big`. */
-export const SUMS: RuleViolationError[] = [
+/** Sums too large for JSON numbers. The trace `full` already holds 2^53-1 tokens in its span `big`. */
+export const SUMS: RejectedRequest[] = [
   trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [
     '/total_tokens sum_too_large',
   ]),
@@ -188,7 +192,7 @@ export const SUMS: RuleViolationError[] = [
     '/spans/0/total_tokens sum_too_large',
   ]),
   trace(
-    'prompt + completion of two spans each, beside a total: both are named',
+    'prompt + completion of two spans with a total: reports both spans',
     { total_tokens: 1, spans: ['a', 'b'].map((id) => span(id, { prompt_tokens: half, completion_tokens: half })) },
     ['/spans/0/total_tokens sum_too_large', '/spans/1/total_tokens sum_too_large'],
   ),
@@ -199,24 +203,24 @@ export const SUMS: RuleViolationError[] = [
   ),
   trace('prompt + completion of the trace', { prompt_tokens: MAX, completion_tokens: 1 }, ['/total_tokens sum_too_large']),
   trace('cost of two spans', { spans: [span('a', { cost_usd: MAX }), span('b', { cost_usd: 1 })] }, ['/cost_usd sum_too_large']),
-  trace('a cost beyond all money, by the sum of one span', { spans: [span('a', { cost_usd: 1e300 })] }, [
+  trace('the cost of one span beyond the limit of the sum', { spans: [span('a', { cost_usd: 1e300 })] }, [
     '/cost_usd sum_too_large',
   ]),
   telemetry('prompt + completion of an event', { ...GOOD.event, prompt_tokens: MAX, completion_tokens: 1 }, [
     '/total_tokens sum_too_large',
   ]),
   telemetry(
-    'two events of a batch: both are named',
+    'two events of a batch: reports both',
     { events: [GOOD.event, ...[half, MAX].map((tokens) => ({ ...GOOD.event, prompt_tokens: tokens, completion_tokens: half }))] },
     ['/events/1/total_tokens sum_too_large', '/events/2/total_tokens sum_too_large'],
   ),
-  trace('tokens by merging a span into a known trace', { trace_id: 'full', spans: [span('more', { total_tokens: 1 })] }, [
+  trace('tokens when a span is merged into a known trace', { trace_id: 'full', spans: [span('more', { total_tokens: 1 })] }, [
     '/total_tokens sum_too_large',
   ]),
-  trace('cost by merging a span into a known trace', { trace_id: 'full', spans: [span('more', { cost_usd: MAX })] }, [
+  trace('cost when a span is merged into a known trace', { trace_id: 'full', spans: [span('more', { cost_usd: MAX })] }, [
     '/cost_usd sum_too_large',
   ]),
-  trace('a supplied member beside the one supplied before', { trace_id: 'half', completion_tokens: MAX }, [
+  trace('a supplied member added to one supplied before', { trace_id: 'half', completion_tokens: MAX }, [
     '/total_tokens sum_too_large',
   ]),
 ];

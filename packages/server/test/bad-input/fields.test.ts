@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll } from 'vitest';
 import { paths } from '../harness/test-server.ts';
 import { CONTRADICTIONS, LISTS, SUMS, UNKNOWN_MEMBERS, WHOLE_BODIES } from './bodies.ts';
-import { GOOD, type RuleViolationError, refuses, worldOfRefusals } from './refusals.ts';
+import { GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
 import { BAD_CHARACTERS, DATE_TIMES, DATES, PERSONAL_DATA, TOO_LONG, UUIDS } from './values.ts';
 
-const world = worldOfRefusals();
+const world = setUpRejections();
 const KNOWN = randomUUID();
 
 beforeAll(async () => {
@@ -16,27 +16,27 @@ beforeAll(async () => {
   await post(paths.traces, { trace_id: 'of-known', agent_id: KNOWN, agent_name: 'known' });
 });
 
-refuses('labels not contain control characters or lone surrogates', world, BAD_CHARACTERS);
-refuses('lengths count code points, and a text of megabytes costs no time', world, TOO_LONG);
-refuses('a date-time exists and has the form of RFC 3339', world, DATE_TIMES);
-refuses('a day to keep until exists', world, DATES);
-refuses('a UUID has its plain form', world, UUIDS);
-refuses('a user identifier is no personal data', world, PERSONAL_DATA);
-refuses('a body is an object', world, WHOLE_BODIES);
-refuses('lists are held to their bounds, and all that is wrong is named up to 100', world, LISTS);
-refuses('what decides or is hashed ignores no member', world, UNKNOWN_MEMBERS);
-refuses('a detailed evaluation does not contradict itself', world, CONTRADICTIONS);
-refuses('a sum beyond 2^53-1 is refused, by merging too', world, SUMS);
+testRejections('rejects control characters and lone surrogates in labels', world, BAD_CHARACTERS);
+testRejections('counts lengths in code points and rejects texts of megabytes quickly', world, TOO_LONG);
+testRejections('rejects date-times that do not exist or do not follow RFC 3339', world, DATE_TIMES);
+testRejections('rejects retention dates that do not exist', world, DATES);
+testRejections('rejects UUIDs in any other format', world, UUIDS);
+testRejections('rejects personal data in a user identifier', world, PERSONAL_DATA);
+testRejections('rejects bodies that are not objects', world, WHOLE_BODIES);
+testRejections('enforces the limits of lists and reports up to 100 issues', world, LISTS);
+testRejections('rejects unknown members where members are decisive or hashed', world, UNKNOWN_MEMBERS);
+testRejections('rejects a detailed evaluation that contradicts itself', world, CONTRADICTIONS);
+testRejections('rejects sums beyond 2^53-1, also when a merge causes them', world, SUMS);
 
-const of = (what: string, path: string, body: object, issues: string[]): RuleViolationError => ({ what, path, body, issues });
+const of = (what: string, path: string, body: object, issues: string[]): RejectedRequest => ({ what, path, body, issues });
 const stranger = randomUUID();
-refuses('an agent is who it is said to be', world, [
+testRejections('rejects agents whose id and name do not match', world, [
   of('trace: an unknown id alone', paths.traces, { trace_id: 'a', agent_id: stranger }, ['/agent_id unknown_agent']),
   of('event: an unknown id alone', paths.telemetry, { ...GOOD.event, agent_name: null, agent_id: stranger }, [
     '/agent_id unknown_agent',
   ]),
   of(
-    'batch: an unknown id registers nobody else either',
+    'batch: an unknown id registers no other agent either',
     paths.telemetry,
     {
       events: [
@@ -57,19 +57,19 @@ refuses('an agent is who it is said to be', world, [
   of('a known name with a new id', paths.evaluations, { name: 'n', agent_id: stranger, agent_name: 'known' }, [
     '/agent_id agent_mismatch',
   ]),
-  of('one batch, one id, two names', paths.telemetry, twoNames(stranger), ['/events/1/agent_name agent_mismatch']),
+  of('one batch with one id and two names', paths.telemetry, twoNames(stranger), ['/events/1/agent_name agent_mismatch']),
   of('another agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'support-bot' }, [
     '/agent_name agent_mismatch',
   ]),
   of('a new agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'never registered' }, [
     '/agent_name agent_mismatch',
   ]),
-  of('promotion check: neither', paths.promotionCheck, { min_pass_rate: 80 }, [' agent_missing']),
-  of('promotion check: neither, and a bad bound: both are named', paths.promotionCheck, { max_age_hours: 0 }, [
+  of('promotion check: neither id nor name', paths.promotionCheck, { min_pass_rate: 80 }, [' agent_missing']),
+  of('promotion check: neither id nor name, and a bad limit: reports both', paths.promotionCheck, { max_age_hours: 0 }, [
     ' agent_missing',
     '/max_age_hours too_small',
   ]),
-  of('promotion check: not of one agent', paths.promotionCheck, { agent_id: KNOWN, agent_name: 'support-bot' }, [
+  of('promotion check: id and name of two agents', paths.promotionCheck, { agent_id: KNOWN, agent_name: 'support-bot' }, [
     '/agent_name agent_mismatch',
   ]),
 ]);

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { paths } from '../harness/test-server.ts';
 import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, SPELLINGS, without } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
-import { digestOf, expectRefused, worldOfRefusals } from './refusals.ts';
+import { digestOf, expectRefused, setUpRejections } from './refusals.ts';
 
-const world = worldOfRefusals();
+const world = setUpRejections();
 
 describe.each([
-  ['what is not HTTP that can be read', MALFORMED],
-  ['what is missing, or there twice', MISSING_OR_TWICE],
-  ['other methods', METHODS],
-  ['other paths', PATHS],
+  ['rejects malformed HTTP', MALFORMED],
+  ['rejects missing and duplicate parts', MISSING_OR_TWICE],
+  ['rejects other methods', METHODS],
+  ['rejects unknown paths', PATHS],
 ] as const)('%s', (_title, cases) => {
   test.each(cases)('$what: $error', async ({ error, text, issues }) => {
     const before = await digestOf(world.server.database);
@@ -23,7 +23,7 @@ describe.each([
   });
 });
 
-describe('a path takes the same methods however it is written, and says which', () => {
+describe('a path accepts the same methods in every spelling and names them in Allow', () => {
   const ask = async (method: string, path: string) => {
     const [answer] = await sendRaw(world.server.url, httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', world.key));
     return [answer!.status, answer!.headers.get('allow')];
@@ -36,7 +36,7 @@ describe('a path takes the same methods however it is written, and says which', 
   });
 
   test.each(['/livez', '/readyz', '/metrics', '/openapi.json', '/docs', '/.well-known/jwks.json', '/%6civez'])(
-    '%s is read, and nothing else',
+    '%s accepts only GET and HEAD',
     async (path) => {
       for (const method of ['POST', 'DELETE', 'OPTIONS', 'MKCOL']) {
         expect([method, await ask(method, path)]).toEqual([method, [405, 'GET, HEAD']]);
@@ -44,7 +44,7 @@ describe('a path takes the same methods however it is written, and says which', 
     },
   );
 
-  test('what is not there is not there for any method, under /api/ledger/ as well', async () => {
+  test('answers 404 to an unknown path for every method, and 405 to POST under /api/ledger/', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'PROPFIND']) {
       expect([method, await ask(method, '/api/ledger/nope')]).toEqual([method, [404, null]]);
       expect([method, await ask(method, '/api/public/nope')]).toEqual([method, [404, null]]);
@@ -54,13 +54,13 @@ describe('a path takes the same methods however it is written, and says which', 
   });
 });
 
-describe('what HTTP allows is accepted', () => {
+describe('accepts valid HTTP', () => {
   test.each([
     ['HTTP/1.0', httpText(`POST ${paths.audit} HTTP/1.0`, [...without('Host'), LENGTH], BODY)],
     ['a query string', httpText(`POST ${paths.audit}?trace=%zz&x HTTP/1.1`, [...ALL, LENGTH], BODY)],
     ['an encoded letter in the path', httpText('POST /api/public/%61udit HTTP/1.1', [...ALL, LENGTH], BODY)],
     ['a whole URL in the request line', httpText(`POST http://x${paths.audit} HTTP/1.1`, [...ALL, LENGTH], BODY)],
-    ['an expectation that nobody knows', httpText(AUDIT, [...ALL, 'Expect: a-miracle', LENGTH], BODY)],
+    ['an unknown expectation', httpText(AUDIT, [...ALL, 'Expect: a-miracle', LENGTH], BODY)],
     ['100-continue', httpText(AUDIT, [...ALL, 'Expect: 100-continue', LENGTH], BODY)],
     ['chunks with extensions and trailers', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], chunked(BODY))],
     ['1,000 short headers', httpText(AUDIT, [...ALL, LENGTH, ...Array(995).fill('a: b')], BODY)],
@@ -78,7 +78,7 @@ describe('what HTTP allows is accepted', () => {
     expect(answers.map(({ status, body }) => [status, body.ok])).toEqual([[200, true]]);
   });
 
-  test('two requests in one packet are answered in their order', async () => {
+  test('answers two requests in one packet in their order', async () => {
     const first = httpText(AUDIT, [...ALL.slice(0, -1), LENGTH], BODY);
     const answers = await sendRaw(
       world.server.url,
@@ -87,7 +87,7 @@ describe('what HTTP allows is accepted', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 422]);
   });
 
-  test('HEAD is answered like GET, without a body; CONNECT is not allowed', async () => {
+  test('answers HEAD like GET without a body and rejects CONNECT', async () => {
     const head = await fetch(world.server.url + paths.audit, { method: 'HEAD' });
     expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
     for (const path of [
@@ -106,7 +106,7 @@ describe('what HTTP allows is accepted', () => {
         fetch(world.server.url + path),
         fetch(world.server.url + path, { method: 'HEAD' }),
       ]);
-      const like = path === '/api/ledger/audit/entries' ? 405 : got.status; // they are a stream, and are read
+      const like = path === '/api/ledger/audit/entries' ? 405 : got.status; // a route that streams accepts only GET
       expect([path, asked.status, asked.headers.get('content-type'), await asked.text()]).toEqual([
         path,
         like,

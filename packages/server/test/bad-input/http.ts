@@ -6,20 +6,20 @@ export const BODY = JSON.stringify(GOOD.entry);
 export const LENGTH = `Content-Length: ${BODY.length}`;
 const JSON_TYPE = 'Content-Type: application/json';
 export const AUDIT = `POST ${paths.audit} HTTP/1.1`;
-/** `KEY` in a header stands for the good key. */
+/** `KEY` in a header is replaced with the valid key. */
 export const ALL = ['Host: x', 'Authorization: Bearer KEY', JSON_TYPE, 'Connection: close'];
 export const without = (name: string) => ALL.filter((line) => !line.startsWith(name));
 
 const one = (what: string, error: RefusalCode, text: string, ...issues: string[]) => ({ what, error, text, issues });
 
-/** What is not HTTP that can be read. */
+/** Bytes that Node's parser or the server cannot read as HTTP. */
 export const MALFORMED = [
   one('a method in lower case', 'bad_request', httpText(AUDIT.toLowerCase(), [...ALL, LENGTH], BODY)),
-  one('a method that is none', 'bad_request', httpText(AUDIT.replace('POST', 'SEND'), [...ALL, LENGTH], BODY)),
+  one('an unknown method', 'bad_request', httpText(AUDIT.replace('POST', 'SEND'), [...ALL, LENGTH], BODY)),
   one('no request line', 'bad_request', 'hello\r\n\r\n'),
   one('no version', 'bad_request', httpText(`${AUDIT.replace('HTTP/1.1', 'HTTPS')}`, ALL)),
-  one('a version that is none', 'bad_request', httpText(AUDIT.replace('1.1', '1.x'), ALL)),
-  one('a path that does not begin with /', 'bad_request', httpText('POST api/public/audit HTTP/1.1', ALL)),
+  one('an invalid version', 'bad_request', httpText(AUDIT.replace('1.1', '1.x'), ALL)),
+  one('a path that does not start with /', 'bad_request', httpText('POST api/public/audit HTTP/1.1', ALL)),
   one('a path with a space', 'bad_request', httpText('POST /api/public/au dit HTTP/1.1', ALL)),
   one('a path that cannot be decoded', 'bad_request', httpText('POST /api/public/%zz HTTP/1.1', [...ALL, LENGTH], BODY)),
   one('a path that is not UTF-8', 'bad_request', httpText('POST /api/public/audit%ff HTTP/1.1', [...ALL, LENGTH], BODY)),
@@ -34,12 +34,7 @@ export const MALFORMED = [
       ' bad_header',
     ),
   ),
-  one(
-    'two Hosts that are the same in other letters',
-    'bad_request',
-    httpText(AUDIT, [...ALL, 'HOST: X', LENGTH], BODY),
-    ' bad_header',
-  ),
+  one('two Hosts that differ only in case', 'bad_request', httpText(AUDIT, [...ALL, 'HOST: X', LENGTH], BODY), ' bad_header'),
   ...['x y', 'x/y', 'x@y', 'x, y', 'x,y', 'http://x', 'x:y', '[::1', '[x]', 'x"', 'x?y', 'x#', 'x\\y'].map((host) =>
     one(`Host: ${host}`, 'bad_request', httpText(AUDIT, [...without('Host'), `Host: ${host}`, LENGTH], BODY), ' bad_header'),
   ),
@@ -75,13 +70,13 @@ export const MALFORMED = [
   one('a path of 20,000 characters', 'headers_too_large', httpText(`POST /${'x'.repeat(20_000)} HTTP/1.1`, ALL)),
 ];
 
-/** What must be there, once. */
+/** Required parts that are missing, and parts that may occur only once. */
 export const MISSING_OR_TWICE = [
   one('no media type', 'unsupported_media_type', httpText(AUDIT, [...without('Content-Type'), LENGTH], BODY), ' media_type'),
   one('no media type and no length', 'unsupported_media_type', httpText(AUDIT, without('Content-Type')), ' media_type'),
-  one('neither length nor chunks: an empty body', 'invalid_json', httpText(AUDIT, ALL), ' not_json'),
+  one('neither length nor chunks, so an empty body', 'invalid_json', httpText(AUDIT, ALL), ' not_json'),
   one('a Content-Length of 0', 'invalid_json', httpText(AUDIT, [...ALL, 'Content-Length: 0'], ''), ' not_json'),
-  one('no chunk but the last', 'invalid_json', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], '0\r\n\r\n'), ' not_json'),
+  one('only the last chunk', 'invalid_json', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], '0\r\n\r\n'), ' not_json'),
   one(
     'a Content-Length of 100 GB',
     'payload_too_large',
@@ -112,20 +107,20 @@ export const MISSING_OR_TWICE = [
     httpText(AUDIT, ['Host: x', 'Connection: Upgrade, close', 'Upgrade: websocket', LENGTH], BODY),
   ),
   one(
-    'an expectation that nobody knows, without a key',
+    'HTTP/1.0 without a key',
     'unauthorized',
     httpText(AUDIT, ['Host: x', 'Expect: a-miracle', 'Connection: close', LENGTH], BODY),
   ),
 ];
 
-/** Every other method that Node's parser knows a name for. */
+/** Every other method that Node's parser knows. */
 export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL', 'LINK'].map(
   (method) => one(method, 'method_not_allowed', httpText(AUDIT.replace('POST', method), [...ALL, LENGTH], BODY)),
 );
-/** Paths of the endpoints as the router reads them, however they are written: POST is taken there. */
+/** Spellings of an endpoint's path that the router accepts: POST works there. */
 export const SPELLINGS = ['/api/public/aud%69t', `http://x${paths.audit}`, `${paths.audit}#f`, `${paths.audit}?x=%zz`];
 
-/** Where there is nothing. */
+/** Paths without a route. */
 export const PATHS = [
   ...[
     '/',

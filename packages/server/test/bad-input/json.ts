@@ -1,5 +1,5 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type RuleViolationError } from './refusals.ts';
+import { GOOD, type RejectedRequest } from './refusals.ts';
 
 const TRACE = JSON.stringify(GOOD.trace);
 const ENTRY = JSON.stringify(GOOD.entry);
@@ -7,11 +7,11 @@ const ENTRY = JSON.stringify(GOOD.entry);
 const bytes = (...parts: (string | number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** Bodies that are not JSON. Each is sent to an endpoint that reads tolerantly and to one that reads strictly. */
-export const BROKEN: RuleViolationError[] = (
+/** Bodies that are not JSON. Each is sent to a tolerant and to a strict endpoint. */
+export const BROKEN: RejectedRequest[] = (
   [
     ['empty', ''],
-    ['white space alone', ' \r\n\t '],
+    ['only white space', ' \r\n\t '],
     ['cut off within a string', TRACE.slice(0, 20)],
     ['cut off before the last brace', TRACE.slice(0, -1)],
     ['one brace', '{'],
@@ -37,17 +37,17 @@ export const BROKEN: RuleViolationError[] = (
     ['a number that ends with the point', '{"metadata":{"a":5.}}'],
     ['a hexadecimal number', '{"metadata":{"a":0x10}}'],
     ['an unfinished escape', '{"actor":"\\u00"}'],
-    ['an escape that is none', '{"actor":"\\x41"}'],
+    ['an unknown escape', '{"actor":"\\x41"}'],
     ['a line break within a string', '{"actor":"a\nb"}'],
     ['a tab within a string', '{"actor":"a\tb"}'],
     ['a NUL byte within a string', bytes('{"actor":"a', [0], 'b"}')],
-    ['a NUL byte behind', bytes(ENTRY, [0])],
+    ['a NUL byte at the end', bytes(ENTRY, [0])],
     ['a byte order mark', bytes([0xef, 0xbb, 0xbf], ENTRY)],
     ['UTF-16', Buffer.from(ENTRY, 'utf16le')],
     ['Latin-1', bytes('{"actor":"J', [0xfc], 'rgen","action":"b"}')],
-    ['an overlong form', bytes('{"actor":"', [0xc0, 0xaf], '","action":"b"}')],
+    ['an overlong UTF-8 encoding', bytes('{"actor":"', [0xc0, 0xaf], '","action":"b"}')],
     ['a surrogate in UTF-8', bytes('{"actor":"', [0xed, 0xa0, 0xbd], '","action":"b"}')],
-    ['a character cut in two', bytes('{"actor":"', [0xf0, 0x9f, 0x98], '","action":"b"}')],
+    ['a truncated UTF-8 character', bytes('{"actor":"', [0xf0, 0x9f, 0x98], '","action":"b"}')],
     ['a code point beyond U+10FFFF', bytes('{"actor":"', [0xf4, 0x90, 0x80, 0x80], '","action":"b"}')],
     ['XML', '<entry actor="a" action="b"/>'],
     ['a form', 'actor=a&action=b'],
@@ -63,10 +63,10 @@ export const BROKEN: RuleViolationError[] = (
 );
 
 const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
-const deep = (what: string, path: string, body: string): RuleViolationError => ({ what, path, body, issues: [' too_deep'] });
+const deep = (what: string, path: string, body: string): RejectedRequest => ({ what, path, body, issues: [' too_deep'] });
 
-/** Nested more deeply than is read. */
-export const DEEP: RuleViolationError[] = [
+/** Bodies nested deeper than the server reads. */
+export const DEEP: RejectedRequest[] = [
   deep('101 levels of objects in an audit entry', paths.audit, entryWith(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`)),
   deep('101 levels of lists in an audit entry', paths.audit, entryWith(`{"a":${nested(99)}}`)),
   deep('1,001 levels in a trace', paths.traces, `{"trace_id":"a","metadata":{"a":${nested(999)}}}`),
@@ -76,7 +76,7 @@ export const DEEP: RuleViolationError[] = [
   deep('1,001 levels in a promotion check', paths.promotionCheck, `{"agent_name":${nested(1000)}}`),
   deep('half a million levels', paths.traces, nested(500_000)),
   { what: '5 million levels', path: paths.traces, body: nested(5_000_000), issues: [' too_many_values'] },
-  deep('900,000 objects in each other', paths.telemetry, `${'{"a":'.repeat(900_000)}1${'}'.repeat(900_000)}`),
+  deep('900,000 nested objects', paths.telemetry, `${'{"a":'.repeat(900_000)}1${'}'.repeat(900_000)}`),
   deep('90,000 levels in an audit entry', paths.audit, entryWith(nested(90_000))),
   {
     what: 'half a million levels in an audit entry',
@@ -93,15 +93,15 @@ export const DEEP: RuleViolationError[] = [
   },
 ];
 
-const strict = (what: string, members: string, ...issues: string[]): RuleViolationError => ({
+const strict = (what: string, members: string, ...issues: string[]): RejectedRequest => ({
   what,
   path: paths.audit,
   body: `{"actor":"a","action":"b",${members}}`,
   issues,
 });
 
-/** What JSON readers lose without a word, where nothing may be lost. */
-export const LOSSY: RuleViolationError[] = [
+/** Values that JSON readers change silently, at endpoints that must not lose anything. */
+export const LOSSY: RejectedRequest[] = [
   strict('a member twice', '"actor":"c"', '/actor repeated_member'),
   strict('a member twice, once escaped', '"\\u0061ctor":"c"', '/actor repeated_member'),
   strict(
@@ -120,18 +120,18 @@ export const LOSSY: RuleViolationError[] = [
   strict('a number of 900,000 digits', `"metadata":{"n":0.1${'0'.repeat(900_000)}1}`, '/metadata/n inexact_number'),
   strict('-0', '"metadata":{"n":-0}', '/metadata/n inexact_number'),
   strict('-0.0', '"metadata":{"n":-0.0}', '/metadata/n inexact_number'),
-  strict('a number in a member that is unknown too', '"n":1e400', '/n inexact_number', '/n unknown_member'),
+  strict('an inexact number in an unknown member', '"n":1e400', '/n inexact_number', '/n unknown_member'),
   strict('a lone surrogate in a text', '"rationale":"a\\ud83d"', '/rationale lone_surrogate'),
   strict('a lone surrogate in metadata', '"metadata":{"a":["\\udc00"]}', '/metadata/a/0 lone_surrogate'),
   strict('a lone surrogate in a member name', '"metadata":{"\\ud800":1}', '/metadata/\ufffd lone_surrogate'),
   {
-    what: 'a threshold given twice: 95 must not become 80',
+    what: 'a threshold given twice: reports it instead of using the last one',
     path: paths.promotionCheck,
     body: '{"agent_name":"support-bot","min_pass_rate":95,"min_pass_rate":80}',
     issues: ['/min_pass_rate repeated_member'],
   },
   {
-    what: 'a pass rate that no double holds',
+    what: 'a pass rate with more digits than a double holds',
     path: paths.evaluations,
     body: '{"name":"n","pass_rate":79.99999999999999999}',
     issues: ['/pass_rate inexact_number'],
@@ -145,19 +145,19 @@ export const LOSSY: RuleViolationError[] = [
   },
 ];
 
-/** Numbers and member names that trip up a careless reader of what is read tolerantly. */
-export const TRAPS: RuleViolationError[] = [
+/** Numbers and member names that a careless tolerant reader misinterprets. */
+export const TRAPS: RejectedRequest[] = [
   ['1e400 tokens', '"prompt_tokens":1e400', '/prompt_tokens wrong_type'],
   ['2^53 tokens', '"prompt_tokens":9007199254740992', '/prompt_tokens too_large'],
   ['2^53+1 tokens', '"prompt_tokens":9007199254740993', '/prompt_tokens too_large'],
   ['12345678901234567890 milliseconds', '"latency_ms":12345678901234567890', '/latency_ms too_large'],
   ['a cost of 1e400', '"cost_usd":1e400', '/cost_usd wrong_type'],
   [
-    'a cost of -1e-400, which is zero but for its sign, and a count of -1',
+    'a cost of -1e-400, which is zero except for its sign, and a count of -1',
     '"cost_usd":-1e-400,"total_tokens":-1',
     '/total_tokens too_small',
   ],
-  ['a member twice, the last one wrong', '"agent_name":"a","agent_name":7', '/agent_name wrong_type'],
+  ['a duplicate member whose last value is wrong', '"agent_name":"a","agent_name":7', '/agent_name wrong_type'],
 ].map(([what, members, issue]) => ({
   what: what!,
   path: paths.traces,
@@ -165,16 +165,16 @@ export const TRAPS: RuleViolationError[] = [
   issues: [issue!],
 }));
 
-/** Members named like what every JavaScript object has: data, nothing else. */
-export const PROTOTYPES: RuleViolationError[] = [
+/** Members named like properties of every JavaScript object. They are data and nothing else. */
+export const PROTOTYPES: RejectedRequest[] = [
   {
-    what: 'a trace whose __proto__ has all that is required',
+    what: 'a trace whose __proto__ contains all required members',
     path: paths.traces,
     body: '{"__proto__":{"trace_id":"a"}}',
     issues: ['/trace_id required'],
   },
   {
-    what: 'an event whose constructor has all that is required',
+    what: 'an event whose constructor contains all required members',
     path: paths.telemetry,
     body: '{"constructor":{"prototype":{"trace_id":"a","outcome":"b"}}}',
     issues: ['/trace_id required', '/outcome required'],
@@ -188,7 +188,7 @@ export const PROTOTYPES: RuleViolationError[] = [
     '/hasOwnProperty unknown_member',
   ),
   {
-    what: '__proto__ in a promotion check does not say which agent',
+    what: 'a promotion check whose __proto__ names the agent',
     path: paths.promotionCheck,
     body: '{"__proto__":{"agent_name":"support-bot"}}',
     issues: ['/__proto__ unknown_member', ' agent_missing'],

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey, revokeKey } from '../../src/workspace/ingestion-keys.ts';
 import { type Answer, paths } from '../harness/test-server.ts';
-import { digestOf, expectRefused, GOOD, type RuleViolationError, refuses, worldOfRefusals } from './refusals.ts';
+import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
 
-const world = worldOfRefusals();
+const world = setUpRejections();
 const PREFIX = 'aa_live_';
 const SECRET = 'A'.repeat(43);
 let revoked: string;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   );
 });
 
-/** Headers that carry no good key, made of a good one. */
+/** Headers without a valid key, derived from a valid one. */
 const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][] = [
   ['no key', () => ({})],
   ['an empty Authorization', () => ({ authorization: '' })],
@@ -31,7 +31,7 @@ const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][
   ['Token', (key) => ({ authorization: `Token ${key}` })],
   ['quotes around the key', (key) => ({ authorization: `Bearer "${key}"` })],
   ['two keys in one header', (key) => ({ authorization: `Bearer ${key}, Bearer ${key}` })],
-  ['words behind the key', (key) => ({ authorization: `Bearer ${key} please` })],
+  ['words after the key', (key) => ({ authorization: `Bearer ${key} please` })],
   ['another label', (key) => ({ authorization: `Bearer ${key.replace('live', 'test')}` })],
   ['the label in capitals', (key) => ({ authorization: `Bearer ${key.replace('aa_live_', 'AA_LIVE_')}` })],
   ['no label', (key) => ({ authorization: `Bearer ${key.slice(PREFIX.length)}` })],
@@ -45,7 +45,7 @@ const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][
   ['a prefix that is not hexadecimal', () => ({ authorization: `Bearer ${PREFIX}zzzzzzzzzzzz.${SECRET}` })],
   ['an unknown prefix', () => ({ authorization: `Bearer ${PREFIX}000000000000.${SECRET}` })],
   ['a known prefix with another secret', (key) => ({ authorization: `Bearer ${key.split('.')[0]}.${SECRET}` })],
-  ["a known prefix with the secret's case turned", (key) => ({ authorization: `Bearer ${turnedCase(key)}` })],
+  ['a known prefix with the secret in inverted case', (key) => ({ authorization: `Bearer ${invertCase(key)}` })],
   ['SQL for a prefix', () => ({ authorization: `Bearer ${PREFIX}' OR 1=1 --.${SECRET}` })],
   ['16,000 characters', () => ({ authorization: `Bearer ${'x'.repeat(15_000)}` })],
   ['an empty X-Service-Key', () => ({ 'x-service-key': '' })],
@@ -59,12 +59,12 @@ const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][
   ['an expired key', () => ({ authorization: `Bearer ${expired}` })],
 ];
 
-describe('one and the same 401 for every key that is not good', () => {
+describe('every invalid key gets the same 401', () => {
   test.each(NO_KEYS)('%s', async (_what, headers) => {
     const before = await digestOf(world.server.database);
     const answer = await world.server.post(paths.audit, undefined, GOOD.entry, headers(world.key));
     expectRefused(answer, 'unauthorized');
-    expect(said(answer)).toEqual({
+    expect(stableHeaders(answer)).toEqual({
       'content-length': '36',
       'x-content-type-options': 'nosniff',
       'content-type': 'application/json; charset=utf-8',
@@ -73,17 +73,17 @@ describe('one and the same 401 for every key that is not good', () => {
     expect(await digestOf(world.server.database)).toEqual(before);
   });
 
-  test('a key in the query or in the body is no key', async () => {
+  test('ignores a key in the query or in the body', async () => {
     const answer = await world.server.post(`${paths.audit}?key=${world.key}`, undefined, { ...GOOD.entry, key: world.key });
     expectRefused(answer, 'unauthorized');
   });
 
-  test.each(Object.entries(paths))('%s asks for a key', async (_name, path) => {
+  test.each(Object.entries(paths))('%s requires a key', async (_name, path) => {
     expectRefused(await world.server.post(path, undefined, {}), 'unauthorized');
   });
 });
 
-const bearing = (what: string, key: string): RuleViolationError => ({
+const withIdempotencyKey = (what: string, key: string): RejectedRequest => ({
   what,
   path: paths.audit,
   body: GOOD.entry,
@@ -91,29 +91,29 @@ const bearing = (what: string, key: string): RuleViolationError => ({
   issues: [' bad_header'],
 });
 
-refuses('an Idempotency-Key has 1 to 255 printable ASCII characters', world, [
-  bearing('empty', ''),
-  bearing('256 characters', 'k'.repeat(256)),
-  bearing('4,000 characters', 'k'.repeat(4000)),
-  bearing('a tab', 'a\tb'),
-  bearing('Latin-1', 'clef-\u00e9'),
-  bearing('UTF-8, as the bytes it is', Buffer.from('\u{1F600}').toString('latin1')),
-  bearing('U+00A0', 'a\u00a0b'),
+testRejections('requires 1 to 255 printable ASCII characters in an Idempotency-Key', world, [
+  withIdempotencyKey('empty', ''),
+  withIdempotencyKey('256 characters', 'k'.repeat(256)),
+  withIdempotencyKey('4,000 characters', 'k'.repeat(4000)),
+  withIdempotencyKey('a tab', 'a\tb'),
+  withIdempotencyKey('Latin-1', 'clef-\u00e9'),
+  withIdempotencyKey('UTF-8, sent as its bytes', Buffer.from('\u{1F600}').toString('latin1')),
+  withIdempotencyKey('U+00A0', 'a\u00a0b'),
   ...[paths.traces, paths.telemetry, paths.evaluations].map((path) => ({
-    ...bearing(`at ${path}`, ''),
+    ...withIdempotencyKey(`at ${path}`, ''),
     path,
     body: { [paths.traces]: GOOD.trace, [paths.telemetry]: GOOD.event, [paths.evaluations]: GOOD.evaluation }[path],
   })),
 ]);
 
-describe('good keys', () => {
-  test('an Idempotency-Key of 255 characters, or of every printable one, is accepted', async () => {
+describe('valid keys and headers', () => {
+  test('accepts an Idempotency-Key of 255 characters or of any printable characters', async () => {
     const printable = String.fromCharCode(...Array.from({ length: 93 }, (_, index) => 0x21 + index));
     for (const key of ['k'.repeat(255), printable, 'with spaces within'])
       expect((await world.server.post(paths.audit, world.key, GOOD.entry, { 'idempotency-key': key })).status).toBe(200);
   });
 
-  test('the key is taken from either header, whatever the case of Bearer and the spaces around', async () => {
+  test('accepts the key in either header, with any case of Bearer and spaces around it', async () => {
     const headers: Record<string, string>[] = [
       { authorization: `Bearer ${world.key}` },
       { authorization: `bearer  ${world.key} ` },
@@ -126,13 +126,13 @@ describe('good keys', () => {
   });
 });
 
-/** What an answer says in its headers, but for what differs from one to the next by nature. */
-function said({ headers }: Answer): Record<string, string> {
+/** The headers of a response without those that differ between any two responses. */
+function stableHeaders({ headers }: Answer): Record<string, string> {
   const { date: _, 'x-request-id': __, connection: ___, 'keep-alive': ____, ...rest } = Object.fromEntries(headers);
   return rest;
 }
 
-function turnedCase(key: string): string {
+function invertCase(key: string): string {
   const [prefix, secret] = key.split('.') as [string, string];
   return `${prefix}.${[...secret].map((char) => (char === char.toLowerCase() ? char.toUpperCase() : char.toLowerCase())).join('')}`;
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { PLACES, wrongMembers } from './members.ts';
-import { refuses, worldOfRefusals } from './refusals.ts';
+import { setUpRejections, testRejections } from './refusals.ts';
 
-const world = worldOfRefusals();
+const world = setUpRejections();
 
 for (const place of PLACES) {
-  refuses(`a wrong member of a ${place.name} is named and nothing is stored`, world, wrongMembers(place));
+  testRejections(`reports a wrong member of a ${place.name} and stores nothing`, world, wrongMembers(place));
 
-  test(`${place.name}: null in an optional member is the same as leaving it out`, async () => {
+  test(`${place.name}: null in an optional member equals leaving it out`, async () => {
     const optional = Object.entries(place.members).filter(([, kind]) => !kind.endsWith('!'));
     const nulls: Record<string, unknown> = Object.fromEntries(optional.map(([member]) => [member, null]));
     if (place.name === 'promotion check') nulls.agent_name = 'support-bot';
@@ -16,6 +16,6 @@ for (const place of PLACES) {
   });
 }
 
-test('the table is as long as it is meant to be', () => {
+test('the table covers more than 350 wrong values', () => {
   expect(PLACES.flatMap(wrongMembers).length).toBeGreaterThan(350);
 });

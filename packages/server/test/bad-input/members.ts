@@ -1,12 +1,12 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type RuleViolationError } from './refusals.ts';
+import { GOOD, type RejectedRequest } from './refusals.ts';
 
-/** What is wrong with a member of a kind: a value, and the code of the one issue it must give. */
+/** Wrong values for a kind of member, each with the code of the one issue it causes. */
 type Wrong = readonly (readonly [what: string, value: unknown, code: string])[];
 
 const UUID = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
 
-/** The kinds of the specification's members and values that none of them may have. Written by hand, not taken from the schemas. */
+/** The kinds of members in the specification, with values that they reject. Written by hand, not derived from the schemas. */
 const KINDS = {
   label: [
     ['empty', '', 'too_short'],
@@ -88,7 +88,7 @@ const KINDS = {
     ['63 digits', `sha256:${'a'.repeat(63)}`, 'bad_format'],
     ['a short commit', 'gitCommit:4caa85f', 'bad_format'],
     ['another algorithm', `md5:${'a'.repeat(32)}`, 'bad_format'],
-    ['a line break behind', `sha256:${'a'.repeat(64)}\n`, 'bad_format'],
+    ['a trailing line break', `sha256:${'a'.repeat(64)}\n`, 'bad_format'],
   ],
   sha256: [
     ['a number', 7, 'wrong_type'],
@@ -116,12 +116,12 @@ const KINDS = {
   ],
 } as const satisfies Record<string, Wrong>;
 
-/** A place in a body: its members by kind, `!` marks the required ones. */
+/** A position in a body with its members by kind. `!` marks required members. */
 interface Place {
   name: string;
   path: string;
   prefix: string;
-  /** A whole body, good but for the members given here; undefined leaves one out. */
+  /** A complete, valid body with the given members; undefined removes one. */
   body: (members: Record<string, unknown>) => unknown;
   members: Record<string, keyof typeof KINDS | `${keyof typeof KINDS}!`>;
 }
@@ -240,10 +240,10 @@ export const PLACES: readonly Place[] = [
   },
 ];
 
-/** Every member of a place with every value it may not have. */
-export const wrongMembers = ({ path, prefix, body, members }: Place): RuleViolationError[] =>
+/** Every member of a position with every value that it rejects. */
+export const wrongMembers = ({ path, prefix, body, members }: Place): RejectedRequest[] =>
   Object.entries(members).flatMap(([member, marked]) => {
-    const refusal = (what: string, value: unknown, code: string): RuleViolationError => ({
+    const refusal = (what: string, value: unknown, code: string): RejectedRequest => ({
       what: `${member}: ${what}`,
       path,
       body: body({ [member]: value }),

@@ -1,19 +1,19 @@
 import { connect } from 'node:net';
 import type { Answer } from '../harness/test-server.ts';
 
-/** How a raw request is sent, and how its sender behaves afterwards. */
-export interface Manners {
-  /** Closes its own side once everything is sent. */
+/** How a raw request is sent and how the client ends the connection. */
+export interface RawSendOptions {
+  /** Closes the sending side after the last byte. */
   hangsUp?: boolean;
-  /** Longest time to wait for the server to close. */
+  /** The longest time to wait for the server to close. */
   patienceMs?: number;
 }
 
-/** Sends bytes as they are and reads the answers until the server closes: what fetch and node:http refuse to send. */
+/** Sends bytes unchanged, also those that fetch and node:http refuse to send, and reads responses until the server closes. */
 export function sendRaw(
   url: string,
   bytes: string | Buffer,
-  { hangsUp = false, patienceMs = 5_000 }: Manners = {},
+  { hangsUp = false, patienceMs = 5_000 }: RawSendOptions = {},
 ): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -32,7 +32,7 @@ export function sendRaw(
   });
 }
 
-/** The answers in a stream, one behind the other. An interim 100 is none. */
+/** The responses in a stream, in order. An interim 100 is left out. */
 export function parseAnswers(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
   for (let rest = bytes; rest.length > 0; ) {

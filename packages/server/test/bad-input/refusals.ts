@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../harness/test-database.ts';
 import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The error table by hand, so that a change of the code's own table is noticed here. */
+/** The table of errors, written by hand so that a change of the server's own table fails a test. */
 export const STATUS = {
   bad_request: 400,
   unauthorized: 401,
@@ -21,23 +21,23 @@ export const STATUS = {
 } as const;
 export type RefusalCode = keyof typeof STATUS;
 
-/** One request that must be refused, and exactly how. */
-export interface RuleViolationError {
-  /** What is wrong with it; the name of the test. */
+/** A request that the server must reject, with the exact rejection. */
+export interface RejectedRequest {
+  /** The fault; it becomes the name of the test. */
   what: string;
   path: string;
-  /** Sent as JSON; a string or bytes as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   body: unknown;
   headers?: Record<string, string>;
-  /** `validation_failed` unless said. */
+  /** Default: `validation_failed`. */
   error?: RefusalCode;
   /** All of its issues as "<JSON Pointer> <code>", in any order. */
   issues: readonly string[];
-  /** What one of the messages must say. */
+  /** A pattern that one of the messages must match. */
   says?: string | RegExp;
 }
 
-/** Valid bodies, one an endpoint: every refusal is one of these with one thing wrong. */
+/** One valid body for each endpoint. Every rejected body is one of these with a single fault. */
 export const GOOD = {
   trace: { trace_id: 'run-1', agent_name: 'support-bot', spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }] },
   event: { trace_id: 'run-2', outcome: 'success', agent_name: 'support-bot' },
@@ -47,18 +47,18 @@ export const GOOD = {
   check: { agent_name: 'support-bot', min_pass_rate: 99 },
 } as const;
 
-/** A server whose database holds something of everything, and the key that sends bad input to it. */
+/** A server whose database contains records of every kind, and the key that sends bad input. */
 export interface World {
   server: TestServer;
   key: string;
   tenantId: string;
 }
 
-/** Starts the world of a test file. The good bodies are accepted first: what is refused later is refused for what is wrong with it. */
-export function worldOfRefusals(): World {
+/** Starts the server of a test file. All valid bodies are accepted first, so that a later rejection is due to its fault. */
+export function setUpRejections(): World {
   const world = {} as World;
   beforeAll(async () => {
-    // A checkpoint that falls due meanwhile is no trace of a refused request.
+    // Checkpoints are off: one that is signed during a test would change the database.
     world.server = await testServer({ checkpointSeconds: undefined });
     world.tenantId = await world.server.workspace();
     world.key = await world.server.key(world.tenantId);
@@ -79,8 +79,8 @@ export function worldOfRefusals(): World {
   return world;
 }
 
-/** One test a refusal: the answer is exactly the table's, and nothing in the database is another than before. */
-export function refuses(title: string, world: World, refusals: readonly RuleViolationError[]): void {
+/** Adds one test per request: the response must match the table exactly, and the database must not change. */
+export function testRejections(title: string, world: World, refusals: readonly RejectedRequest[]): void {
   describe(title, () => {
     test.each(refusals)('$what', async ({ path, body, headers, error = 'validation_failed', issues, says }) => {
       const before = await digestOf(world.server.database);
@@ -93,7 +93,7 @@ export function refuses(title: string, world: World, refusals: readonly RuleViol
   });
 }
 
-/** Holds an answer against the table: status, code, issues, request id, media type. */
+/** Compares a response with the table: status, code, issues, request id, media type. */
 export function expectRefused({ status, headers, body }: Answer, error: RefusalCode, issues: readonly string[] = []): void {
   const found = (body.issues as { path: string; code: string }[]).map((issue) => `${issue.path} ${issue.code}`);
   expect({ status, error: body.error, issues: found.sort() }).toEqual({
@@ -111,7 +111,7 @@ export function expectRefused({ status, headers, body }: Answer, error: RefusalC
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
 }
 
-/** Rows and content of every table, but for when keys were last used: a refused request is a use of its key. */
+/** Row count and digest of every table except the last use of keys: a rejected request also uses its key. */
 export async function digestOf(database: TestDatabase): Promise<Record<string, string>> {
   const tables = await database.sql<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'countersign' AND tablename <> 'key_last_use' ORDER BY 1`,

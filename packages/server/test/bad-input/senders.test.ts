@@ -9,15 +9,15 @@ import { readConfig } from '../../src/config/config.ts';
 import { answerClientError } from '../../src/http/error-reply.ts';
 import { ALL, AUDIT, BODY } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
-import { digestOf, expectRefused, GOOD, worldOfRefusals } from './refusals.ts';
+import { digestOf, expectRefused, GOOD, setUpRejections } from './refusals.ts';
 
-const world = worldOfRefusals();
+const world = setUpRejections();
 
-describe('bodies that are not as long as they are said to be', () => {
+describe('bodies whose length differs from the announced one', () => {
   const text = (length: number) =>
     httpText(AUDIT, [...ALL.slice(0, -1), `Content-Length: ${length}`], BODY).replace('KEY', world.key);
 
-  test('a Content-Length smaller than the body: what is cut off is refused, and what is left is no request', async () => {
+  test('rejects a body longer than its Content-Length, and the rest is not a request', async () => {
     const before = await digestOf(world.server.database);
     const answers = await sendRaw(world.server.url, text(10));
     expect(answers.at(-1)).toMatchObject({ status: 400, body: { error: 'bad_request', issues: [] } });
@@ -25,14 +25,14 @@ describe('bodies that are not as long as they are said to be', () => {
     expect(await digestOf(world.server.database)).toEqual(before);
   });
 
-  test('a Content-Length larger than the body, and the sender hangs up: nothing is stored', async () => {
+  test('stores nothing when the client ends before its Content-Length is reached', async () => {
     const before = await digestOf(world.server.database);
     const [answer] = await sendRaw(world.server.url, text(BODY.length + 1), { hangsUp: true });
     expectRefused(answer!, 'bad_request');
     expect(await digestOf(world.server.database)).toEqual(before);
   });
 
-  test("senders that break off are nobody's fault: no 5xx is counted, and nothing is logged as one", async () => {
+  test('counts no 5xx and logs no warning when clients disconnect', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
     const running = await startServer({ ...readConfig({}), port: 0 }, world.server.open, log);
@@ -56,8 +56,8 @@ describe('bodies that are not as long as they are said to be', () => {
   });
 });
 
-describe('slow and stubborn senders', () => {
-  test('headers or a body that do not arrive in time: 408 from the table', async () => {
+describe('slow clients and clients that do not close', () => {
+  test('answers 408 when headers or a body do not arrive in time', async () => {
     const server = createServer({ requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 50 }, () => undefined);
     server.on('clientError', answerClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -69,7 +69,7 @@ describe('slow and stubborn senders', () => {
     server.close();
   });
 
-  test('a sender that never closes its side after a refusal is cut off', async () => {
+  test('disconnects a client that never closes its side after a rejection', async () => {
     const server = createServer(() => undefined);
     server.on('clientError', answerClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

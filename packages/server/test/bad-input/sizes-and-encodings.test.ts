@@ -2,20 +2,20 @@ import { request } from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { type Answer, paths } from '../harness/test-server.ts';
-import { digestOf, expectRefused, GOOD, type RuleViolationError, refuses, worldOfRefusals } from './refusals.ts';
+import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
 
-const world = worldOfRefusals();
+const world = setUpRejections();
 const MIB = 1024 * 1024;
 const ENTRY = JSON.stringify(GOOD.entry);
 const GZIP = { 'content-encoding': 'gzip' };
 const DEFLATE = { 'content-encoding': 'deflate' };
 
-/** A valid body of exactly so many bytes. */
+/** A valid body of exactly the given number of bytes. */
 const padded = (good: object, bytes: number): string => {
   const text = JSON.stringify(good).slice(0, -1);
   return `${text}${' '.repeat(bytes - text.length - 1)}}`;
 };
-/** So many MiB of white space in 10 MiB members: a bomb whose sender needs neither time nor memory. */
+/** White space compressed in members of 10 MiB: a bomb that costs its sender neither time nor memory. */
 const gzipBomb = (mib: number): Buffer => {
   const member = gzipSync(Buffer.alloc(10 * MIB, 0x20), { level: 9 });
   return Buffer.concat(Array.from({ length: mib / 10 }, () => member));
@@ -24,10 +24,10 @@ const gzipBomb = (mib: number): Buffer => {
 const refusal = (
   what: string,
   path: string,
-  error: RuleViolationError['error'],
+  error: RejectedRequest['error'],
   body: unknown,
   headers: Record<string, string> = {},
-): RuleViolationError => ({
+): RejectedRequest => ({
   what,
   path,
   body,
@@ -46,7 +46,7 @@ const tooLarge = (what: string, path: string, body: unknown, headers?: Record<st
   refusal(what, path, 'payload_too_large', body, headers);
 const bomb = gzipBomb(1000);
 
-refuses('a body larger than the limit is refused by its decompressed size', world, [
+testRejections('applies the body limit to the decompressed size', world, [
   tooLarge('one byte too large for an audit entry', paths.audit, padded(GOOD.entry, MIB + 1)),
   tooLarge('one byte too large for an evaluation', paths.evaluations, padded(GOOD.evaluation, MIB + 1)),
   tooLarge('one byte too large for a promotion check', paths.promotionCheck, padded(GOOD.check, MIB + 1)),
@@ -60,22 +60,22 @@ refuses('a body larger than the limit is refused by its decompressed size', worl
   tooLarge('one byte too large once unpacked', paths.audit, gzipSync(padded(GOOD.entry, MIB + 1)), GZIP),
 ]);
 
-refuses('what is not what its Content-Encoding says is not read', world, [
-  refusal('garbage said to be gzip', paths.audit, 'invalid_json', 'garbage', GZIP),
-  refusal('plain JSON said to be gzip', paths.audit, 'invalid_json', ENTRY, GZIP),
-  refusal('plain JSON said to be deflate', paths.traces, 'invalid_json', JSON.stringify(GOOD.trace), DEFLATE),
-  refusal('gzip said to be deflate', paths.audit, 'invalid_json', gzipSync(ENTRY), DEFLATE),
+testRejections('rejects a body that does not match its Content-Encoding', world, [
+  refusal('garbage sent as gzip', paths.audit, 'invalid_json', 'garbage', GZIP),
+  refusal('plain JSON sent as gzip', paths.audit, 'invalid_json', ENTRY, GZIP),
+  refusal('plain JSON sent as deflate', paths.traces, 'invalid_json', JSON.stringify(GOOD.trace), DEFLATE),
+  refusal('gzip sent as deflate', paths.audit, 'invalid_json', gzipSync(ENTRY), DEFLATE),
   refusal('raw deflate, without its header', paths.audit, 'invalid_json', deflateRawSync(ENTRY), DEFLATE),
-  refusal('gzip without saying so', paths.audit, 'invalid_json', gzipSync(ENTRY)),
+  refusal('gzip without Content-Encoding', paths.audit, 'invalid_json', gzipSync(ENTRY)),
   refusal('gzip within gzip', paths.audit, 'invalid_json', gzipSync(gzipSync(ENTRY)), GZIP),
-  refusal('gzip cut off in its data', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -12), GZIP),
-  refusal('gzip cut off in its checksum', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -4), GZIP),
-  refusal('gzip cut off in its header', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, 4), GZIP),
+  refusal('gzip truncated in its data', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -12), GZIP),
+  refusal('gzip truncated in its checksum', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -4), GZIP),
+  refusal('gzip truncated in its header', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, 4), GZIP),
   refusal('gzip with a wrong checksum', paths.audit, 'invalid_json', withoutChecksum(gzipSync(ENTRY)), GZIP),
-  refusal('gzip of nothing', paths.audit, 'invalid_json', gzipSync(''), GZIP),
-  refusal('nothing said to be gzip', paths.audit, 'invalid_json', '', GZIP),
+  refusal('an empty gzip body', paths.audit, 'invalid_json', gzipSync(''), GZIP),
+  refusal('no bytes sent as gzip', paths.audit, 'invalid_json', '', GZIP),
   refusal(
-    'a good body with a second one behind it, compressed',
+    'a valid body followed by a second one, compressed',
     paths.audit,
     'invalid_json',
     Buffer.concat([gzipSync(ENTRY), gzipSync(ENTRY)]),
@@ -83,10 +83,10 @@ refuses('what is not what its Content-Encoding says is not read', world, [
   ),
 ]);
 
-const unsupported = (what: string, headers: Record<string, string>, body: unknown = ENTRY): RuleViolationError =>
+const unsupported = (what: string, headers: Record<string, string>, body: unknown = ENTRY): RejectedRequest =>
   refusal(what, paths.audit, 'unsupported_media_type', body, headers);
 
-refuses('anything but JSON in UTF-8, plain or gzip or deflate, is unsupported', world, [
+testRejections('accepts only JSON in UTF-8, plain, gzip or deflate', world, [
   unsupported('text/plain', { 'content-type': 'text/plain' }),
   unsupported('text/json', { 'content-type': 'text/json' }),
   unsupported('a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'actor=a'),
@@ -96,11 +96,11 @@ refuses('anything but JSON in UTF-8, plain or gzip or deflate, is unsupported', 
   unsupported('two media types', { 'content-type': 'application/json, text/plain' }),
   unsupported('no media type at all', { 'content-type': '' }),
   unsupported('a media type without a subtype', { 'content-type': 'application' }),
-  unsupported('a media type of parameters alone', { 'content-type': '; charset=utf-8' }),
-  unsupported('a media type that is no token', { 'content-type': 'a b/c' }),
+  unsupported('a media type that consists of parameters', { 'content-type': '; charset=utf-8' }),
+  unsupported('an invalid media type', { 'content-type': 'a b/c' }),
   unsupported('JSON in Latin-1', { 'content-type': 'application/json; charset=latin1' }),
   unsupported('JSON in UTF-16', { 'content-type': 'application/json;charset="utf-16"' }),
-  unsupported('JSON in no character set', { 'content-type': 'application/json; charset=' }),
+  unsupported('JSON with an empty character set', { 'content-type': 'application/json; charset=' }),
   unsupported('brotli', { 'content-encoding': 'br' }, brotliCompressSync(ENTRY)),
   unsupported('zstd', { 'content-encoding': 'zstd' }, zstdCompressSync(ENTRY)),
   unsupported('compress', { 'content-encoding': 'compress' }),
@@ -112,7 +112,7 @@ refuses('anything but JSON in UTF-8, plain or gzip or deflate, is unsupported', 
 test.each([
   ['50 MB', Buffer.alloc(50_000_000, 0x20), {}],
   ['a gzip bomb', bomb, GZIP],
-])('%s without Content-Length: 413, and memory stays bounded', async (_what, body, headers) => {
+])('rejects %s without Content-Length with 413 and bounded memory', async (_what, body, headers) => {
   const before = await digestOf(world.server.database);
   const rss = process.memoryUsage().rss;
   const answers = await Promise.all(Array.from({ length: 3 }, () => postChunked(paths.audit, body, headers)));
@@ -121,7 +121,7 @@ test.each([
   expect(await digestOf(world.server.database)).toEqual(before);
 });
 
-test('a body of exactly the limit is accepted, chunked and compressed too', async () => {
+test('accepts a body of exactly the limit, also chunked and compressed', async () => {
   const body = padded(GOOD.entry, MIB);
   expect((await world.server.post(paths.audit, world.key, body)).status).toBe(200);
   expect((await postChunked(paths.audit, Buffer.from(body))).status).toBe(200);
@@ -134,7 +134,7 @@ test('a body of exactly the limit is accepted, chunked and compressed too', asyn
     expect((await world.server.post(paths.audit, world.key, compressed, { 'content-encoding': encoding })).status).toBe(200);
 });
 
-test('the media type may be spelled in any case, and say UTF-8', async () => {
+test('accepts the media type in any case and with UTF-8', async () => {
   for (const type of [
     'APPLICATION/JSON',
     'application/json;charset=UTF-8',
@@ -144,7 +144,7 @@ test('the media type may be spelled in any case, and say UTF-8', async () => {
     expect((await world.server.post(paths.audit, world.key, ENTRY, { 'content-type': type })).status).toBe(200);
 });
 
-/** POSTs a body piece by piece, with Transfer-Encoding: chunked and no Content-Length. */
+/** POSTs a body in pieces with Transfer-Encoding: chunked and no Content-Length. */
 function postChunked(path: string, body: Buffer, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sending = request(world.server.url + path, {
