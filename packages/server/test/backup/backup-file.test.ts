@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 
 const guide = readFileSync(fileURLToPath(new URL('../../../../docs/operating.md', import.meta.url)), 'utf8');
 
-test('the documented backup, run as it stands, makes a file that its owner alone can read', () => {
+test('the documented backup command makes a file that only its owner can read', () => {
   const line = guide.split('\n').find((each) => each.includes('tar -c'));
   const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
   try {
@@ -20,7 +20,7 @@ test('the documented backup, run as it stands, makes a file that its owner alone
   }
 });
 
-test('the documented dump of another PostgreSQL is made with the same umask', () => {
+test('the documented dump of an external PostgreSQL uses the same umask', () => {
   const line = guide.split('\n').find((each) => each.includes('pg_dump --format'));
   expect(line).toMatch(/^\(umask 077 && pg_dump .*\)$/);
 });

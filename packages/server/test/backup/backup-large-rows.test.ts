@@ -15,18 +15,18 @@ const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Accepts every file but one. */
+/** Accepts every file except one. */
 const failsFor = (file: string) => async (name: string) => {
   if (name === file) throw new Error('no space left');
 };
 
-test('rows longer than a part, and tables of many parts, come back byte for byte', { timeout: 120_000 }, async () => {
+test('rows longer than a part and tables of many parts are restored byte for byte', { timeout: 120_000 }, async () => {
   const warnings: string[] = [];
-  const heard = ({ message }: Error) => void warnings.push(message);
-  process.on('warning', heard);
+  const collectWarning = ({ message }: Error) => void warnings.push(message);
+  process.on('warning', collectWarning);
   const server = await testServer();
   const tenantId = await server.workspace('acme');
-  // Sizes around those of a part: shorter, as long, and several times as long. Random, because documents that compress well are short rows.
+  // Sizes below, at and several times the size of a part. Random, because documents that compress well are short rows.
   const sizes = [1000, PART_BYTES / 2, PART_BYTES - 200, PART_BYTES + 200, 3 * PART_BYTES, 10];
   for (const size of sizes)
     await server.database.sql(
@@ -42,7 +42,7 @@ test('rows longer than a part, and tables of many parts, come back byte for byte
   expect(Math.max(...parts.map(({ rawBytes }) => rawBytes))).toBeGreaterThan(2 * PART_BYTES);
   expect(parts.filter(({ rawBytes, rows }) => rawBytes > PART_BYTES && rows > 1)).toEqual([]);
 
-  // A disk that fills up in the middle of a table ends the backup with its own error.
+  // A disk that fills up in the middle of a table makes the backup fail with that error.
   const client = new pg.Client(server.database.owner);
   client.on('error', () => undefined);
   await client.connect();
@@ -65,7 +65,7 @@ test('rows longer than a part, and tables of many parts, come back byte for byte
     expect(await target.sql(rows)).toEqual(await server.database.sql(rows));
   } finally {
     await target.drop();
-    process.off('warning', heard);
+    process.off('warning', collectWarning);
   }
   expect(warnings).toEqual([]);
 });

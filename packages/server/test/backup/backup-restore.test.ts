@@ -36,7 +36,7 @@ async function serve(environment: Environment): Promise<ServerProcess> {
   return server;
 }
 
-/** Starts callers, and returns what they had been answered when `work` began. */
+/** Starts callers, runs `work`, and returns the requests that were acknowledged before it. */
 async function whileWriting(target: { url: string; key: string }, work: () => Promise<void>): Promise<readonly Acknowledged[]> {
   const callers = new Callers(target, 4);
   await until('requests of all kinds are answered', () => callers.acknowledged.length >= 60);
@@ -65,7 +65,7 @@ async function expectRecords(acknowledged: readonly Acknowledged[], tenantId: st
   await expectKept(pool, tenantId, acknowledged).finally(() => pool.end());
 }
 
-test('a busy installation moves from the embedded PostgreSQL to an outside one and back, and every log is valid', {
+test('a busy installation moves from the embedded PostgreSQL to an external one and back with valid logs', {
   timeout: 240_000,
 }, async () => {
   const server = await serve(first.environment);

@@ -42,7 +42,7 @@ beforeEach(async () => {
 const backup = (output: string, ...options: string[]): Promise<Ran> =>
   runCommand({ ...environmentOf(server), ...right }, 'backup', '--output', output, ...options);
 
-/** The environment of the target: the server's role serves, the owner's migrates and restores. */
+/** The environment of the target: the server's role serves; the owner's role migrates and restores. */
 const environment = () => {
   const urlOf = ({ host, port, user, database }: TestDatabase['server']) =>
     `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
@@ -58,7 +58,7 @@ const restore = (input: string, other: Record<string, string | undefined> = {}, 
   return runCommand(Object.fromEntries(given) as Record<string, string>, 'restore', '--input', input, ...options);
 };
 
-/** A copy of the backup, which a test may damage. */
+/** A copy of the backup that a test can damage. */
 function copyOfBackup(name: string): { path: string; manifest: BackupManifest } {
   const path = join(scratch, name);
   cpSync(folder, path, { recursive: true });
@@ -70,7 +70,7 @@ const writeManifest = (path: string, manifest: object) => writeFileSync(join(pat
 const countTables = async () =>
   (await target.sql<{ n: number }>(`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'countersign'`))[0]!.n;
 
-test('a restored database has the same rows, rights and schema, and says so in JSON', async () => {
+test('restores the same rows, rights and schema and reports success as JSON', async () => {
   const said = await runForJson(environment(), 'restore', '--input', folder);
   expect(said).toMatchObject({ result: 'ok', older_than_remembered: [], verified: { logs: 5, faults: [] } });
   const hashes = `SELECT seq, encode(row_hash, 'hex') AS hash FROM countersign.audit_entries ORDER BY seq`;
@@ -80,14 +80,14 @@ test('a restored database has the same rows, rights and schema, and says so in J
   expect(verified).not.toHaveProperty('schema_findings');
 });
 
-test('a database that is not empty is refused, and nothing in it changes', async () => {
+test('refuses a database that is not empty and changes nothing in it', async () => {
   expect(await restore(folder)).toMatchObject({ status: 0 });
   await target.sql(`UPDATE countersign.tenants SET name = 'kept'`);
   expect(await restore(folder)).toMatchObject({ status: 9, err: expect.stringMatching(/not empty .*Nothing was changed/) });
   expect(await target.sql('SELECT name FROM countersign.tenants')).toEqual([{ name: 'kept' }]);
 });
 
-test('a damaged part is named before anything is written', async () => {
+test('names a damaged part before anything is written', async () => {
   const { path, manifest } = copyOfBackup('damaged');
   const { file } = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
   const bytes = readFileSync(join(path, file));
@@ -99,7 +99,7 @@ test('a damaged part is named before anything is written', async () => {
   expect(await countTables()).toBe(0);
 });
 
-test('a file that was cut off, and one that is no backup, are refused', async () => {
+test('refuses a truncated file and a file that is not a backup', async () => {
   const file = join(scratch, 'whole.backup');
   expect(await backup(file)).toMatchObject({ status: 0 });
   truncateSync(file, 4096);
@@ -110,7 +110,7 @@ test('a file that was cut off, and one that is no backup, are refused', async ()
   expect(await countTables()).toBe(0);
 });
 
-test('a manifest with an unusable member is refused, and names no file outside the backup', async () => {
+test('refuses a manifest with an invalid member and reads no file outside the backup', async () => {
   const { path, manifest } = copyOfBackup('manifest');
   const [table, ...others] = manifest.tables;
   const outside = { ...table!, rows: 1, parts: [{ file: '../secret', rows: 1, bytes: 1, rawBytes: 1, sha256: '' }] };
@@ -122,7 +122,7 @@ test('a manifest with an unusable member is refused, and names no file outside t
   expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining('has no table') });
 });
 
-test('a failed load leaves no row, and the next restore succeeds', async () => {
+test('leaves no row after a failed load, and the next restore succeeds', async () => {
   const { path, manifest } = copyOfBackup('half');
   const table = manifest.tables.find(({ name }) => name === 'tree_nodes' || name === 'log_heads')!;
   table.columns = [...table.columns].reverse();
@@ -132,13 +132,13 @@ test('a failed load leaves no row, and the next restore succeeds', async () => {
   expect(await restore(folder)).toMatchObject({ status: 0 });
 });
 
-test('a backup of a newer schema is refused', async () => {
+test('refuses a backup of a newer schema', async () => {
   const { path, manifest } = copyOfBackup('newer');
   writeManifest(path, { ...manifest, migrations: [...manifest.migrations, '999999_from-the-future'] });
   expect(await restore(path)).toMatchObject({ status: 6, err: expect.stringContaining('999999_from-the-future') });
 });
 
-test('a backup of an older schema is restored with it, and then migrated', async () => {
+test('restores a backup of an older schema and then migrates it', async () => {
   const known = knownMigrations();
   await migrate(target.owner, undefined, true, known.length - 1);
   for (const table of ['instance', 'signing_keys']) {
@@ -161,7 +161,7 @@ test('a backup of an older schema is restored with it, and then migrated', async
   expect(await target.sql('SELECT count(*)::int AS n FROM countersign.migrations')).toEqual([{ n: known.length }]);
 });
 
-test('an altered row whose SHA-256 was made right again is found by the verification', async () => {
+test('the verification finds an altered row whose SHA-256 was recomputed', async () => {
   const { path, manifest } = copyOfBackup('forged');
   const part = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
   const raw = zlib.zstdDecompressSync(readFileSync(join(path, part.file)));
@@ -179,14 +179,14 @@ test('an altered row whose SHA-256 was made right again is found by the verifica
   });
 });
 
-test('a log that is shorter than the head in the manifest is found by the verification', async () => {
+test('the verification finds a log shorter than the head in the manifest', async () => {
   const { path, manifest } = copyOfBackup('short');
   manifest.workspaces[0]!.logs.audit!.size += 1;
   writeManifest(path, manifest);
   expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
 });
 
-test('the secrets need their passphrase, and are never overwritten', async () => {
+test('requires the passphrase for the secrets and never overwrites secrets', async () => {
   const secrets = join(scratch, 'secrets');
   const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];
@@ -211,14 +211,14 @@ test('the secrets need their passphrase, and are never overwritten', async () =>
   });
 });
 
-test('other secrets than those of the backup are refused before anything is written', async () => {
+test('refuses other secrets than those of the backup before anything is written', async () => {
   const other = Buffer.alloc(32, 7).toString('base64');
   expect(await restore(folder, { COUNTERSIGN_MASTER_SECRET: other })).toMatchObject({ status: 7 });
   expect(await restore(folder, { COUNTERSIGN_SIGNING_KEY: undefined })).toMatchObject({ status: 7 });
   expect(await countTables()).toBe(0);
 });
 
-test('no existing file or filled folder is overwritten, and a backup that fails leaves none', async () => {
+test('backup overwrites no file and no filled folder, and leaves no file when it fails', async () => {
   const file = join(scratch, 'existing');
   writeFileSync(file, 'kept');
   expect(await backup(file)).toMatchObject({ status: 2, err: expect.stringContaining('exists') });
@@ -228,7 +228,7 @@ test('no existing file or filled folder is overwritten, and a backup that fails 
   expect(readdirSync(scratch).filter((name) => name.endsWith('.partial'))).toEqual([]);
 });
 
-test('a backup of a log that is not valid is written, and ends with 1', async () => {
+test('backup writes a log that is not valid and exits with 1', async () => {
   await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER append_only');
   await server.database.sql(`UPDATE countersign.audit_entries SET document = replace(document, '"three"', '"other"')`);
   await server.database.sql('ALTER TABLE countersign.audit_entries ENABLE ALWAYS TRIGGER append_only');

@@ -46,13 +46,15 @@ const accept = async (...options: string[]) => {
   return [await command.ended, command.stdout, command.stderr];
 };
 
-test('an older state, restored while no server ran, is refused until the operator accepts it', { timeout: 180_000 }, async () => {
+test('the server refuses an older state, restored while it was stopped, until the operator accepts it', {
+  timeout: 180_000,
+}, async () => {
   for (let count = 0; count < 3; count += 1) expect(await append()).toEqual([200, undefined]);
   await checkpoint();
   expect(readdirSync(`${folder.path}-memory`)).toHaveLength(1);
   await stop();
   const backup = `${folder.path}-backup`;
-  execFileSync('cp', ['-a', folder.path, backup]); // with its owners: PostgreSQL may run as another user
+  execFileSync('cp', ['-a', folder.path, backup]); // keeps the owners: PostgreSQL may run as another user
 
   await restart();
   expect(await append()).toEqual([200, undefined]);

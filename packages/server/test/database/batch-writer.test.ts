@@ -5,7 +5,7 @@ import { Slots } from '../../src/database/slots.ts';
 
 const item: Item = { bytes: 1, foldKeys: [] };
 
-test('those who wait are parted into two halves, so that one is written while the other comes back; a few are not parted', async () => {
+test('splits 64 waiting requests into two batches and writes 16 in one', async () => {
   const sizes: number[] = [];
   const writer = new BatchWriter<Item, true>({
     name: 'test',

@@ -10,7 +10,7 @@ const EVALUATION = { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 
 const INCIDENT = { agent: 'bot', severity: 'high', description: 'wrong answers', recertify: true } as const;
 const ENTRY = { actor: 'ci', action: 'test.ran' };
 
-/** Rows that bear a moment, by table. */
+/** The number of rows in each table that records a time. */
 async function rowsOf({ sql }: ShiftedDatabase): Promise<Record<string, number>> {
   const tables = ['audit_entries', 'decisions', 'evaluations', 'key_events', 'incidents', 'approvals', 'idempotency_keys'];
   const [row] = await sql<Record<string, number>>(
@@ -19,7 +19,7 @@ async function rowsOf({ sql }: ShiftedDatabase): Promise<Record<string, number>>
   return row!;
 }
 
-describe("the database's clock", () => {
+describe('the database clock', () => {
   let database: ShiftedDatabase;
   let server: TestServer;
   let tenantId: string;
@@ -49,7 +49,7 @@ describe("the database's clock", () => {
     });
 
   test.for(['20 years', '-1 hour'])(
-    'that jumped by %s: no moment is recorded until it is right again',
+    'records no time after a jump of %s until it is correct again',
     { timeout: 60_000 },
     async (by) => {
       const before = await rowsOf(database);
@@ -72,7 +72,7 @@ describe("the database's clock", () => {
   );
 });
 
-test('while the clocks are wrong, no checkpoint is signed, and those that were signed are still read', async () => {
+test('signs no checkpoint while the clocks are wrong and still returns earlier ones', async () => {
   const database = await databaseWithShiftedClock();
   const server = await testServer({ database, checkpointSeconds: undefined });
   const tenantId = await server.workspace();
@@ -97,7 +97,7 @@ test('while the clocks are wrong, no checkpoint is signed, and those that were s
   expect([await read('inclusion/1'), await read('entries')]).toEqual([200, 200]);
 });
 
-describe('a log whose last moment is ahead of the clock', () => {
+describe('a log whose last entry is ahead of the clock', () => {
   const ahead = async (server: TestServer, tenantId: string, log: string, by: string) => {
     await server.database.sql(
       `UPDATE countersign.log_heads SET last_recorded_at = date_trunc('milliseconds', clock_timestamp()) + $3::interval WHERE tenant_id = $1 AND log = $2`,
@@ -110,7 +110,7 @@ describe('a log whose last moment is ahead of the clock', () => {
     server = await testServer();
   });
 
-  test('by a little: the batch waits, and bears no moment of the future', async () => {
+  test('by 1.5 seconds: the batch waits and records no time in the future', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await ahead(server, tenantId, 'audit', '1500 milliseconds');
@@ -122,7 +122,7 @@ describe('a log whose last moment is ahead of the clock', () => {
     expect(row!.future).toBe(false);
   });
 
-  test('by more: the command that the answer names lets the workspace go on', async () => {
+  test('by 20 years: the command that the response names lets the workspace continue', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     expect((await server.post(paths.evaluations, key, EVALUATION)).status).toBe(200);
@@ -146,7 +146,7 @@ describe('a log whose last moment is ahead of the clock', () => {
   });
 
   test.for(['audit', 'decisions'])(
-    'by more, %s: checks are refused with the command that corrects it, and other workspaces are not',
+    'by 20 years in %s: checks are refused with that command, and other workspaces are not affected',
     async (log) => {
       const [tenantId, other] = [await server.workspace(), await server.workspace()];
       const [key, otherKey] = [await server.key(tenantId), await server.key(other)];

@@ -22,13 +22,13 @@ const clockFile = join(folder, 'shift');
 const shiftClock = (ms: number) => writeFileSync(clockFile, String(ms));
 
 describe('the clock of a server process', () => {
-  /** Brings the database; what answers is the process. */
+  /** Owns the database; the server process answers the requests. */
   let host: TestServer;
   let server: ServerProcess;
   let key: string;
   beforeAll(async () => {
     shiftClock(0);
-    host = await testServer({ checkpointSeconds: undefined }); // the process alone signs
+    host = await testServer({ checkpointSeconds: undefined }); // only the server process signs checkpoints
     const environment = environmentOf(host);
     ({ key } = await newKey(environment, 'acme'));
     server = await ServerProcess.start({
@@ -73,7 +73,7 @@ describe('the clock of a server process', () => {
     );
 
   test.for([20 * YEAR_MS, -3_600_000])(
-    'that is set %i ms ahead: nothing is written or deleted until it is right again',
+    'shifted by %i ms: the server writes and deletes nothing until it is correct again',
     { timeout: 120_000 },
     async (shiftMs) => {
       for (const [path, body] of WRITES) expect((await post(path, body)).status).toBe(200);
@@ -83,7 +83,7 @@ describe('the clock of a server process', () => {
       shiftClock(shiftMs);
       await vi.waitUntil(async () => (await gauge()) === '1', { timeout: 20_000 });
       await vi.waitUntil(() => logged('clock unsafe') > jumps, { timeout: 20_000 });
-      // The next round would sign the logs again.
+      // The next checkpoint round would sign the logs again.
       await host.database.sql(`ALTER TABLE countersign.checkpoints DISABLE TRIGGER ALL`);
       await host.database.sql(`DELETE FROM countersign.checkpoints`);
       await host.database.sql(`ALTER TABLE countersign.checkpoints ENABLE TRIGGER ALL`);

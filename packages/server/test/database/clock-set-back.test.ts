@@ -12,7 +12,7 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-test("of the database: an agent's latest evaluation is still the one that was recorded last", async () => {
+test('the latest evaluation is the last recorded one after the database clock was set back', async () => {
   const key = await server.key(await server.workspace());
   const evaluate = (status: string) =>
     server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status });
@@ -24,7 +24,7 @@ test("of the database: an agent's latest evaluation is still the one that was re
   expect([body.allowed, body.reason]).toEqual([false, 'evaluation_not_passing']);
 });
 
-test('of the database, for a head whose lock was waited for: it is that of the end of the waiting', async () => {
+test('the time of a head is read after waiting for its lock', async () => {
   const workspace = await server.workspace();
   const { pool } = server.open;
   let waited: Promise<string> | undefined;
@@ -35,22 +35,22 @@ test('of the database, for a head whose lock was waited for: it is that of the e
     await waitingForALock(server.database);
     const [row] = await server.database.sql<{ now: Date }>(`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`);
     before = row!.now.toISOString();
-    throw new Error('rolled back'); // the row is as it was, so that what was computed of it could be kept
+    throw new Error('rolled back'); // the row does not change, so a stale time could be kept
   });
   await expect(holding).rejects.toThrow('rolled back');
   expect((await waited!) >= before).toBe(true);
 });
 
-test('of this process: ids follow it, so that they stay where their moments are', () => {
+test('ids follow the clock of the process when it is set back by more than a little', () => {
   const msOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   const now = Date.now();
   vi.spyOn(Date, 'now').mockReturnValue(now + 3_600_000);
   const ahead = newId();
   vi.mocked(Date.now).mockReturnValue(now + 3_599_000);
-  const alittle = newId();
+  const slightlyBack = newId();
   vi.mocked(Date.now).mockReturnValue(now);
   const back = newId();
   vi.restoreAllMocks();
-  expect([msOf(ahead), msOf(alittle), msOf(back)]).toEqual([now + 3_600_000, now + 3_600_000, now]);
-  expect(alittle > ahead).toBe(true);
+  expect([msOf(ahead), msOf(slightlyBack), msOf(back)]).toEqual([now + 3_600_000, now + 3_600_000, now]);
+  expect(slightlyBack > ahead).toBe(true);
 });

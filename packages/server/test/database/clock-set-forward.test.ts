@@ -38,8 +38,8 @@ const approve = (evaluationId: string) =>
 const approvedAt = (evaluationId: string, moment: string) =>
   server.database.sql(`UPDATE countersign.approvals SET decided_at = ${moment} WHERE evaluation_id = $1`, [evaluationId]);
 
-describe('after a clock was 20 years ahead once', () => {
-  test('an evaluation of that time blocks, and the next one that is recorded is the latest', async () => {
+describe('after a clock was temporarily 20 years ahead', () => {
+  test('an evaluation of that time blocks, and the next recorded one is the latest', async () => {
     const agent = newAgent();
     const harness_id = '0b6f4d52-71c3-4e8b-9a2d-6c5e8f1a3b70';
     await evaluate(agent, { status: 'failing', harness_id });
@@ -50,7 +50,7 @@ describe('after a clock was 20 years ahead once', () => {
     expect(await check(agent, { harness_id })).toMatchObject({ allowed: true, evaluation_id: id });
   });
 
-  test('an evaluation recorded before an incident certifies nothing after it', async () => {
+  test('an evaluation recorded before an incident does not close its re-certification', async () => {
     const agent = newAgent();
     await evaluate(agent);
     await evaluatedAt(server, agent, IN_TWENTY_YEARS);
@@ -61,7 +61,7 @@ describe('after a clock was 20 years ahead once', () => {
     expect(await check(agent)).toMatchObject({ allowed: true });
   });
 
-  test('an evaluation that came after an incident and has a time in the future closes nothing', async () => {
+  test('an evaluation with a time in the future does not close a re-certification', async () => {
     const agent = newAgent();
     await evaluate(agent);
     await incident(agent);
@@ -74,7 +74,7 @@ describe('after a clock was 20 years ahead once', () => {
     expect(await check(agent)).toMatchObject({ allowed: true });
   });
 
-  test('an approval that a decision has used is known to be used', async () => {
+  test('an approval that a decision used cannot be withdrawn', async () => {
     const agent = newAgent();
     const evaluationId = await evaluate(agent);
     await setRiskLevel(server.open.pool, tenantId, { agent, level: 'high' }, 'operator');
@@ -85,7 +85,7 @@ describe('after a clock was 20 years ahead once', () => {
     await expect(withdrawn).rejects.toThrow(/was used by decision/);
   });
 
-  test('the lists of the portal are in the order of recording', async () => {
+  test('the portal lists records in the order of recording', async () => {
     const workspace = await server.workspace();
     key = await server.key(workspace);
     [tenantId] = [workspace];

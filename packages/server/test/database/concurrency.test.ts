@@ -21,15 +21,15 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Posts through the server of this number: even ones through the first, odd ones through the second. */
+/** Posts through one of the servers: even numbers through the first, odd numbers through the second. */
 const post = (number: number, path: string, body: unknown, headers?: Record<string, string>) =>
   servers[number % 2]!.post(path, key, body, headers);
 
-/** So many at once, numbered from 0. */
+/** Runs the work the given number of times at once, numbered from 0. */
 const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, number) => work(number)));
 
-/** How many answers have which status. */
+/** The responses grouped by status. */
 const statuses = (answers: readonly Answer[]) => Object.groupBy(answers, ({ status }) => status);
 const allOk = (answers: readonly Answer[]) => expect(Object.keys(statuses(answers))).toEqual(['200']);
 
@@ -37,7 +37,7 @@ const expectWholeChain = async () =>
   expect(await verifyDatabase(servers[0].open.pool, tenantId)).toMatchObject({ firstBad: undefined });
 
 describe('two servers on one database', () => {
-  test('64 callers appending to one ledger leave no gap and no fork, and every row_hash that was answered is in it', async () => {
+  test('64 concurrent callers leave no gap and no fork in a ledger, which contains every returned row_hash', async () => {
     const before = await database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1', [tenantId]);
     const answers = (
       await atOnce(64, async (caller) => {
@@ -78,26 +78,31 @@ describe('two servers on one database', () => {
     ],
     [paths.evaluations, 'evaluations', () => ({ name: 'keyed', agent_name: `keyed-${randomUUID()}` })],
     [paths.audit, 'audit_entries', () => ({ actor: 'ci', action: 'test.keyed' })],
-  ] as const)('%s: one Idempotency-Key at once on both is stored once and answered alike', async ([path, table, makeBody]) => {
-    const count = async () =>
-      (
-        await database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenantId])
-      )[0]!.n;
-    const before = await count();
-    const rounds = await atOnce(8, async (round) => {
-      const [idempotencyKey, body] = [`${path}-${round}-${randomUUID()}`, makeBody()];
-      return atOnce(12, (caller) => post(caller, path, body, { 'idempotency-key': idempotencyKey }));
-    });
-    for (const answers of rounds) {
-      allOk(answers);
-      expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-      expect(new Set(answers.map(({ headers }) => headers.get('countersign-ledger-seq'))).size).toBe(1);
-      expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
-    }
-    expect(await count()).toBe(before + 8);
-  });
+  ] as const)(
+    '%s: concurrent requests with one key are stored once and get the same response',
+    async ([path, table, makeBody]) => {
+      const count = async () =>
+        (
+          await database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [
+            tenantId,
+          ])
+        )[0]!.n;
+      const before = await count();
+      const rounds = await atOnce(8, async (round) => {
+        const [idempotencyKey, body] = [`${path}-${round}-${randomUUID()}`, makeBody()];
+        return atOnce(12, (caller) => post(caller, path, body, { 'idempotency-key': idempotencyKey }));
+      });
+      for (const answers of rounds) {
+        allOk(answers);
+        expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+        expect(new Set(answers.map(({ headers }) => headers.get('countersign-ledger-seq'))).size).toBe(1);
+        expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
+      }
+      expect(await count()).toBe(before + 8);
+    },
+  );
 
-  test('one Idempotency-Key with two bodies at once: one body is stored, the other one is refused', async () => {
+  test('of two concurrent bodies with one Idempotency-Key, one is stored and the other rejected', async () => {
     const idempotencyKey = randomUUID();
     const answers = await atOnce(16, (caller) =>
       post(caller, paths.evaluations, { name: `body ${caller % 4}` }, { 'idempotency-key': idempotencyKey }),
@@ -108,7 +113,7 @@ describe('two servers on one database', () => {
     expect(new Set(refused.map(({ body }) => body.error))).toEqual(new Set(['idempotency_key_reused']));
   });
 
-  test('one trace_id at once with different spans is one trace with all of them, and its totals are theirs', async () => {
+  test('concurrent submissions of one trace_id form one trace with all spans and their totals', async () => {
     const traceIds = [randomUUID(), randomUUID(), randomUUID()];
     const answers = await atOnce(60, (caller) =>
       post(caller >> 1, paths.traces, {
@@ -150,7 +155,7 @@ describe('two servers on one database', () => {
     }
   });
 
-  test('the same spans at once: the later submission wins whole, and the totals are those of the last one', async () => {
+  test('of concurrent submissions with the same spans, the last one wins and sets the totals', async () => {
     const traceId = randomUUID();
     const spans = (caller: number) =>
       ['a', 'b', 'c'].map((id, n) => ({ span_id: id, kind: 'tool', name: `by ${caller}`, total_tokens: caller * 10 + n }));
@@ -173,7 +178,7 @@ describe('two servers on one database', () => {
     });
   });
 
-  test('a name that is new everywhere at once is registered once, and every record bears that agent', async () => {
+  test('registers a new agent name once when it arrives concurrently, and every record refers to it', async () => {
     const names = Array.from({ length: 12 }, () => `new-${randomUUID()}`);
     const answers = await atOnce(96, (caller) => {
       const name = names[caller % 12]!;
@@ -199,7 +204,7 @@ describe('two servers on one database', () => {
     expect(strays).toEqual([]);
   });
 
-  test('a run that is known gets its agent, although the other server registers that name in the same moment', async () => {
+  test('assigns an agent to a known run while the other server registers its name', async () => {
     const runs = Array.from({ length: 24 }, () => ({ trace_id: randomUUID(), agent_name: `late-${randomUUID()}` }));
     allOk(
       await atOnce(24, (n) =>
@@ -212,7 +217,7 @@ describe('two servers on one database', () => {
     }
   });
 
-  test('promotion checks and audit entries on one ledger leave it whole, and every decision is kept', async () => {
+  test('concurrent promotion checks and audit entries keep the ledger whole and every decision', async () => {
     await post(0, paths.evaluations, { name: 'nightly', agent_name: 'mixed', pass_rate: 90 });
     const answers = await atOnce(120, (caller) =>
       caller % 3 === 0
@@ -245,7 +250,7 @@ describe('two servers on one database', () => {
     await expectWholeChain();
   });
 
-  test('a request that is refused leaves those it travels with alone, and stores nothing', async () => {
+  test('a rejected request stores nothing and does not affect others of its batch', async () => {
     const [owned, full] = [randomUUID(), randomUUID()];
     await post(0, paths.traces, { trace_id: owned, agent_name: 'owner' });
     await post(0, paths.traces, {
@@ -270,7 +275,7 @@ describe('two servers on one database', () => {
     expect(stored).toEqual({ spans: 1, submissions: 2 });
   });
 
-  test('an evaluation that was answered is what a check on the other server decides on', async () => {
+  test('a check on one server decides on an evaluation that the other has just answered', async () => {
     await atOnce(8, async (agent) => {
       for (let turn = 0; turn < 6; turn += 1) {
         const [passRate, name] = [(agent * 7 + turn * 31) % 100, `checked-${agent}`];
@@ -283,6 +288,6 @@ describe('two servers on one database', () => {
   });
 });
 
-/** Telemetry of many agents, each event's trace_id being its agent's name. */
+/** Telemetry of many agents; the trace_id of each event is its agent's name. */
 const events = (names: readonly string[]) =>
   names.map((name) => ({ trace_id: name, outcome: 'success', agent_name: name, session_id: 'registers' }));

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What holds on a connection of a new pool, once the database itself is set otherwise. */
+/** The settings of a connection of a new pool after the given settings of the database. */
 async function settingsWhere(changes: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   for (const [name, value] of Object.entries(changes))
     await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);
@@ -28,7 +28,7 @@ async function settingsWhere(changes: Readonly<Record<string, string>>): Promise
   }
 }
 
-test('whatever the database is set to, a commit waits for the disk, statements see what is committed, and nothing waits for ever', async () => {
+test('overrides database settings: commits wait for the disk, isolation is read committed, waits have a timeout', async () => {
   const settings = await settingsWhere({
     synchronous_commit: 'off',
     default_transaction_isolation: 'serializable',
@@ -47,6 +47,6 @@ test('whatever the database is set to, a commit waits for the disk, statements s
   });
 });
 
-test('who has commits wait for more than this disk keeps that', async () => {
+test('keeps a synchronous_commit that is stricter than on', async () => {
   expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(clients.map((client) => client.end())));
 
-/** Something in each log of both workspaces: a ledger of two rows, the second one a blocked decision. */
+/** Adds records to each log of both workspaces: each ledger has two rows, the second for a blocked decision. */
 async function fill(): Promise<void> {
   for (const { key } of tenants) {
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'twin', pass_rate: 90 });
@@ -45,45 +45,42 @@ const code = (query: Promise<unknown>): Promise<string> =>
 const actAs = (client: pg.Client, tenantId: string | undefined) =>
   client.query(`SELECT set_config('countersign.tenant_id', $1, false)`, [tenantId ?? '']);
 
-describe('what the database refuses whatever the code does', () => {
+describe('rules that the database enforces itself', () => {
   const changes = (table: string) => [
     `UPDATE countersign.${table} SET tenant_id = tenant_id`,
     `DELETE FROM countersign.${table}`,
     `TRUNCATE countersign.${table} CASCADE`,
   ];
 
-  test.each(APPEND_ONLY)(
-    '%s is append-only for the server, for the owner, and with triggers for replication alone',
-    async (table) => {
-      const before = await server.database.sql(
-        `SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`,
-      );
-      for (const change of changes(table)) {
-        await actAs(asServer, tenants[0]!.id);
-        await actAs(asOwner, tenants[0]!.id);
-        expect([change, await code(asServer.query(change))]).toEqual([change, '42501']);
-        expect([change, await code(asOwner.query(change))]).toEqual([change, '23001']);
-        expect([change, await code(server.database.sql(`SET LOCAL session_replication_role = replica; ${change}`))]).toEqual([
-          change,
-          '23001',
-        ]);
-      }
-      expect(await code(asServer.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`))).toBe('42501');
-      expect(
-        await server.database.sql(`SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`),
-      ).toEqual(before);
-    },
-  );
+  test.each(APPEND_ONLY)('%s is append-only for the server, for the owner and in replication mode', async (table) => {
+    const before = await server.database.sql(
+      `SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`,
+    );
+    for (const change of changes(table)) {
+      await actAs(asServer, tenants[0]!.id);
+      await actAs(asOwner, tenants[0]!.id);
+      expect([change, await code(asServer.query(change))]).toEqual([change, '42501']);
+      expect([change, await code(asOwner.query(change))]).toEqual([change, '23001']);
+      expect([change, await code(server.database.sql(`SET LOCAL session_replication_role = replica; ${change}`))]).toEqual([
+        change,
+        '23001',
+      ]);
+    }
+    expect(await code(asServer.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`))).toBe('42501');
+    expect(
+      await server.database.sql(`SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`),
+    ).toEqual(before);
+  });
 
   test.each([
-    ['a second row behind one row', 'seq + 1000', 'prev_hash', '23505'],
+    ['a second successor of one row', 'seq + 1000', 'prev_hash', '23505'],
     ['a second first row', '1', 'NULL', '23505'],
-    ['a later row that chains to nothing', 'seq + 1000', 'NULL', '23514'],
-    ['a first row that chains to something', '1', 'sha256(row_hash)', '23514'],
-    ['a second row of one number', 'seq', 'sha256(row_hash)', '23505'],
-    ['a row of number 0', '0', 'sha256(row_hash)', '23514'],
+    ['a later row without a predecessor', 'seq + 1000', 'NULL', '23514'],
+    ['a first row with a predecessor', '1', 'sha256(row_hash)', '23514'],
+    ['a second row with one number', 'seq', 'sha256(row_hash)', '23505'],
+    ['a row with number 0', '0', 'sha256(row_hash)', '23514'],
     ['a hash of another length', 'seq + 1000', `'\\x00'`, '23514'],
-  ])('a fork: %s', async (_what, seq, prevHash, expected) => {
+  ])('rejects a fork: %s', async (_what, seq, prevHash, expected) => {
     await actAs(asServer, tenants[0]!.id);
     const insert = `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
       SELECT tenant_id, ${seq}, gen_random_uuid(), recorded_at, recorded_by, actor, action, ${prevHash}, sha256(row_hash), document
@@ -91,7 +88,7 @@ describe('what the database refuses whatever the code does', () => {
     expect(await code(asServer.query(insert))).toBe(expected);
   });
 
-  test("the server's role can neither delete nor change records, nor the tables", async () => {
+  test("the server's role can neither delete nor change records, nor change tables", async () => {
     await actAs(asServer, tenants[0]!.id);
     for (const statement of [
       ...['agents', 'traces', 'evaluations', 'telemetry_events', 'tenants', 'ingestion_keys', 'log_heads'].map(
@@ -110,7 +107,7 @@ describe('what the database refuses whatever the code does', () => {
       expect([statement, await code(asServer.query(statement))]).toEqual([statement, '42501']);
   });
 
-  test('an approval, an evaluation or a trace cannot name an agent of another workspace', async () => {
+  test('an evaluation cannot refer to an agent of another workspace', async () => {
     await actAs(asServer, tenants[0]!.id);
     const stranger = randomUUID();
     await server.database.sql(`INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'stranger')`, [

@@ -7,17 +7,17 @@ import type { TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const VIEWERS = 64;
-/** The advisory lock that the heavy reads of a test wait for. */
+/** The advisory lock that the blocked reads of a test wait for. */
 const HEAVY = 7_707;
 
-describe('readers of one tenant whose reads do not end', () => {
+describe('blocked reads of one tenant', () => {
   let server: TestServer;
 
   beforeAll(async () => {
     server = await testServer();
   });
 
-  test('leave every read of another tenant answered, in the portal and of the record', { timeout: 60_000 }, async () => {
+  test('do not affect reads of another tenant, in the portal and in exports', { timeout: 60_000 }, async () => {
     const [busy, polite] = [await server.workspace(), await server.workspace()];
     const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
     const release = await holdReadsOf(server, busy);
@@ -48,7 +48,7 @@ describe('readers of one tenant whose reads do not end', () => {
   });
 });
 
-test('looking up sessions that hangs makes no sender wait, and nobody in another workspace', async () => {
+test('blocked session look-ups delay no sender and no other workspace', async () => {
   const server = await testServer();
   const [busy, polite] = [await server.workspace(), await server.workspace()];
   const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
@@ -62,7 +62,7 @@ test('looking up sessions that hangs makes no sender wait, and nobody in another
   expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
 });
 
-/** Makes looking up the sessions of a tenant's members wait; the function returned lets all of them go on. */
+/** Blocks session look-ups for members of a tenant. Returns a function that releases them. */
 async function holdSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
     `CREATE POLICY heavy ON countersign.memberships AS RESTRICTIVE FOR SELECT
@@ -71,7 +71,7 @@ async function holdSessionsOf({ database }: TestServer, tenant: string): Promise
   return holdLock(database);
 }
 
-/** Makes every read of a tenant's entries wait for a lock that the test holds; the function returned lets all of them go on. */
+/** Blocks every read of a tenant's entries on a lock that the test holds. Returns a function that releases them. */
 async function holdReadsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
     `INSERT INTO countersign.log_heads (tenant_id, log, seq, seal) VALUES ('${tenant}', 'audit', 1, decode(repeat('00', 33), 'hex')) ON CONFLICT DO NOTHING`,
@@ -84,7 +84,7 @@ async function holdReadsOf({ database }: TestServer, tenant: string): Promise<()
   return holdLock(database);
 }
 
-/** Holds the lock that the heavy reads wait for; the function returned lets go of it. */
+/** Takes the lock that the blocked reads wait for. Returns a function that releases it. */
 async function holdLock(database: TestDatabase): Promise<() => Promise<void>> {
   const holder = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
   await holder.connect();
@@ -99,12 +99,12 @@ const heldReads = async ({ database }: TestServer): Promise<number> =>
     )
   ).length;
 
-describe('turns', () => {
+describe('FairTurns', () => {
   const bounds = { size: 3, waitingOfOneMax: 4, waitingMax: 6, waitMs: 60_000 };
   const settled = async <T>(promise: Promise<T>): Promise<'open' | 'refused' | T> =>
     Promise.race([promise.catch(() => 'refused' as const), sleep(10).then(() => 'open' as const)]);
 
-  test('one owner holds all but one, and a newcomer gets that one at once', async () => {
+  test('leaves one turn free of a busy owner, and another owner gets it at once', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a')]);
     expect(await settled(turns.take('a'))).toBe('open');
@@ -112,20 +112,20 @@ describe('turns', () => {
     expect(turns.waiting).toBe(1);
   });
 
-  test('a turn that ends goes to who holds the fewest, however long the queue before them', async () => {
+  test('gives a free turn to the owner with the fewest, regardless of the queue', async () => {
     const turns = new FairTurns(bounds);
     const held = await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
     const order: string[] = [];
     const queued = ['a', 'a', 'a', 'b', 'c'].map((name) => turns.take(name).then(() => order.push(name)));
     for (const release of held) release();
     await sleep(10);
-    // c holds none; of a and b, which hold none either by then, a's turn is the longer ago.
+    // c holds none. By then a and b hold none either, and a's last turn is older.
     expect(order).toHaveLength(3);
     expect(new Set(order)).toEqual(new Set(['a', 'b', 'c']));
     expect(queued).toHaveLength(5);
   });
 
-  test('a full queue refuses who fills it, and makes room for the others', async () => {
+  test('rejects the owner who fills the queue and admits the others', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
     const ofA = Array.from({ length: 5 }, () => settled(turns.take('a')));
@@ -135,7 +135,7 @@ describe('turns', () => {
     expect(turns.waiting).toBe(6);
   });
 
-  test('who waits too long is refused, and its place is free again', async () => {
+  test('rejects an owner who waits too long and frees their place', async () => {
     const turns = new FairTurns({ ...bounds, waitMs: 20 });
     const release = await turns.take('a');
     await turns.take('a');

@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
 /** A disk of 1000 bytes with a floor of 100. */
-function watched() {
+function observedDisk() {
   const changes: boolean[] = [];
   const disk: { space: Space | undefined } = { space: { free: 500, total: 1000 } };
   const space = new FreeSpace({
@@ -25,8 +25,8 @@ function watched() {
   return { space, changes, read };
 }
 
-test('growth is refused below the floor and accepted again a quarter above it; each change is told once', async () => {
-  const { space, changes, read } = watched();
+test('refuses growth below the floor, accepts it again a quarter above, and reports each change once', async () => {
+  const { space, changes, read } = observedDisk();
   expect(await read(100)).toBe(false);
   expect(() => space.requireSpace()).not.toThrow();
   expect(await read(99)).toBe(true);
@@ -38,13 +38,13 @@ test('growth is refused below the floor and accepted again a quarter above it; e
   expect(changes).toEqual([true, false]);
 });
 
-test('the floor is what the log and the bodies may need, and a fifth of a small disk at most', () => {
+test('the floor covers the write-ahead log and the bodies, and at most a fifth of a small disk', () => {
   expect(defaultFloor(400 * MIB, 192 * MIB)).toBe(80 * MIB);
   expect(defaultFloor(16 * GIB, 192 * MIB)).toBe(GIB + 192 * MIB);
   expect(defaultFloor(1000 * GIB, 192 * MIB)).toBe(2 * GIB + 192 * MIB);
 });
 
-test('the changes of the portal that go on are those that take rights away, let people in, or keep agents back', () => {
+test('below the floor, the portal still accepts changes that revoke rights, sign people in or hold agents back', () => {
   const kept = Object.entries(PORTAL_ROUTES).filter(([, route]) => 'usesReserve' in route);
   expect(kept.map(([name]) => name).sort()).toEqual([
     ...['account.change_password', 'approvals.reject', 'approvals.withdraw', 'decision_keys.retire', 'decision_keys.rotate'],

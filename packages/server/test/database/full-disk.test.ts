@@ -14,11 +14,14 @@ import { SmallDisk } from '../fixtures/small-disk.ts';
 import { sealedPool } from '../harness/sealed.ts';
 import { paths } from '../harness/test-server.ts';
 
-/** What is promised, in milliseconds: back after there is space, and ended after SIGTERM. */
+/** The promised limits in milliseconds: recovery after space is available, and exit after SIGTERM. */
 const BACK_MS = 10_000;
 const STOP_MS = 5_000;
 
-/** Keeps every keeper from starting a PostgreSQL: it cannot write the access rules. Works for every user, without a file system of its own. */
+/**
+ * Prevents every keeper from starting PostgreSQL because it cannot write the access rules. Works as any user and without a
+ * separate file system.
+ */
 class Obstacle {
   readonly #path: string;
 
@@ -32,7 +35,7 @@ class Obstacle {
   }
 }
 
-group('a PostgreSQL that cannot be started for a while', () => {
+group('a PostgreSQL that cannot start for a while', () => {
   const answers = (database: ConnectionSettings) => () =>
     query(database, 'SELECT value FROM kept').then(
       () => true,
@@ -40,19 +43,19 @@ group('a PostgreSQL that cannot be started for a while', () => {
     );
 
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
-    'is back when the obstacle is gone, however long it lasted: %s had died',
+    'recovers when the obstacle is gone, however long it lasted, after the death of %s',
     { timeout: 120_000 },
     async (who, { world }) => {
       const dataDir = world.newDataDir();
-      const said: string[] = [];
-      const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
+      const messages: string[] = [];
+      const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => messages.push(line) });
       await query(database.owner, 'CREATE TABLE kept AS SELECT 1 AS value');
       const obstacle = new Obstacle(dataDir);
       const { keepers, postmasters } = processesOf(dataDir);
       killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
-      await until('it has given up quick tries', () => /trying again/.test(said.join('\n')));
+      await until('it has given up quick tries', () => /trying again/.test(messages.join('\n')));
       await sleep(3_000);
-      // Somebody else is told what is wrong instead of waiting.
+      // Another caller gets the reason instead of waiting.
       await expect(acquireEmbeddedDatabase({ dataDir, notify: () => {} })).rejects.toMatchObject({
         message: expect.stringMatching(/EISDIR/),
       });
@@ -60,23 +63,23 @@ group('a PostgreSQL that cannot be started for a while', () => {
       const removedAt = Date.now();
       await until('it answers again', answers(database.owner));
       expect(Date.now() - removedAt).toBeLessThan(BACK_MS);
-      expect(said.filter((line) => line.includes('trying again')).length).toBeLessThan(4);
+      expect(messages.filter((line) => line.includes('trying again')).length).toBeLessThan(4);
       await database.release();
       await expectStopped(dataDir);
     },
   );
 
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
-    'is let go at once, and nothing is left running: %s had died',
+    'release returns at once and leaves nothing running after the death of %s',
     { timeout: 120_000 },
     async (who, { world }) => {
       const dataDir = world.newDataDir();
-      const said: string[] = [];
-      const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
+      const messages: string[] = [];
+      const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => messages.push(line) });
       const obstacle = new Obstacle(dataDir);
       const { keepers, postmasters } = processesOf(dataDir);
       killAll(...postmasters, ...(who === 'PostgreSQL' ? [] : keepers));
-      await until('it is down', () => /trying again/.test(said.join('\n')));
+      await until('it is down', () => /trying again/.test(messages.join('\n')));
       const startedAt = Date.now();
       await database.release();
       await untilNothingRuns(dataDir);
@@ -86,7 +89,7 @@ group('a PostgreSQL that cannot be started for a while', () => {
   );
 });
 
-group('a registration that a crash of the machine left without its content', () => {
+group('a lease that lost its content in a crash of the machine', () => {
   const lose = {
     'an empty file': (file: string) => writeFileSync(file, ''),
     'a folder without its file': (file: string) => rmSync(file),
@@ -103,14 +106,14 @@ group('a registration that a crash of the machine left without its content', () 
   });
 });
 
-/** Where no file system can be mounted, the obstacle above stands for the full disk. */
+/** Without the right to mount a file system, only the tests with the obstacle above cover the full disk. */
 const mayMount = (() => {
   const disk = SmallDisk.mount(1);
   disk?.unmount();
   return disk !== undefined;
 })();
 
-group.runIf(mayMount)('a disk that is full', () => {
+group.runIf(mayMount)('a full disk', () => {
   let disk: SmallDisk | undefined;
   let filling: NodeJS.Timeout | undefined;
   afterEach(async () => {
@@ -123,15 +126,15 @@ group.runIf(mayMount)('a disk that is full', () => {
   });
 
   /**
-   * Fills the disk behind the back of the server, until PostgreSQL refuses connections. What it does then is its own affair: it ends, or it
-   * recovers in the space of its old files, meets the full disk again, and so on.
+   * Fills the disk until PostgreSQL refuses connections. PostgreSQL may then exit, or recover in the space of its old files and
+   * meet the full disk again.
    */
   async function fillUntilDown(disk: SmallDisk): Promise<void> {
     filling = setInterval(() => disk.fill(), 10);
     await until('PostgreSQL refuses connections', async () => !(await writeUntilRefused(disk)));
   }
 
-  /** Every switch needs another file of the write-ahead log. False when not even a connection was given. */
+  /** Each switch needs a new file of the write-ahead log. Returns false when no connection was possible. */
   async function writeUntilRefused(disk: SmallDisk): Promise<boolean> {
     const superuser = await superuserOf(disk).catch(() => undefined);
     if (superuser === undefined) return false;
@@ -142,7 +145,7 @@ group.runIf(mayMount)('a disk that is full', () => {
     return true;
   }
 
-  /** The end of PostgreSQL on a full disk, where it did not come by itself. */
+  /** Ends PostgreSQL on a full disk if it has not exited by itself. */
   async function endPostgresql(disk: SmallDisk): Promise<void> {
     const ended = processesOf(disk.dataDir).postmasters;
     killAll(...ended);
@@ -158,8 +161,8 @@ group.runIf(mayMount)('a disk that is full', () => {
     return client;
   }
 
-  test.for(['has stopped', 'has ended'] as const)(
-    'and %s PostgreSQL: service is back within ten seconds of space, nothing acknowledged is lost, and SIGTERM meanwhile ends all',
+  test.for(['stopped', 'ended'] as const)(
+    'recovers within 10 seconds of free space, loses nothing acknowledged and exits on SIGTERM (PostgreSQL %s)',
     {
       timeout: 180_000,
     },
@@ -171,7 +174,7 @@ group.runIf(mayMount)('a disk that is full', () => {
       const callers = new Callers({ url: server.url, key }, 8);
       await until('the callers are under way', () => callers.acknowledged.length >= 64);
       await fillUntilDown(disk);
-      if (how === 'has ended') await endPostgresql(disk);
+      if (how === 'ended') await endPostgresql(disk);
       const refused = callers.unavailable;
       await until('the callers hear of it', () => callers.unavailable >= refused + 32);
       await sleep(3_000);
@@ -192,14 +195,14 @@ group.runIf(mayMount)('a disk that is full', () => {
       expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
 
       await fillUntilDown(disk);
-      if (how === 'has ended') await endPostgresql(disk);
-      // Without its keeper too, so that the next one meets the full disk when it registers.
+      if (how === 'ended') await endPostgresql(disk);
+      // The keeper is killed too, so that the next one meets the full disk when it registers.
       killAll(...processesOf(disk.dataDir).keepers);
       await sleep(2_000);
-      const toldAt = Date.now();
+      const signalledAt = Date.now();
       expect(await server.end('SIGTERM')).toBe(0);
       await untilNothingRuns(disk!.dataDir);
-      expect(Date.now() - toldAt).toBeLessThan(STOP_MS);
+      expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
 
       clearInterval(filling);
       disk.free();
@@ -210,7 +213,7 @@ group.runIf(mayMount)('a disk that is full', () => {
     },
   );
 
-  test('and nearly full: growth is refused with the reason before PostgreSQL is in danger, checks, revocation and reading go on, and space brings all back', {
+  test('nearly full: refuses growth early with the reason, still serves checks, revocation and reads, and recovers', {
     timeout: 120_000,
   }, async () => {
     disk = SmallDisk.mount(400)!;
@@ -232,7 +235,7 @@ group.runIf(mayMount)('a disk that is full', () => {
     const get = async (path: string) => (await fetch(server.url + path)).text();
     expect((await post(paths.audit, key, entry)).status).toBe(200);
 
-    // A fifth of the disk is the floor. From just above it, the records themselves use up the rest.
+    // The floor is a fifth of the disk. It starts slightly above it, and the records fill the rest.
     disk.fill(84 * 1024 * 1024);
     const refusal = { status: 503, retryAfter: '10', body: { error: 'unavailable', issues: [{ code: 'disk_space' }] } };
     const sending = async () => {
@@ -267,7 +270,7 @@ group.runIf(mayMount)('a disk that is full', () => {
     await untilNothingRuns(disk!.dataDir);
   });
 
-  test('or read-only is named with what to do, and nobody is told to remove anything', { timeout: 60_000 }, async () => {
+  test('read-only: the error says what to do and suggests no removal', { timeout: 60_000 }, async () => {
     disk = SmallDisk.mount(400)!;
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     await run(['workspace', 'create', '--name', 'acme'], environment);

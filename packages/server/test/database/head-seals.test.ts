@@ -24,13 +24,13 @@ const headOf = ({ tenant_id, log, size, last_hash, last_moment, frontier }: Case
 });
 
 describe.each(golden.cases as Case[])('the head of $size rows of the log $log', (each) => {
-  test('is sealed as the independent program seals it', () => {
+  test('is sealed like by the independent program', () => {
     expect(Buffer.from(headSealMessage(headOf(each))).toString('hex')).toBe(each.message);
     expect(seals.ofHead(headOf(each)).toString('hex')).toBe(each.seal);
     expect(seals.holdsHead(headOf(each), Buffer.from(each.seal, 'hex'))).toBe(true);
   });
 
-  test('is not believed with anything else in it, with another seal, or without one', () => {
+  test('is rejected with any other member, with another seal and without one', () => {
     const head = headOf(each);
     const seal = Buffer.from(each.seal, 'hex');
     const others = [

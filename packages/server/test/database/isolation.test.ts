@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(clients.map((client) => client.end())));
 
-/** Everything of each kind in both workspaces, under the same names and ids. */
+/** Adds records of each kind to both workspaces, with the same names and ids. */
 async function fill(): Promise<void> {
   const agent = { agent_id: randomUUID(), agent_name: 'twin' };
   for (const [number, { key }] of tenants.entries()) {
@@ -57,7 +57,7 @@ const tablesOfTenants = async () =>
   ).map(({ name }) => name);
 
 describe('two workspaces with the same names and ids', () => {
-  test('are never mixed: traces, totals, agents, evaluations, ledgers and retries are of one alone', async () => {
+  test('share no trace, total, agent, evaluation, ledger or idempotent answer', async () => {
     const [first, second] = tenants as [(typeof tenants)[0], (typeof tenants)[0]];
     for (const [number, { id, key }] of tenants.entries()) {
       expect((await server.post(paths.traces, key, { trace_id: 'twin' })).body.tokens).toBe(100 + number);
@@ -80,7 +80,7 @@ describe('two workspaces with the same names and ids', () => {
     expect(hashes[0]!.n).toBe((await server.database.sql('SELECT 1 FROM countersign.audit_entries')).length);
   });
 
-  test('a decision key of its own signs for each', async () => {
+  test('sign decisions with different keys', async () => {
     const ids = await Promise.all(
       tenants.map(async ({ key }) => (await server.post(paths.promotionCheck, key, { agent_name: 'x' })).body.key_id),
     );
@@ -89,7 +89,7 @@ describe('two workspaces with the same names and ids', () => {
 });
 
 describe('row-level security', () => {
-  test("the server's role is neither superuser nor above row-level security, and owns nothing", async () => {
+  test("the server's role is no superuser, does not bypass row-level security and owns nothing", async () => {
     const roles = await server.database.sql(
       `SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, (SELECT count(*)::int FROM pg_class WHERE relowner = r.oid) AS owns FROM pg_roles AS r WHERE rolname = $1`,
       [server.database.server.user],
@@ -100,12 +100,12 @@ describe('row-level security', () => {
   test.each([
     ["the server's role", () => asServer],
     ['the owner', () => asOwner],
-  ])('%s sees nothing without a tenant, and that tenant alone with one', async (_who, client) => {
+  ])('%s sees nothing without a tenant and only that tenant with one', async (_who, client) => {
     const tables = await tablesOfTenants();
     expect(tables.length).toBeGreaterThan(14);
     for (const table of tables) {
       await actAs(client(), undefined);
-      // A request finds its key, and so its workspace, before there is a workspace to set; and how many events its key audit trail has.
+      // Before the workspace is known, a request looks up its key and the size of the workspace's key audit trail.
       const rest = table === 'log_heads' ? `log_heads WHERE log <> 'keys'` : table;
       if (table !== 'ingestion_keys')
         expect([table, (await client().query(`SELECT 1 FROM countersign.${rest} LIMIT 1`)).rowCount]).toEqual([table, 0]);
@@ -117,7 +117,7 @@ describe('row-level security', () => {
     expect((await client().query('SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
   });
 
-  test('a row of another tenant can neither be written nor changed', async () => {
+  test("the server's role can neither write nor change a row of another tenant", async () => {
     await actAs(asServer, tenants[0]!.id);
     const insert = `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'smuggled')`;
     expect(await code(asServer.query(insert, [tenants[1]!.id, randomUUID()]))).toBe('42501');

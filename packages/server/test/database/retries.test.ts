@@ -17,7 +17,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** The four endpoints that store records, where they are stored, and a body. */
+/** The four endpoints that store records, with their table and a body. */
 const ENDPOINTS = [
   [paths.traces, 'trace_submissions', { trace_id: 'run', spans: [{ span_id: 'a', kind: 'llm', name: 'n', total_tokens: 3 }] }],
   [paths.telemetry, 'telemetry_events', { events: [{ trace_id: 'run', outcome: 'success' }] }],
@@ -32,37 +32,37 @@ const count = async (table: string, tenant = tenantId) =>
   (
     await server.database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenant])
   )[0]!.n;
-const replayed = ({ headers }: Answer) => headers.get('idempotent-replayed');
+const replayedHeader = ({ headers }: Answer) => headers.get('idempotent-replayed');
 const seq = ({ headers }: Answer) => headers.get('countersign-ledger-seq');
 
 describe('Idempotency-Key', () => {
   test.each(ENDPOINTS)(
-    '%s: the same key with the same body gets the first answer again, from any server, and stores nothing',
+    '%s: a repeated key and body get the first answer from any server and store nothing',
     async (path, table, body) => {
       const id = randomUUID();
       const before = await count(table);
       const first = await send(path, body, id);
-      expect([first.status, replayed(first)]).toEqual([200, null]);
+      expect([first.status, replayedHeader(first)]).toEqual([200, null]);
       for (const from of [server, there, server]) {
         const again = await send(path, body, id, from);
-        expect([again.status, replayed(again), seq(again)]).toEqual([200, 'true', seq(first)]);
+        expect([again.status, replayedHeader(again), seq(again)]).toEqual([200, 'true', seq(first)]);
         expect(again.body).toEqual(first.body);
       }
       expect(await count(table)).toBe(before + 1);
     },
   );
 
-  test.each(ENDPOINTS)('%s: sent to two servers at once, again and again, it is stored once', async (path, table, body) => {
+  test.each(ENDPOINTS)('%s: concurrent requests to two servers are stored once', async (path, table, body) => {
     const id = randomUUID();
     const before = await count(table);
     const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => send(path, body, id, n % 2 ? server : there)));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(new Set(answers.map(({ body: answer }) => JSON.stringify(answer))).size).toBe(1);
-    expect(answers.filter((answer) => replayed(answer) === null)).toHaveLength(1);
+    expect(answers.filter((answer) => replayedHeader(answer) === null)).toHaveLength(1);
     expect(await count(table)).toBe(before + 1);
   });
 
-  test('with another body it is refused, and the first answer stays', async () => {
+  test('rejects the same key with another body and keeps the first answer', async () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
     for (const other of [{ ...AUDIT, subject: 'x' }, JSON.stringify(AUDIT, null, 1), `${JSON.stringify(AUDIT)}\n`]) {
@@ -73,7 +73,7 @@ describe('Idempotency-Key', () => {
     expect((await send(paths.audit, AUDIT, id)).body).toEqual(first.body);
   });
 
-  test('the body counts by its decompressed bytes', async () => {
+  test('compares bodies after decompression', async () => {
     const id = randomUUID();
     const text = JSON.stringify(AUDIT);
     const first = await send(paths.audit, text, id);
@@ -83,39 +83,40 @@ describe('Idempotency-Key', () => {
       [deflateSync(text), 'deflate'],
     ] as const) {
       const again = await send(paths.audit, body, id, server, key, { 'content-encoding': encoding });
-      expect([replayed(again), again.body]).toEqual(['true', first.body]);
+      expect([replayedHeader(again), again.body]).toEqual(['true', first.body]);
     }
   });
 
-  test('is another key at another path', async () => {
+  test('is separate for each path', async () => {
     const id = randomUUID();
-    for (const [path, , body] of ENDPOINTS) expect(replayed(await send(path, body, id))).toBeNull();
-    for (const [path, , body] of ENDPOINTS) expect(replayed(await send(path, body, id))).toBe('true');
+    for (const [path, , body] of ENDPOINTS) expect(replayedHeader(await send(path, body, id))).toBeNull();
+    for (const [path, , body] of ENDPOINTS) expect(replayedHeader(await send(path, body, id))).toBe('true');
   });
 
-  test('counts per tenant: the same for all keys of a workspace, another in each workspace', async () => {
+  test('is shared by the keys of a workspace and separate for each workspace', async () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
     expect((await send(paths.audit, AUDIT, id, server, await server.key(tenantId))).body).toEqual(first.body);
     const other = await server.workspace();
     const elsewhere = await send(paths.audit, { ...AUDIT, subject: 'elsewhere' }, id, server, await server.key(other));
-    expect([elsewhere.status, replayed(elsewhere), seq(elsewhere)]).toEqual([200, null, '1']);
+    expect([elsewhere.status, replayedHeader(elsewhere), seq(elsewhere)]).toEqual([200, null, '1']);
   });
 
-  test('is matched to the letter', async () => {
-    for (const id of ['case', 'CASE', 'case-', "it's; --", '%']) expect(replayed(await send(paths.audit, AUDIT, id))).toBeNull();
+  test('is case-sensitive and compared exactly', async () => {
+    for (const id of ['case', 'CASE', 'case-', "it's; --", '%'])
+      expect(replayedHeader(await send(paths.audit, AUDIT, id))).toBeNull();
   });
 
-  test('a refusal is not kept: the same key may come again with what was wrong put right', async () => {
+  test('a rejection is not kept: the same key works with a corrected body', async () => {
     const id = randomUUID();
     const refused = [{ actor: 'ci' }, '{"actor":', { ...AUDIT, agent_id: randomUUID() }, { ...AUDIT, subject: 7 }];
     for (const body of refused) expect((await send(paths.audit, body, id)).status).toBe(422);
     expect(await count('idempotency_keys')).toBe(await keysBut(id));
     const good = await send(paths.audit, AUDIT, id);
-    expect([good.status, replayed(good)]).toEqual([200, null]);
+    expect([good.status, replayedHeader(good)]).toEqual([200, null]);
   });
 
-  test('a refusal for what the workspace holds is not kept either', async () => {
+  test("a rejection due to the workspace's records is not kept either", async () => {
     const [id, agent] = [randomUUID(), randomUUID()];
     const evaluation = { name: 'n', agent_id: agent };
     expect((await send(paths.evaluations, evaluation, id)).status).toBe(422);
@@ -123,7 +124,7 @@ describe('Idempotency-Key', () => {
     expect((await send(paths.evaluations, evaluation, id)).status).toBe(200);
   });
 
-  test('is forgotten after 24 hours, and not before', async () => {
+  test('expires after 24 hours and not before', async () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
     const age = async (interval: string) => {
@@ -134,15 +135,15 @@ describe('Idempotency-Key', () => {
       await resealRows(server, IDEMPOTENCY_KEYS, 't.key = $1', [id]);
     };
     await age('23 hours 59 minutes');
-    expect(replayed(await send(paths.audit, AUDIT, id))).toBe('true');
+    expect(replayedHeader(await send(paths.audit, AUDIT, id))).toBe('true');
     expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).status).toBe(422);
     await age('24 hours');
     const fresh = await send(paths.audit, { ...AUDIT, subject: 'x' }, id);
-    expect([fresh.status, replayed(fresh), Number(seq(fresh))]).toEqual([200, null, Number(seq(first)) + 1]);
+    expect([fresh.status, replayedHeader(fresh), Number(seq(fresh))]).toEqual([200, null, Number(seq(first)) + 1]);
     expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).body).toEqual(fresh.body);
   });
 
-  test('a replay is the answer of then, whatever has changed since', async () => {
+  test('a replay returns the original answer after later changes', async () => {
     const id = randomUUID();
     const body = { trace_id: randomUUID(), spans: [{ span_id: 'a', kind: 'llm', name: 'n', total_tokens: 1 }] };
     const first = await send(paths.traces, body, id);
@@ -151,7 +152,7 @@ describe('Idempotency-Key', () => {
     expect((await server.post(paths.traces, key, { trace_id: body.trace_id })).body.tokens).toBe(99);
   });
 
-  test('does not open a door: a replay asks for a good key with the scope, too', async () => {
+  test('a replay also requires a valid key with the scope', async () => {
     const id = randomUUID();
     await send(paths.audit, AUDIT, id);
     expect((await send(paths.audit, AUDIT, id, server, await server.key(tenantId, ['telemetry']))).status).toBe(401);
@@ -159,16 +160,16 @@ describe('Idempotency-Key', () => {
   });
 });
 
-test('without an Idempotency-Key, what is sent twice is stored twice, but for a trace, which is one by its trace_id', async () => {
+test('without an Idempotency-Key, a repeated request is stored again, and a repeated trace_id stays one trace', async () => {
   const before = await Promise.all(ENDPOINTS.map(([, table]) => count(table)));
   const traces = await count('traces');
   for (let time = 0; time < 2; time += 1)
-    for (const [path, , body] of ENDPOINTS) expect(replayed(await server.post(path, key, body))).toBeNull();
+    for (const [path, , body] of ENDPOINTS) expect(replayedHeader(await server.post(path, key, body))).toBeNull();
   expect(await Promise.all(ENDPOINTS.map(([, table]) => count(table)))).toEqual(before.map((n) => n + 2));
   expect(await count('traces')).toBe(traces);
 });
 
-/** How many keys are kept, not counting this one. */
+/** The number of stored keys without the given one. */
 async function keysBut(id: string): Promise<number> {
   const sql = 'SELECT count(*)::int AS n FROM countersign.idempotency_keys WHERE tenant_id = $1 AND key <> $2';
   return (await server.database.sql<{ n: number }>(sql, [tenantId, id]))[0]!.n;

@@ -37,14 +37,14 @@ const rawOf = (each: Case, seal: unknown) => {
 describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
   const seal = Buffer.from(each.seal, 'hex');
 
-  test('is sealed as the independent program seals it', () => {
+  test('is sealed like by the independent program', () => {
     const sealed = { table: each.table, tenantId: each.tenant_id, version: each.version, values: each.values.map(sealedValueOf) };
     expect(Buffer.from(rowSealMessage(sealed)).toString('hex')).toBe(each.message);
     expect(seals.ofRow(tableOf(each), each.tenant_id, rowOf(each)).toString('hex')).toBe(each.seal);
     expect(seals.openRow(tableOf(each), each.tenant_id, rawOf(each, seal))).toEqual(rowOf(each));
   });
 
-  test('is not believed with anything else in it, in another place, with another seal, or without one', () => {
+  test('is rejected with any other value, in another place, with another seal and without one', () => {
     const table = tableOf(each);
     const opened = (raw: Record<string, unknown>, asked?: Partial<Row>, of = table, tenant = each.tenant_id) =>
       seals.openRow(of, tenant, raw, asked);
@@ -62,14 +62,14 @@ describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
   });
 });
 
-test('values cannot be moved between neighbours', () => {
+test('values cannot move between neighbouring columns', () => {
   const messageOf = (...values: SealedValue[]) =>
     Buffer.from(rowSealMessage({ table: 't', tenantId: '', version: 1, values })).toString('hex');
   const messages = [messageOf('ab', 'c'), messageOf('a', 'bc'), messageOf('abc', ''), messageOf('abc', null), messageOf('abc')];
   expect(new Set(messages).size).toBe(messages.length);
 });
 
-test('rows whose seals do not hold are counted, and told of once, without what a planter chose to write at length', () => {
+test('rows with broken seals are counted, reported once, and long values are truncated', () => {
   const own = new Seals(new Uint8Array(32));
   const table: SealedTable<{ id: string }> = {
     name: 'sessions',
@@ -77,12 +77,12 @@ test('rows whose seals do not hold are counted, and told of once, without what a
     columns: [{ field: 'id', column: 'id', kind: 'plain' }],
     named: ['id'],
   };
-  const told: string[] = [];
-  own.broken.listen(({ key }) => told.push(key.id!));
+  const reportedIds: string[] = [];
+  own.broken.listen(({ key }) => reportedIds.push(key.id!));
   expect(own.broken.summary).toBeUndefined();
   for (const id of ['one', 'one', 'x'.repeat(5000)])
     own.openRow(table, '', { [rawName(table, 'id')]: id, [rawName(table, 'seal')]: null });
-  expect(told).toEqual(['one', 'x'.repeat(200)]);
+  expect(reportedIds).toEqual(['one', 'x'.repeat(200)]);
   expect(own.broken.counts.get('sessions')).toBe(3);
   expect(own.broken.summary).toContain('sessions (2 rows)');
   expect(own.broken.summary).not.toContain('one');

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** The schema as PostgreSQL's catalogue has it: one line a fact, in a fixed order. */
+/** The schema from PostgreSQL's catalogue, one fact per line, in a fixed order. */
 async function schemaText(): Promise<string> {
   const lines = async (title: string, text: string) => {
     const rows = await database.sql<{ line: string }>(text);
@@ -28,7 +28,7 @@ async function schemaText(): Promise<string> {
     ),
     await lines(
       'constraints',
-      // PostgreSQL 18 lists NOT NULL as constraints too, 15 to 17 do not: the columns say it already.
+      // PostgreSQL 18 also lists NOT NULL as constraints, 15 to 17 do not; the columns already include it.
       `SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS line FROM pg_constraint
         WHERE connamespace = 'countersign'::regnamespace AND contype <> 'n' ORDER BY conrelid::regclass::text, conname`,
     ),
@@ -62,12 +62,12 @@ async function schemaText(): Promise<string> {
   return `-- Made by packages/server/test/database/schema.test.ts from a migrated database; renew it with -u and read its diff.\n\n${parts.join('\n')}`;
 }
 
-describe('the schema', () => {
-  test('is the one in migrations/schema.snapshot.sql', async () => {
+describe('the schema of a migrated database', () => {
+  test('equals migrations/schema.snapshot.sql', async () => {
     await expect(await schemaText()).toMatchFileSnapshot('../../migrations/schema.snapshot.sql');
   });
 
-  test('has the facts that servers compare it with, in migrations/schema.facts.txt', async () => {
+  test('has the facts of migrations/schema.facts.txt, which servers compare it with', async () => {
     const facts = factsText(
       await readSchemaFacts({ query: async (text: string) => ({ rows: await database.sql(text) }) } as never),
     );
@@ -75,18 +75,18 @@ describe('the schema', () => {
     await expect(facts).toMatchFileSnapshot('../../migrations/schema.facts.txt');
   });
 
-  test('every table of a tenant has tenant_id first in its primary key and in every foreign key, and row-level security', async () => {
+  test('every table of a tenant has tenant_id first in its primary and foreign keys, and row-level security', async () => {
     const tables = await database.sql<{ table: string; definition: string }>(
       `SELECT c.relname AS table, pg_get_constraintdef(k.oid) AS definition FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
         WHERE c.relnamespace = 'countersign'::regnamespace AND k.contype IN ('p', 'f')
           AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')`,
     );
-    // People belong to the instance, as tenants do: what refers to them does so by their own id.
+    // People belong to the instance, as tenants do, so other tables refer to them by person_id alone.
     const wrong = tables.filter(
       ({ definition }) =>
         !/^(PRIMARY|FOREIGN) KEY \(tenant_id[,)]|^FOREIGN KEY \(person_id\) REFERENCES countersign\.people/.test(definition),
     );
-    // Looked up across tenants by the prefix, or by the hash of the link, before the tenant is known.
+    // These are looked up across tenants by key prefix or link hash, before the tenant is known.
     expect(wrong.map(({ table }) => table).sort()).toEqual(['ingestion_keys', 'one_time_links']);
     const open = await database.sql<{ table: string }>(
       `SELECT relname AS table FROM pg_class WHERE relnamespace = 'countersign'::regnamespace AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1`,

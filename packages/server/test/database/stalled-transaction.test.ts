@@ -14,7 +14,7 @@ beforeAll(async () => {
 const append = (key: string) => server.post(paths.audit, key, { actor: 'ci', action: 'after.it' });
 const check = (key: string) => server.post(paths.promotionCheck, key, { agent_name: 'a' });
 
-/** How many connections of ours wait for a lock. */
+/** The number of this server's connections that wait for a lock. */
 async function waiting(): Promise<number> {
   const rows = await server.database.sql(
     `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'countersign-%' AND wait_event_type = 'Lock'`,
@@ -22,8 +22,8 @@ async function waiting(): Promise<number> {
   return rows.length;
 }
 
-describe.concurrent('a transaction that holds the head of a ledger and does nothing', () => {
-  test('of ours loses it, and whoever waits goes on', async () => {
+describe.concurrent('an idle transaction that holds the head of a ledger', () => {
+  test("loses the lock when it is the server's own, and the next request succeeds", async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
     const stalled = inTenantTransaction(server.open.ledgerPool, workspace, async (tx) => {
@@ -36,18 +36,18 @@ describe.concurrent('a transaction that holds the head of a ledger and does noth
     expect(appended.status).toBe(200);
   });
 
-  test('of somebody else makes its tenant 503, and leaves no connection behind that waits', async () => {
+  test("answers 503 for its tenant and leaves no waiting connection when it is another client's", async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
-    const somebody = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });
-    await somebody.connect();
-    await somebody.query('BEGIN');
-    await somebody.query('SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 FOR UPDATE', [workspace]);
+    const otherClient = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });
+    await otherClient.connect();
+    await otherClient.query('BEGIN');
+    await otherClient.query('SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 FOR UPDATE', [workspace]);
     const answers = await Promise.all([append(key), check(key)]);
     expect(answers.map(({ status, body }) => [status, body.error])).toEqual(answers.map(() => [503, 'unavailable']));
     expect(await waiting()).toBe(0);
-    await somebody.query('COMMIT');
-    await somebody.end();
+    await otherClient.query('COMMIT');
+    await otherClient.end();
     expect((await append(key)).status).toBe(200);
   });
 });

@@ -23,7 +23,7 @@ const LENGTH = sql<{ n: number }>('length', 'SELECT octet_length($1::bytea)::int
 const FAIL = sql('fail', 'SELECT 1 / $1::int AS n');
 const TENANT = '00000000-0000-7000-8000-000000000001';
 
-/** Sends groups on the one connection. */
+/** Sends a group on the only connection. */
 async function send(group: StatementGroup): Promise<void> {
   const client = await pool.connect();
   try {
@@ -41,7 +41,7 @@ const settled = async (promises: Promise<unknown>[]) =>
   );
 
 describe('a group of statements', () => {
-  test('answers each in order, with its own rows and columns, the first time and prepared', async () => {
+  test('returns the rows of each statement in order, the first time and when prepared', async () => {
     const two = sql<{ a: number; b: boolean }>('two', 'SELECT n AS a, n > $1::int AS b FROM generate_series(1, 2) AS n');
     for (let round = 0; round < 2; round += 1) {
       const group = new StatementGroup();
@@ -58,7 +58,7 @@ describe('a group of statements', () => {
     }
   });
 
-  test('carries parameters of every kind whole, whatever their size and in how many pieces they stand', async () => {
+  test('sends parameters of every type and size intact, also in pieces', async () => {
     const long = 'ü'.repeat(100_000);
     const bytes = [Buffer.alloc(5_000, 1), Buffer.alloc(3, 2), Buffer.alloc(70_000, 3)];
     const array = sql<{ list: string[] }>('array', 'SELECT $1::text[] AS list');
@@ -90,7 +90,7 @@ describe('a group of statements', () => {
     ]);
   });
 
-  test('runs nothing behind a statement that fails, and what was to be prepared there can be used later', async () => {
+  test('runs nothing after a failed statement, and statements not yet prepared can be used later', async () => {
     const late = sql('late', `INSERT INTO pg_temp.seen VALUES (1)`);
     const first = new StatementGroup();
     const made = settled([first.add(sql('make', 'CREATE TEMP TABLE seen (n int)'), [])]);
@@ -107,7 +107,7 @@ describe('a group of statements', () => {
     expect(await again).toEqual([[{ n: 0 }], [], [{ n: 1 }], [{ n: 1 }]]);
   });
 
-  test('fails whole, with nothing sent, when a value is no parameter; the connection goes on', async () => {
+  test('fails as a whole without sending when a value cannot be a parameter; the connection stays usable', async () => {
     const unsent = sql<{ n: number }>('unsent', 'SELECT 7 AS n');
     const group = new StatementGroup();
     const all = settled([group.add(unsent, []), group.add(ECHO, [() => 'b'])]);
@@ -121,7 +121,7 @@ describe('a group of statements', () => {
 });
 
 describe('a transaction', () => {
-  test('says the first failure of a group, whichever statement was waited for', async () => {
+  test('reports the first failure of a group whichever statement was awaited', async () => {
     const failing = inTenantTransaction(pool, TENANT, async (tx) => {
       tx.send(FAIL, [0]);
       tx.send(ECHO, ['never']);
@@ -132,7 +132,7 @@ describe('a transaction', () => {
     expect(isWorthRetrying(error)).toBe(true);
   });
 
-  test('whose work fails before anything was sent leaves none open behind it', async () => {
+  test('leaves nothing open when it fails before anything was sent', async () => {
     const failing = inTenantTransaction(pool, TENANT, () => Promise.reject(new Error('at once')));
     await expect(failing).rejects.toThrow('at once');
     const [{ rows }] = [
@@ -141,7 +141,7 @@ describe('a transaction', () => {
     expect(rows).toEqual([{ tenant: '', begun: true }]);
   });
 
-  test('that went on after a failure is not committed, and says the failure', async () => {
+  test('is not committed after a failure and reports it', async () => {
     const failing = inTenantTransaction(pool, TENANT, async (tx) => {
       await tx.run(FAIL, [0]).catch(() => undefined);
       await expect(tx.run(ECHO, ['later'])).rejects.toThrow('division by zero');
