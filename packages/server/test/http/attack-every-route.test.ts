@@ -9,13 +9,15 @@ import { EVERY_ROUTE, filledPath, type ServedRoute } from '../fixtures/every-rou
 import { person } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The short form of the attack, on every route of the tables: a route that is added is attacked too. `npm run attack` is the long form. */
+/**
+ * The short form of the attack on every route of the tables, so a new route is attacked too. `npm run attack` is the long form.
+ */
 let server: TestServer;
 let workspace: string;
 let authorized: string[];
 let headers: string[];
 
-/** Requests of one connection that were in work at once. */
+/** The number of requests that one connection has in progress at once. */
 const inWork = { now: 0, most: 0 };
 
 beforeAll(async () => {
@@ -34,19 +36,24 @@ beforeAll(async () => {
   authorized = ['Host: x', `Authorization: Bearer ${key}`, 'Origin: http://x', 'Content-Type: application/json'];
 });
 
-// Another session for each test: one of the routes signs out.
+// A new session for each test, because one of the routes signs out.
 beforeEach(async () => {
   const { browser } = await person(server, { [workspace]: 'admin' });
   headers = [...authorized, `Cookie: ${browser.cookie}`];
 });
 
-/** A request for a route, with a credential of each kind. */
-const requestTo = ({ method, path }: ServedRoute, also: readonly string[] = [], body: Buffer = Buffer.alloc(0)): Buffer => {
-  const lines = method === 'GET' ? [...headers, ...also] : [...headers, ...also, `Content-Length: ${body.length}`];
+/** A request for a route with a credential of each kind. */
+const requestTo = (
+  { method, path }: ServedRoute,
+  extraHeaders: readonly string[] = [],
+  body: Buffer = Buffer.alloc(0),
+): Buffer => {
+  const lines =
+    method === 'GET' ? [...headers, ...extraHeaders] : [...headers, ...extraHeaders, `Content-Length: ${body.length}`];
   return Buffer.concat([Buffer.from(httpText(`${method} ${filledPath(path, workspace)} HTTP/1.1`, lines)), body]);
 };
 
-/** Sends bytes, and reads until the server closes: the statuses of the answers. Bodies may be of any form, chunked ones included. */
+/** Sends bytes and reads until the server closes. Returns the statuses of the responses, with bodies in any format. */
 function statusesOf(bytes: Buffer): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -61,15 +68,15 @@ function statusesOf(bytes: Buffer): Promise<number[]> {
 
 const TIMES = 120;
 
-describe('pipelined on one connection, each route', () => {
-  test.each(EVERY_ROUTE)('$method $path begins a few requests at a time and answers all of them', async (route) => {
+describe('120 pipelined requests on one connection', () => {
+  test.each(EVERY_ROUTE)('$method $path runs a few at a time and answers all of them', async (route) => {
     inWork.most = 0;
     const one = requestTo(route);
     const last = requestTo(route, ['Connection: close']);
     const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
     expect(inWork.most).toBeLessThanOrEqual(REQUESTS_IN_WORK_MAX);
     expect(inWork.most).toBeGreaterThan(0);
-    // A sign-out ends the session, and tries to sign in are limited: whatever the status is, each request has an answer.
+    // A sign-out ends the session and sign-ins are limited, so the status varies; each request still has a response.
     expect(statuses).toHaveLength(TIMES);
     expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
   });
@@ -83,19 +90,19 @@ const BODIES: readonly (readonly [what: string, body: Buffer, headers: readonly 
   ['nested 500,000 deep', Buffer.from('['.repeat(500_000)), []],
 ];
 
-describe.each(BODIES)('a body of %s', (_what, body, also) => {
-  const taking = EVERY_ROUTE.filter(({ method }) => method !== 'GET' && method !== 'DELETE');
+describe.each(BODIES)('a costly body: %s', (_what, body, extraHeaders) => {
+  const routesWithBody = EVERY_ROUTE.filter(({ method }) => method !== 'GET' && method !== 'DELETE');
 
-  test.each(taking)('is refused by $method $path, and nothing is at fault', async (route) => {
-    const statuses = await statusesOf(requestTo(route, [...also, 'Connection: close'], body));
+  test.each(routesWithBody)('$method $path rejects it without a server error', async (route) => {
+    const statuses = await statusesOf(requestTo(route, [...extraHeaders, 'Connection: close'], body));
     expect(statuses).toHaveLength(1);
-    // OTLP ignores members that it does not know.
+    // OTLP ignores unknown members.
     if (!route.path.startsWith('/v1/')) expect(statuses[0]).toBeGreaterThanOrEqual(400);
     expect(statuses[0]! < 500 || statuses[0] === 503).toBe(true);
   });
 });
 
-test('a thousand peers that leave in the middle of a request to each route leave nothing behind', async () => {
+test('a thousand clients that disconnect during a request to each route leave nothing behind', async () => {
   const port = Number(new URL(server.url).port);
   for (const route of EVERY_ROUTE) {
     const whole = requestTo(route);

@@ -5,7 +5,7 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { parseAnswers } from '../bad-input/raw-socket.ts';
 import { type Answer, paths, testServer } from '../harness/test-server.ts';
 
-/** Room for two bodies of one sender: three quarters of this. */
+/** Room for two bodies of one client, which may use three quarters of it. */
 const READING_BYTES = 300_000;
 const BODY = Buffer.from(JSON.stringify({ trace_id: 'slow', metadata: { text: 'x'.repeat(99_900) } }));
 const CAPACITY = 2;
@@ -14,7 +14,7 @@ const SENDERS = 12;
 const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax: 150_000 });
 const key = await server.key(await server.workspace());
 
-/** A request whose head is sent and whose body waits until it is asked for. */
+/** A client that sends the head of a request at once and its body only on demand. */
 class SlowSender {
   readonly socket: Socket;
   readonly answered: Promise<Answer>;
@@ -47,8 +47,8 @@ const chunked = () => new SlowSender(['Transfer-Encoding: chunked']);
 const readingBytes = async () =>
   Number(/^countersign_reading_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
-describe('bodies are admitted before they are read', () => {
-  test('with the room for bodies taken by slow ones, another is refused before a byte of it, and its connection ends', async () => {
+describe('admission of bodies', () => {
+  test('rejects a body before its first byte when slow bodies take all room, and closes the connection', async () => {
     const slow = [declared(), declared()];
     await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
     const late = declared();
@@ -61,7 +61,7 @@ describe('bodies are admitted before they are read', () => {
     await until('the room is given back', async () => (await readingBytes()) === 0);
   });
 
-  test('senders that try again at once do not reduce what is stored, and nothing is read of those that are refused', async () => {
+  test('immediate retries do not reduce what is stored, and rejected bodies are not read', async () => {
     let left = SENDERS;
     let rounds = 0;
     let refusedBytes = 0;
@@ -76,7 +76,7 @@ describe('bodies are admitted before they are read', () => {
       const admitted = senders.filter(({ answer }) => answer === undefined);
       refusedBytes += refused.reduce((sum, { bodyBytesSent }) => sum + bodyBytesSent, 0);
       expect(refused.map(({ answer }) => answer?.status)).toEqual(refused.map(() => 503));
-      // In pieces, and in turn: bodies that arrive side by side must not take each other's room.
+      // In pieces and in turn: concurrent bodies must not take each other's room.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
       const answers = await Promise.all(admitted.map(({ answered }) => answered));
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));
@@ -88,7 +88,7 @@ describe('bodies are admitted before they are read', () => {
     expect({ rounds, refusedBytes }).toEqual({ rounds: SENDERS / CAPACITY, refusedBytes: 0 });
   });
 
-  test('chunked bodies take a part in steps and leave room for bodies of a declared length', async () => {
+  test('reserves room for chunked bodies in steps and leaves room for bodies of a declared length', async () => {
     const first = chunked();
     await until('the first step is taken', async () => (await readingBytes()) === 64 * 1024);
     const answers = await Promise.all(
@@ -106,7 +106,7 @@ describe('bodies are admitted before they are read', () => {
     await until('the room is given back', async () => (await readingBytes()) === 0);
   });
 
-  test('a compressed body takes what it is expected to hold, and is stored', async () => {
+  test('reserves the expected size of a compressed body and stores it', async () => {
     const packed = gzipSync(BODY);
     const sender = new SlowSender(['Content-Encoding: gzip', `Content-Length: ${packed.length}`]);
     await until('its room is taken', async () => (await readingBytes()) === 64 * 1024);
@@ -116,7 +116,7 @@ describe('bodies are admitted before they are read', () => {
     await until('the room is given back', async () => (await readingBytes()) === 0);
   });
 
-  test('a sender of a large body that writes all of it before it reads still gets to read the refusal', async () => {
+  test('a client that writes a whole large body before it reads still receives the rejection', async () => {
     const slow = [declared(), declared()];
     await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
     const late = declared();

@@ -10,8 +10,8 @@ beforeAll(async () => {
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') => fetch(server.url + path, { method, headers });
 
-describe.each(['/openapi.json', '/docs'])('%s is made once', (path) => {
-  test('and may be cached: it has Cache-Control and an ETag, for HEAD as well', async () => {
+describe.each(['/openapi.json', '/docs'])('%s', (path) => {
+  test('is cacheable: GET and HEAD return Cache-Control and an ETag', async () => {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers } = await get(path, {}, method);
       expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
@@ -20,7 +20,7 @@ describe.each(['/openapi.json', '/docs'])('%s is made once', (path) => {
     }
   });
 
-  test('304 without a body answers If-None-Match that names it, and only that', async () => {
+  test('answers 304 without a body only to an If-None-Match that contains its ETag', async () => {
     const etag = (await get(path)).headers.get('etag')!;
     for (const given of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const answer = await get(path, { 'if-none-match': given });
@@ -31,7 +31,7 @@ describe.each(['/openapi.json', '/docs'])('%s is made once', (path) => {
   });
 });
 
-test('/metrics is rendered once for all that ask within the time that it may be old', async () => {
+test('renders /metrics once within its maximum age', async () => {
   const [first, second] = [await (await get('/metrics')).text(), await (await get('/metrics')).text()];
   expect(second).toBe(first);
   const fresh = await testServer({ database: server.database });
@@ -39,15 +39,15 @@ test('/metrics is rendered once for all that ask within the time that it may be 
   expect([await counted(), await counted()]).toEqual([undefined, 'status="200"} 1']);
 });
 
-describe('a shared result', () => {
-  test('is made once for calls at the same time, and again when it is too old', async () => {
+describe('sharedResult', () => {
+  test('computes once for concurrent calls and again after the maximum age', async () => {
     let made = 0;
     const next = sharedResult(0, async () => ++made);
     expect(await Promise.all([next(), next(), next()])).toEqual([1, 1, 1]);
     expect(await next()).toBe(2);
   });
 
-  test('that failed is made again', async () => {
+  test('computes again after a failure', async () => {
     let made = 0;
     const next = sharedResult(60_000, async () => {
       made += 1;

@@ -17,15 +17,15 @@ const bound = (text: string) => exceededBound(Buffer.from(text), bounds, 1);
 const names = (count: number, name: (index: number) => string) =>
   `{${Array.from({ length: count }, (_, index) => `${JSON.stringify(name(index))}:1`).join()}}`;
 
-describe('JSON is counted before it is parsed', () => {
-  test('values: items, members, and what opens a list or an object', () => {
+describe('limits counted before JSON is parsed', () => {
+  test('counts values: items, members, and each opened list or object', () => {
     expect(bound(`[${'1,'.repeat(990)}1]`)).toBeUndefined();
     expect(bound(`[${'1,'.repeat(1000)}1]`)).toBe('valuesMax');
     expect(bound(`[${'{},'.repeat(600)}1]`)).toBe('valuesMax');
     expect(bound('['.repeat(1001))).toBe('valuesMax');
   });
 
-  test('what stands in strings is not counted, however they end', () => {
+  test('does not count the content of strings, however they end', () => {
     for (const text of [
       '[{,:'.repeat(2000),
       '\\"[,'.repeat(2000),
@@ -37,7 +37,7 @@ describe('JSON is counted before it is parsed', () => {
     expect(bound(`["${'a'.repeat(500)}`)).toBeUndefined();
   });
 
-  test('different names, the same ones once; long ones too', () => {
+  test('counts different names once each, also long ones', () => {
     const many = { valuesMax: 1_000_000, namesMax: 1000 };
     const count = (text: string) => exceededBound(Buffer.from(text), many, 7);
     expect(count(names(990, (index) => `n${index}`))).toBeUndefined();
@@ -55,7 +55,7 @@ describe('bodies that cost more than their size', () => {
     /\d{4,}|300/.exec(body.issues[0].message)?.[0],
   ];
 
-  test('six million objects are refused by their expansion, or by their number', async () => {
+  test('rejects six million objects by their expansion or their number', async () => {
     const objects = (count: number) => `{"trace_id":"a","metadata":{"a":[${'{},'.repeat(count)}{}]}}`;
     const packed = gzipSync(objects(6_000_000));
     expect(refused(await server.post(paths.traces, key, packed, { 'content-encoding': 'gzip' }))).toEqual([
@@ -72,7 +72,7 @@ describe('bodies that cost more than their size', () => {
     ]);
   });
 
-  test('more than a million different names are refused by their number, at each kind of endpoint', async () => {
+  test('rejects more than a million different names at each kind of endpoint', async () => {
     const trace = `{"trace_id":"a","metadata":${names(1_200_000, (index) => index.toString(36))}}`;
     expect(refused(await server.post(paths.traces, key, trace))).toEqual([422, 'validation_failed', 'too_many_names', '100000']);
     const entry = `{"actor":"a","action":"b","metadata":${names(60_000, (index) => index.toString(36))}}`;
@@ -80,8 +80,8 @@ describe('bodies that cost more than their size', () => {
   });
 });
 
-/** What agents really send at this size: 500 steps with conversations, tool calls and rows. */
-const honestTrace = (traceId: string) => ({
+/** A realistic trace of this size: 500 steps with conversations, tool calls and rows. */
+const realisticTrace = (traceId: string) => ({
   trace_id: traceId,
   spans: Array.from({ length: 500 }, (_, index) => ({
     span_id: `s${index}`,
@@ -107,7 +107,7 @@ const honestTrace = (traceId: string) => ({
   })),
 });
 
-/** Bodies with something wrong, one for each way in which `prepareBody` refuses. */
+/** Invalid bodies, one for each reason for which `prepareBody` rejects. */
 const WRONG: [string, string][] = [
   [paths.traces, '{"trace_id":7,"spans":[{"kind":"x"}]}'],
   [paths.traces, '{"trace_id":"a","spans":[{"span_id":"s","kind":"tool","name":"n"},{"span_id":"s","kind":"tool","name":"n"}]}'],
@@ -123,11 +123,11 @@ const WRONG: [string, string][] = [
   [paths.promotionCheck, '{"min_pass_rate":0}'],
 ];
 
-describe('large bodies are prepared on the worker thread', () => {
+describe('the worker thread for large bodies', () => {
   const done = async () => Number(/^countersign_worker_bodies_done (\d+)/m.exec(await metricsOf(server.url))?.[1]);
 
-  test('an honest trace of 18 MB is stored with its sums; a small one never goes there', async () => {
-    const body = JSON.stringify(honestTrace('large'));
+  test('stores a valid trace of 18 MB with its sums; a small trace does not use the thread', async () => {
+    const body = JSON.stringify(realisticTrace('large'));
     expect(body.length).toBeGreaterThan(15_000_000);
     const before = await done();
     const answer = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
@@ -142,7 +142,7 @@ describe('large bodies are prepared on the worker thread', () => {
     expect(await done()).toBe(settled);
   });
 
-  test('a batch of telemetry of 90 KB with few values stays on the main thread, one with many values does not', async () => {
+  test('keeps 90 KB of telemetry with few values on the main thread and moves many values to the worker', async () => {
     const before = await done();
     const events = (count: number, name: string) =>
       Array.from({ length: count }, (_, index) => ({
@@ -164,7 +164,7 @@ describe('large bodies are prepared on the worker thread', () => {
     expect(await done()).toBe(before + 1);
   });
 
-  test('each endpoint takes large bodies there, and what is wrong is said as on the main thread', async () => {
+  test('each endpoint reports the same errors from the worker as from the main thread', async () => {
     const padding = ' '.repeat(300_000);
     const before = await done();
     const entry = { actor: 'ci', action: 'a.b', metadata: { nested: [1, 'two', null] } };
@@ -183,9 +183,9 @@ describe('large bodies are prepared on the worker thread', () => {
     expect(await done()).toBe(before + 4 + WRONG.length);
   });
 
-  test('other tenants take turns with one who sends many', async () => {
+  test('alternates between tenants when one sends many bodies', async () => {
     const workers = new BodyWorkers();
-    const asked = (tenant: string) => ({
+    const requestOf = (tenant: string) => ({
       principal: { tenantId: tenant, keyId: 'k', prefix: 'p', scopes: [] },
       document: Buffer.from(JSON.stringify({ trace_id: tenant }) + ' '.repeat(300_000)),
       idempotencyKey: undefined,
@@ -193,7 +193,7 @@ describe('large bodies are prepared on the worker thread', () => {
     });
     const order: string[] = [];
     const send = async (tenant: string) => {
-      await workers.prepare('ingestTrace', asked(tenant));
+      await workers.prepare('ingestTrace', requestOf(tenant));
       order.push(tenant);
     };
     await Promise.all([...Array.from({ length: 20 }, () => send('many')), send('one')]);
@@ -205,7 +205,7 @@ describe('large bodies are prepared on the worker thread', () => {
     expect(workers.length).toBe(0);
   });
 
-  test('a thread that ends costs the bodies that it had, which are answered 503; the next ones are taken', async () => {
+  test('answers 503 to the bodies of a thread that ends and accepts the next ones', async () => {
     const file = new URL('../fixtures/ending-body-worker.ts', import.meta.url);
     const fragile = await testServer({ database: server.database, options: { workers: new BodyWorkers({ file }) } });
     const padded = (traceId: string) => JSON.stringify({ trace_id: traceId }) + ' '.repeat(300_000);
@@ -216,7 +216,7 @@ describe('large bodies are prepared on the worker thread', () => {
     expect((await fetch(`${fragile.url}/readyz`)).status).toBe(200);
   });
 
-  test('the most expensive bodies within the bounds stay far below the heap limit of the thread', async () => {
+  test('the most expensive bodies within the limits stay far below the heap limit of the thread', async () => {
     const workers = new BodyWorkers({ heapMb: WORKER_HEAP_MB / 2 });
     const { valuesMax, namesMax } = BODY_BOUNDS.report;
     const members = (object: number) =>
@@ -238,7 +238,10 @@ describe('large bodies are prepared on the worker thread', () => {
   });
 });
 
-/** Sends the head of a request with a body of a megabyte, and what is received until the connection ends or `enough` of it is there. */
+/**
+ * Sends the head of a request with a body of a megabyte. Returns the text received until the connection ends or `enough`
+ * accepts it.
+ */
 function receive(head: string[], enough: (text: string) => boolean, from = server): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(from.url).port), '127.0.0.1');
@@ -258,8 +261,8 @@ function receive(head: string[], enough: (text: string) => boolean, from = serve
   });
 }
 
-describe('room that is declared and not used', () => {
-  test('a body is asked for by 100 Continue only once there is room for it', async () => {
+describe('declared room that is not used', () => {
+  test('sends 100 Continue only when there is room for the body', async () => {
     const small = await testServer({ database: server.database, readingBytesMax: 1_200_000 });
     const expecting = ['Expect: 100-continue'];
     const holder = connect(Number(new URL(small.url).port), '127.0.0.1');
@@ -275,7 +278,7 @@ describe('room that is declared and not used', () => {
     holder.destroy();
   });
 
-  test('a megabyte that arrives by the byte is answered 408 after ten seconds, and its room is given back', async () => {
+  test('answers 408 after ten seconds to a megabyte that arrives byte by byte and frees its room', async () => {
     const answer = await receive([], (text) => text.includes('request_timeout'));
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     await until('the room is given back', async () => /^countersign_reading_bytes 0$/m.test(await metricsOf(server.url)));

@@ -28,19 +28,19 @@ afterAll(async () => {
 const GET = httpText('GET /livez HTTP/1.1', ['Host: x']);
 const statuses = async (text: string) => (await sendRaw(server.url, text, { hangsUp: true })).map(({ status }) => status);
 
-describe('a client that closes its side after its requests', () => {
-  test('reads the answer to one, and then the end', async () => {
+describe('a client that closes its sending side', () => {
+  test('after one request reads its response and then the end', async () => {
     expect(await statuses(GET)).toEqual([200]);
     expect(await statuses(append)).toEqual([200]);
   });
 
-  test('reads the answers to all of those it pipelined, in their order', async () => {
+  test('after pipelined requests reads all responses in order', async () => {
     const missing = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
     expect(await statuses(append + GET + missing + append + append)).toEqual([200, 200, 404, 200, 200]);
     expect(await statuses(append.repeat(40))).toEqual(Array(40).fill(200));
   });
 
-  test('and closes it only after an answer or two reads those that follow', async () => {
+  test('after a response reads the responses to its later requests', async () => {
     const port = Number(new URL(server.url).port);
     const chunks: Buffer[] = [];
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -52,18 +52,18 @@ describe('a client that closes its side after its requests', () => {
     expect(parseAnswers(Buffer.concat(chunks)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test('in the middle of a request gets what came before answered, and is told that the rest is none', async () => {
+  test('during a request reads the earlier responses and a 400 for the rest', async () => {
     expect(await statuses(`${append}${append.slice(0, -5)}`)).toEqual([200, 400]);
     expect(await statuses(`${GET}GET /livez HT`)).toEqual([200, 400]);
   });
 
-  test('holds no connection: every one is closed, also those without a request', async () => {
+  test('leaves no connection open, with or without a request', async () => {
     const port = Number(new URL(server.url).port);
     const texts = ['', GET, append, GET + GET, `${append}POST`];
     const closed = texts.map(
       (text) =>
         new Promise<void>((resolve, reject) => {
-          // Its own side is closed for good only when the server closes its own: `end` without reading would keep it open.
+          // With allowHalfOpen the client's side closes only after the server closes; `end` without reading would keep it open.
           const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end(text));
           socket.on('close', () => resolve()).on('error', reject);
           socket.resume();

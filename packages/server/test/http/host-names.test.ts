@@ -15,7 +15,7 @@ beforeAll(async () => {
   proxied = await testServer({ database: open.database, publicUrl, behindProxy: true });
 });
 
-/** How a server answers a request for a path, or another request target, with this Host. */
+/** The status of the server's response to a request target with this Host. */
 async function ask(server: TestServer, host: string, target = '/openapi.json', headers: readonly string[] = []): Promise<number> {
   const text = httpText(`HEAD ${target} HTTP/1.1`, [`Host: ${host}`, 'Connection: close', ...headers]);
   const [answer] = await sendRaw(server.url, text);
@@ -45,17 +45,17 @@ const OTHERS = [
 ];
 
 describe('with COUNTERSIGN_PUBLIC_URL', () => {
-  test.each(OWN)('a request to %s is answered', async (host) => {
+  test.each(OWN)('accepts a request to %s', async (host) => {
     expect(await ask(named, host)).toBe(200);
   });
 
-  test.each(OTHERS)('a request to "%s" is 421 on every path but those of probes', async (host) => {
+  test.each(OTHERS)('answers 421 to a request to "%s" on every path except the probes', async (host) => {
     for (const path of ['/openapi.json', '/', '/metrics', paths.audit, '/api/portal/session', '/nothing'])
       expect([path, await ask(named, host, path)]).toEqual([path, 421]);
     for (const path of ['/livez', '/readyz']) expect([path, await ask(named, host, path)]).toEqual([path, 200]);
   });
 
-  test('the refusal says what to do, and comes before the key is looked at', async () => {
+  test('checks the host before the key and says what to do', async () => {
     const [answer] = await sendRaw(
       named.url,
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: evil.example', 'Content-Length: 0']),
@@ -66,12 +66,12 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
     expect(message).toContain('COUNTERSIGN_ALLOWED_HOSTS');
   });
 
-  test('a whole URL in the request line counts instead of Host', async () => {
+  test('uses the host of an absolute URL in the request line instead of Host', async () => {
     expect(await ask(named, 'countersign.example.com', 'http://evil.example/openapi.json')).toBe(421);
     expect(await ask(named, 'evil.example', 'http://countersign.example.com/openapi.json')).toBe(200);
   });
 
-  test('X-Forwarded-Host counts behind a proxy, and nowhere else', async () => {
+  test('uses X-Forwarded-Host only behind a proxy', async () => {
     const forwarded = (server: TestServer, host: string, name: string) =>
       ask(server, host, '/openapi.json', [`X-Forwarded-Host: ${name}`]);
     expect(await forwarded(proxied, 'upstream', 'countersign.example.com')).toBe(200);
@@ -81,6 +81,6 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
   });
 });
 
-test('without it every host is answered, if it is one', async () => {
+test('without COUNTERSIGN_PUBLIC_URL accepts every host', async () => {
   for (const host of [...OWN, ...OTHERS]) expect([host, await ask(open, host)]).toEqual([host, 200]);
 });

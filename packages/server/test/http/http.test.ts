@@ -20,23 +20,23 @@ const TOO_LARGE = Buffer.alloc(2 * 1024 * 1024, 0x20);
 const outcome = ({ status, body }: Answer) => `${status} ${body.error}`;
 
 describe('the order of checks', () => {
-  test('route and method come before the key', async () => {
+  test('checks route and method before the key', async () => {
     expect(outcome(await server.post('/api/public/nothing', undefined, BROKEN_JSON, TEXT))).toBe('404 not_found');
     const response = await fetch(server.url + paths.audit, { method: 'PUT', headers: TEXT, body: TOO_LARGE });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  test('the key comes before media type, size and body', async () => {
+  test('checks the key before media type, size and body', async () => {
     expect(outcome(await server.post(paths.audit, undefined, TOO_LARGE, TEXT))).toBe('401 unauthorized');
     expect(outcome(await server.post(paths.audit, 'aa_live_0', BROKEN_JSON))).toBe('401 unauthorized');
   });
 
-  test('the answer to a bad key arrives before a byte of the body is sent', async () => {
+  test('answers to a bad key before the body is sent', async () => {
     const headers = ['Host: x', 'Content-Type: application/json', 'Content-Length: 1000'];
     expect((await firstAnswer(httpText(`POST ${paths.audit} HTTP/1.1`, headers))).body.error).toBe('unauthorized');
   });
 
-  test('the scope comes before media type, size and body, and the answer names it', async () => {
+  test('checks the scope before media type, size and body and names it', async () => {
     const scopes = { telemetry: 'audit', evaluations: 'audit', audit: 'governance', governance: 'telemetry' } as const;
     for (const [path, needed] of [
       [paths.traces, 'telemetry'],
@@ -53,13 +53,13 @@ describe('the order of checks', () => {
     }
   });
 
-  test('media type comes before size, size before the body', async () => {
+  test('checks the media type before the size, and the size before the body', async () => {
     expect(outcome(await server.post(paths.audit, key, TOO_LARGE, TEXT))).toBe('415 unsupported_media_type');
     expect(outcome(await server.post(paths.audit, key, TOO_LARGE))).toBe('413 payload_too_large');
     expect(outcome(await server.post(paths.audit, key, BROKEN_JSON, TEXT))).toBe('415 unsupported_media_type');
   });
 
-  test('a full queue comes last: 503 with Retry-After for what could be stored, 422 for what could not', async () => {
+  test('checks the queue last: 503 with Retry-After for a valid body, 422 for an invalid one', async () => {
     const small = await testServer({ database: server.database, queueBytesMax: 4000 });
     const holding = new pg.Client(server.database.server);
     await holding.connect();
@@ -81,7 +81,7 @@ describe('the order of checks', () => {
 });
 
 describe('the limit of requests per minute and key', () => {
-  test('is told in every answer, holds for each key, and comes after the key and before everything else', async () => {
+  test('applies to each key, is reported in every response, and is checked directly after the key', async () => {
     const limited = await testServer({ database: server.database, rateLimitPerMinute: 3 });
     const [own, other] = [await limited.key(tenantId), await limited.key(tenantId)];
     const remaining = async (body: unknown) => {
@@ -106,13 +106,13 @@ describe('the limit of requests per minute and key', () => {
       expect(outcome(await limited.post(paths.audit, weak, entry))).toBe('401 insufficient_scope');
   });
 
-  test('is not there unless it is configured', async () => {
+  test('is off by default', async () => {
     const { headers } = await server.post(paths.audit, key, { actor: 'ci', action: 'counts' });
     expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null]);
   });
 });
 
-test('every request has an id of its own, which a sender cannot choose', async () => {
+test('gives every request a unique id that the client cannot choose', async () => {
   const ids = await Promise.all(
     Array.from({ length: 20 }, async (_, index) => {
       const { headers } = await server.post(index % 2 ? paths.audit : '/nowhere', key, {}, { 'x-request-id': 'mine' });
@@ -123,7 +123,7 @@ test('every request has an id of its own, which a sender cannot choose', async (
   expect(new Set(ids).size).toBe(20);
 });
 
-/** The first answer to what is sent, while the connection stays open. */
+/** The first response to the text, while the connection stays open. */
 function firstAnswer(text: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(text));

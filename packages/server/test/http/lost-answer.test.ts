@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await testServer({ database: { ...database, server: { ...database.server, host: proxy.host } } });
   tenantId = await server.workspace();
   key = await server.key(tenantId);
-  // The first use of a key is noted in a transaction of its own.
+  // The first use of a key is stored in a separate transaction.
   await server.post(paths.audit, key, { actor: 'ci', action: 'test.warm-up' });
   await until('its use is noted', async () => (await database.sql('SELECT 1 FROM countersign.key_last_use')).length === 1);
 });
@@ -46,13 +46,13 @@ const kinds = [
   ['audit', 'audit_entries', () => ({ actor: 'ci', action: 'test.cut' })],
 ] as const;
 
-describe.for(kinds)('%s, when the connection to the database breaks', ([kind, table, makeBody]) => {
+describe.for(kinds)('%s when the database connection breaks', ([kind, table, makeBody]) => {
   const count = async () =>
     (
       await database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenantId])
     )[0]!.n;
 
-  /** Ten requests at once, each with a key of its own, with the connections of their batches cut. */
+  /** Sends ten requests at once, each with its own Idempotency-Key, and cuts the connections of their batches. */
   async function cutOff(how: CuttingProxy['how']): Promise<{ requests: (() => Promise<Answer>)[]; answers: Answer[] }> {
     const requests = Array.from({ length: 10 }, () => {
       const [body, idempotencyKey] = [makeBody(), randomUUID()];
@@ -66,7 +66,7 @@ describe.for(kinds)('%s, when the connection to the database breaks', ([kind, ta
     return { requests, answers };
   }
 
-  test('after COMMIT: 503, stored once although nobody heard of it, and the same key then gets the first answer', async () => {
+  test('after COMMIT: answers 503, has stored once, and replays the first answer for the same key', async () => {
     const before = await count();
     const { requests } = await cutOff('after COMMIT');
     await expect.poll(count).toBe(before + 10);
@@ -78,7 +78,7 @@ describe.for(kinds)('%s, when the connection to the database breaks', ([kind, ta
     expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
   });
 
-  test('before COMMIT: 503, nothing stored, and the same key then stores', async () => {
+  test('before COMMIT: answers 503, stores nothing, and stores with the same key later', async () => {
     const before = await count();
     const { requests } = await cutOff('before COMMIT');
     expect(await count()).toBe(before);
@@ -91,7 +91,7 @@ describe.for(kinds)('%s, when the connection to the database breaks', ([kind, ta
   });
 });
 
-describe('an error of the connection', () => {
+describe('isDatabaseAway', () => {
   test.for([
     'EPIPE',
     'ECONNRESET',
@@ -108,13 +108,13 @@ describe('an error of the connection', () => {
     '25P03',
     '08006',
     'CERT_HAS_EXPIRED',
-  ])('%s says that the database is away', (code) => expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(true));
+  ])('is true for %s', (code) => expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(true));
 
-  test.for(['23505', '22P02', '42P01', '25P02', 'ERR_INVALID_ARG_TYPE'])('%s says that the statement is wrong', (code) =>
+  test.for(['23505', '22P02', '42P01', '25P02', 'ERR_INVALID_ARG_TYPE'])('is false for %s', (code) =>
     expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(false),
   );
 
-  test('is known by the whole of what the driver says, and a fault of ours is none', () => {
+  test("recognises the driver's messages and no error of this project's code", () => {
     expect(isDatabaseAway(new Error('Query read timeout'))).toBe(true);
     expect(isDatabaseAway(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isDatabaseAway(new TypeError("Cannot read properties of undefined (reading 'appended')"))).toBe(false);

@@ -23,7 +23,7 @@ test.each([
   ['a public listener with a token', { port: undefined, token: TOKEN, isPublic: true }, { token: TOKEN }],
   ['loopback with a token', { port: undefined, token: TOKEN, isPublic: false }, { token: TOKEN }],
   ['any listener beside a port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
-] as const)('on %s, /metrics is served as configured', (_where, given, access) => {
+] as const)('metricsAccess for %s', (_where, given, access) => {
   expect(metricsAccess(given)).toEqual(access);
 });
 
@@ -39,11 +39,11 @@ test.each([
   ['loopback with the name of a service', { COUNTERSIGN_ALLOWED_HOSTS: 'localhost,countersign.internal' }, true],
   ['loopback behind a proxy', { COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
   ['every address', { COUNTERSIGN_HOST: '0.0.0.0', COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
-])('a listener on %s: %j, others reach it: %s', (_where, environment, expected) => {
+])('isPublic for a listener on %s (%j): %s', (_where, environment, expected) => {
   expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
 });
 
-test('on loopback with a public URL elsewhere, a proxy passes requests on, so /metrics is 404 unless configured', async () => {
+test('on loopback with a public URL elsewhere, /metrics is 404 unless configured, because a proxy forwards requests', async () => {
   const database = (await testServer()).database;
   const given = { database, publicUrl: 'https://countersign.example.com' };
   const { url } = await testServer(given);
@@ -62,7 +62,7 @@ test('behind a proxy and beyond loopback, /metrics is 404 for every method unles
   }
 });
 
-test('with a token, /metrics answers those who send it, whatever host they name, and 401 to others', async () => {
+test('with a token, /metrics answers requests that send it, with any host, and 401 to others', async () => {
   const { url } = await testServer({ behindProxy: true, metricsToken: TOKEN, publicUrl: 'https://countersign.example.com' });
   expect(await status(url, TOKEN)).toBe(200);
   const byAddress = await fetch(`${url}/metrics`, {
@@ -76,7 +76,7 @@ test('with a token, /metrics answers those who send it, whatever host they name,
   }
 });
 
-test('a port of its own serves /metrics and nothing else, while the connections of the service are used up', async () => {
+test('a separate metrics port serves only /metrics, also when the service has no free connection', async () => {
   const folder = new DataFolder();
   const server = await ServerProcess.start({
     ...folder.environment,
@@ -86,7 +86,7 @@ test('a port of its own serves /metrics and nothing else, while the connections 
   });
   try {
     const metrics = `http://127.0.0.1:${/"metricsPort":(\d+)/.exec(server.stdout)![1]}`;
-    expect(await status(server.url, TOKEN)).toBe(404); // and its connection is kept alive
+    expect(await status(server.url, TOKEN)).toBe(404); // its connection stays open
     expect((await get(metrics, TOKEN)).text).toMatch(/^countersign_connections 1$/m);
     expect(await status(metrics)).toBe(401);
     for (const path of ['/livez', '/', '/api/portal/session', '/openapi.json'])
@@ -99,7 +99,7 @@ test('a port of its own serves /metrics and nothing else, while the connections 
   }
 });
 
-test('a port for metrics that is in use ends the start and names the variable', async () => {
+test('a metrics port in use stops the start and names the variable', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const { port } = taken.address() as { port: number };
@@ -107,7 +107,7 @@ test('a port for metrics that is in use ends the start and names the variable', 
   taken.close();
 });
 
-test('the token may come from a file with a line break at its end, and a bad one is not repeated', () => {
+test('reads a token that ends with a line break and does not repeat an invalid one', () => {
   expect(readConfig({ COUNTERSIGN_METRICS_TOKEN: `${TOKEN}\n` }).metricsToken).toBe(TOKEN);
   expect(() => readConfig({ COUNTERSIGN_METRICS_TOKEN: 'too-short' })).toThrow(/^(?!.*too-short).*COUNTERSIGN_METRICS_TOKEN/);
   expect(() => readConfig({ COUNTERSIGN_METRICS_TOKEN_FILE: '/dev/null' })).toThrow('COUNTERSIGN_METRICS_TOKEN');

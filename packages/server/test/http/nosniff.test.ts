@@ -21,7 +21,7 @@ beforeAll(async () => {
   cookie = (await person(server, { [workspace]: 'admin' })).browser.cookie!;
 });
 
-/** The header as the server sends it for each of these requests, whatever the status. */
+/** The header in the response to a request, whatever its status. */
 const nosniff = async (path: string, init: RequestInit) => {
   const response = await fetch(server.url + path, { redirect: 'manual', ...init });
   await response.arrayBuffer();
@@ -29,7 +29,7 @@ const nosniff = async (path: string, init: RequestInit) => {
 };
 
 describe('X-Content-Type-Options: nosniff', () => {
-  test.each(EVERY_ROUTE)('is on every answer of $method $path', async ({ method, path }) => {
+  test.each(EVERY_ROUTE)('is in every response of $method $path', async ({ method, path }) => {
     const filled = filledPath(path, workspace);
     const headers = { authorization: `Bearer ${key}`, cookie, origin: server.url, 'content-type': 'application/json' };
     const body = method === 'GET' || method === 'DELETE' ? {} : { body: '{}' };
@@ -40,25 +40,25 @@ describe('X-Content-Type-Options: nosniff', () => {
     expect(found).toEqual(Array(5).fill('nosniff'));
   });
 
-  test.each(MALFORMED)('is on the answer to what the parser refuses: $what', async ({ text }) => {
+  test.each(MALFORMED)('is in the response to input that the parser rejects: $what', async ({ text }) => {
     const [answer] = await sendRaw(server.url, Buffer.from(text, 'latin1'));
     expect(answer!.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
   test.each([
-    ['a path of nothing', httpText('GET /api/nothing HTTP/1.1', ['Host: x', 'Connection: close'])],
+    ['an unknown path', httpText('GET /api/nothing HTTP/1.1', ['Host: x', 'Connection: close'])],
     ['CONNECT', httpText('CONNECT x:443 HTTP/1.1', ['Host: x'])],
-  ])('is on the answer to %s', async (_what, text) => {
+  ])('is in the response to %s', async (_what, text) => {
     const [answer] = await sendRaw(server.url, text);
     expect(answer!.headers.get('x-content-type-options')).toBe('nosniff');
   });
 });
 
-describe('the table of every route', () => {
+describe('EVERY_ROUTE', () => {
   let running: RunningServer;
   afterAll(() => running?.close());
 
-  test('has every path that the server has registered', async () => {
+  test('contains every path that the server registers', async () => {
     const found: { missing?: () => string[] } = {};
     const alsoRegister = (app: FastifyInstance) => {
       app.get('/a-path-that-no-table-has', async () => '');

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is looked at as any reader of it would.
+// biome-ignore lint/suspicious/noExplicitAny: the document is read without the types that made it.
 type Json = any;
 
 let server: TestServer;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   document = await response.json();
 });
 
-/** Every object of the document, with where it stands. */
+/** Every object of the document with its JSON Pointer. */
 function* nodes(value: Json, at = '#'): Generator<[at: string, node: Json]> {
   if (typeof value !== 'object' || value === null) return;
   yield [at, value];
@@ -37,7 +37,7 @@ function resolved(schema: Json): Json {
 }
 
 describe('the OpenAPI document', () => {
-  test('is version 3.1 of OpenAPI and 1.0.0 of the interface, and describes the five endpoints, the extensions and the read access', () => {
+  test('is OpenAPI 3.1 of API version 1.0.0 and describes the five endpoints, the extensions and the read access', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
     expect(
@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
     expect(document.security).toEqual([{ bearer: [] }, { serviceKey: [] }]);
   });
 
-  test('has no reference that leads nowhere, no schema that nobody uses, and no JSON Schema identifiers of our own making', () => {
+  test('has no broken reference, no unused schema and no $id', () => {
     const referred = new Set<string>();
     for (const [at, node] of nodes(document)) {
       if (typeof node.$ref === 'string') {
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());
   });
 
-  test('describes every member, and its types are those of JSON Schema', () => {
+  test('describes every member with types of JSON Schema', () => {
     const known = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'];
     for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
       for (const [member, property] of Object.entries<Json>(schema.properties)) {
@@ -80,7 +80,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('says of every endpoint: body, examples, the answer, the errors, the request id, and how to send it again', () => {
+  test('describes the body, examples, response, errors and headers of every endpoint', () => {
     for (const [path, post] of operationsOf()) {
       const { schema, examples } = post.requestBody.content['application/json'];
       expect(post.requestBody.required).toBe(true);
@@ -99,7 +99,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('the read access is there as it is described: with a read token, and by that alone; the public keys for everybody', async () => {
+  test('read endpoints accept only a read token, and the public keys need none', async () => {
     const tenantId = await server.workspace();
     const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
     const key = await server.key(tenantId);
@@ -124,7 +124,7 @@ describe('the OpenAPI document', () => {
     for (const [path] of readingsOf()) expect(page).toContain(path);
   });
 
-  test('names the headers that answers bear, where they bear them', () => {
+  test('lists each response header exactly where the server sends it', () => {
     for (const [path, operation] of [...postsOf(), ...readingsOf()]) {
       const isOpen = operation.security?.length === 0;
       for (const [status, { headers }] of Object.entries<Json>(operation.responses)) {
@@ -144,7 +144,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('the endpoints of OTLP answer as they are described, in both media types', async () => {
+  test('the OTLP endpoints answer as described in both media types', async () => {
     expect(exportsOf().map(([path]) => path)).toEqual(['/v1/traces', '/v1/logs', '/v1/metrics']);
     const key = await server.key(await server.workspace());
     const ajv = new Ajv2020({ strict: false });
@@ -175,7 +175,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('takes and refuses the bodies that the server takes and refuses', async () => {
+  test('accepts and rejects the same bodies as the server', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const key = await server.key(await server.workspace());
     const run = { trace_id: 'a', outcome: 'success' };
@@ -211,7 +211,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('bounds are those of the specification', () => {
+  test('has the limits of the specification', () => {
     const { Trace, TelemetryBatch, Evaluation, PromotionCheck, AuditEntry } = document.components.schemas;
     expect(Trace.properties.spans.maxItems).toBe(500);
     expect(TelemetryBatch.properties.events).toMatchObject({ minItems: 1, maxItems: 200 });
@@ -229,7 +229,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-test('every example request is accepted by the server, and its answer has the members, types and plain values that the example shows', async () => {
+test('the server accepts every example request and answers with the members, types and constant values shown', async () => {
   const key = await server.key(await server.workspace());
   for (const [path, post] of operationsOf()) {
     const requests = post.requestBody.content['application/json'].examples;
@@ -247,7 +247,7 @@ test('every example request is accepted by the server, and its answer has the me
   }
 });
 
-/** Names and types, all the way down. */
+/** Names and types at every level. */
 const shape = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(shape);
   if (typeof value !== 'object' || value === null) return typeof value;
@@ -258,7 +258,9 @@ const shape = (value: Json): Json => {
   );
 };
 
-/** What does not differ from one run to the next: no identifiers, hashes, sizes, times and ages, and no sentence that tells an age. */
+/**
+ * The values that do not differ between runs: no identifiers, hashes, sizes, times, ages, and no message that contains an age.
+ */
 const plain = (value: Json): Json =>
   JSON.parse(
     JSON.stringify(value, (name, member) =>

@@ -19,7 +19,7 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** Listens with a server that keeps its requests waiting until they are answered; returns those that have begun. */
+/** Starts a server that leaves requests unanswered. Returns the responses of those that have begun. */
 async function listen(prepare: (server: Server) => void): Promise<ServerResponse[]> {
   const begun: ServerResponse[] = [];
   server = createServer((_request, response) => begun.push(response));
@@ -29,7 +29,7 @@ async function listen(prepare: (server: Server) => void): Promise<ServerResponse
   return begun;
 }
 
-/** Sends text on a connection of its own. */
+/** Sends text on a new connection. */
 async function send(text: string): Promise<Socket> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -41,7 +41,7 @@ async function send(text: string): Promise<Socket> {
 
 const never = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
-test('beyond the bound on waiting bytes, the connections with the most of them are ended, and others are answered', async () => {
+test('ends the connections with the most waiting bytes beyond the limit and answers the others', async () => {
   const begun = await listen((server) => paceRequests(server, 'connection', never, 512 * 1024));
   const polite = await send(REQUEST.repeat(REQUESTS_IN_WORK_MAX + 2));
   await expect.poll(() => begun.length).toBe(REQUESTS_IN_WORK_MAX);
@@ -66,7 +66,7 @@ test('beyond the bound on waiting bytes, the connections with the most of them a
 test.each([
   ['socket._paused', '_paused'],
   ['socket.parser', 'parser'],
-])('where Node lacks %s, requests are answered unpaced, and it is said once', async (named, property) => {
+])('answers requests without pacing when Node lacks %s and reports it once', async (named, property) => {
   const missing: string[] = [];
   const begun = await listen((server) => {
     server.on('connection', (socket) => Object.defineProperty(socket, property, { get: () => undefined, set: () => undefined }));
@@ -79,7 +79,7 @@ test.each([
   await expect.poll(() => sockets.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
 });
 
-test('a connection that never reads is ended where Node does not tell what the system has taken', async () => {
+test('ends a connection that never reads when Node does not report the write queue', async () => {
   const connections = new Connections({ connectionsMax: 10, perAddressMax: undefined, sendTimeoutMs: 300 });
   const begun = await listen((server) => {
     connections.watch(server, false);

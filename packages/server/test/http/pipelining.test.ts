@@ -10,7 +10,7 @@ import { GOOD } from '../bad-input/refusals.ts';
 import { TLS_CERTIFICATE } from '../fixtures/tls-certificate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** How many requests for /held were in work at the same time. */
+/** The number of concurrent requests for /held. */
 const held = { now: 0, most: 0 };
 
 let server: TestServer;
@@ -38,8 +38,8 @@ const LAST = 'Connection: close';
 const audit = (body: string, ...headers: string[]): string =>
   httpText(`POST ${paths.audit} HTTP/1.1`, [...authorized, `Content-Length: ${body.length}`, ...headers], body);
 
-describe('requests that come together on one connection', () => {
-  test('are begun a few at a time, and all are answered in their order', async () => {
+describe('pipelined requests on one connection', () => {
+  test('run a few at a time and are answered in order', async () => {
     const count = 1_500;
     const text = Array.from({ length: count - 1 }, (_, number) => get(`/held/${number}`)).join('');
     const answers = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { patienceMs: 50_000 });
@@ -48,7 +48,7 @@ describe('requests that come together on one connection', () => {
     expect(held.most).toBeLessThanOrEqual(REQUESTS_IN_WORK_MAX);
   });
 
-  test('are begun a few at a time with TLS too', async () => {
+  test('run a few at a time with TLS too', async () => {
     const secured = await testServer({ database: server.database, tls: TLS_CERTIFICATE, options });
     held.most = 0;
     const socket = connectTls({
@@ -68,7 +68,7 @@ describe('requests that come together on one connection', () => {
   });
 
   test.each([
-    ['a path that is not there', () => get('/nowhere'), get('/nowhere', LAST), 404],
+    ['an unknown path', () => get('/nowhere'), get('/nowhere', LAST), 404],
     ['a path that cannot be decoded', () => get('/%zz'), get('/%zz', LAST), 400],
     ['a method that is not allowed', () => get(paths.audit), get(paths.audit, LAST), 405],
     ['a route of the portal', () => get('/api/portal/session'), get('/api/portal/session', LAST), 401],
@@ -81,7 +81,7 @@ describe('requests that come together on one connection', () => {
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(300);
   });
 
-  test('may have bodies of any form, also such that look like the end of a head', async () => {
+  test('can have bodies in any format, also bodies that look like the end of a head', async () => {
     const entry = (action: string) => JSON.stringify({ ...GOOD.entry, action });
     const spaced = (action: string) => entry(action).replace('{', `{${'\r\n\r\n'.repeat(400)}`);
     const chunked = (action: string) => {
@@ -99,12 +99,12 @@ describe('requests that come together on one connection', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(41).fill(200));
   });
 
-  test('are answered before what cannot be read behind them, however many they are', async () => {
+  test('are answered before unreadable bytes behind them', async () => {
     const answers = await sendRaw(server.url, `${audit(JSON.stringify(GOOD.entry)).repeat(30)}garbage\r\n\r\n`);
     expect(answers.map(({ status }) => status)).toEqual([...Array(30).fill(200), 400]);
   });
 
-  test('may be cut anywhere on their way', async () => {
+  test('can be split at any byte', async () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let answers = '';
     socket.on('data', (bytes) => {

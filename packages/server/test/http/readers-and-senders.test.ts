@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 
 test.for(['readPool', 'ledgerPool'] as const)(
-  'whoever sends is let in while all connections of the %s are busy',
+  'requests are authenticated while all connections of the %s are busy',
   async (name) => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);

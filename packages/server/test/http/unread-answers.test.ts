@@ -9,7 +9,7 @@ import { paths } from '../harness/test-server.ts';
 
 const MIB = 1024 * 1024;
 
-describe('peers that ask and never read', () => {
+describe('clients that send requests and never read', () => {
   let folder: DataFolder;
   let server: ServerProcess;
   let key: string;
@@ -51,7 +51,7 @@ describe('peers that ask and never read', () => {
     }
   }
 
-  test('the ledger cost bounded memory, keep nobody waiting, and are ended', { timeout: 100_000 }, async () => {
+  test('use bounded memory, delay no other client and are disconnected', { timeout: 100_000 }, async () => {
     const before = residentBytes(server.pid);
     neverRead(60, httpText('GET /api/ledger/audit/entries HTTP/1.1', ['Host: x', `Authorization: Bearer ${token}`]));
     await until('responses are held', async () => (await metric('countersign_answering_bytes')) > 0);
@@ -66,7 +66,7 @@ describe('peers that ask and never read', () => {
     expect((await whole.text()).split('\n').length).toBeGreaterThan(30);
   });
 
-  test('many documents on one connection do not make the server hold them all', async () => {
+  test('do not make the server hold all documents of one connection in memory', async () => {
     const before = residentBytes(server.pid);
     neverRead(20, httpText('GET /openapi.json HTTP/1.1', ['Host: x']).repeat(1_700));
     await sleep(1_500);

@@ -15,7 +15,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** What registers agents: where, and a body that names one. */
+/** The requests that register agents: path, JSON Pointer of the agent, and a body that names it. */
 const REGISTERING = [
   ['a trace', paths.traces, '', (agent_name: string) => ({ trace_id: randomUUID(), agent_name })],
   ['a telemetry event', paths.telemetry, '', (agent_name: string) => ({ ...event(), agent_name })],
@@ -36,7 +36,7 @@ const evaluate = (agent_name: string, headers: Record<string, string> = {}, othe
 const check = (question: object, otherKey = key) => server.post(paths.promotionCheck, otherKey, question);
 const agents = () =>
   server.database.sql<{ name: string }>('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenantId]);
-/** Stores an agent as a server before the rule did. */
+/** Stores an agent like a server did before the rule existed. */
 const registerBefore = async (name: string, tenant = tenantId) => {
   await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
     tenant,
@@ -52,9 +52,9 @@ const BAD_NAMES = [
     'not_normalized',
     'agent_name is not in Unicode NFC, first at U+0065 at position 6; send "lettr\u00e9"',
   ],
-  ['a space before', ' bot', 'white_space_at_end', 'U+0020 SPACE at position 1; send "bot"'],
-  ['a no-break space behind', 'bot\u00a0', 'white_space_at_end', 'U+00A0 NO-BREAK SPACE at position 4; send "bot"'],
-  ['an ideographic space behind', 'bot\u3000', 'white_space_at_end', 'U+3000 IDEOGRAPHIC SPACE at position 4; send "bot"'],
+  ['a leading space', ' bot', 'white_space_at_end', 'U+0020 SPACE at position 1; send "bot"'],
+  ['a trailing no-break space', 'bot\u00a0', 'white_space_at_end', 'U+00A0 NO-BREAK SPACE at position 4; send "bot"'],
+  ['a trailing ideographic space', 'bot\u3000', 'white_space_at_end', 'U+3000 IDEOGRAPHIC SPACE at position 4; send "bot"'],
   ['a zero-width space', 'support\u200bbot', 'invisible_character', 'U+200B ZERO WIDTH SPACE at position 8; send "supportbot"'],
   ['a joiner', 'support\u200dbot', 'invisible_character', 'U+200D ZERO WIDTH JOINER at position 8'],
   ['a bidirectional control', 'bot\u202etob', 'invisible_character', 'U+202E RIGHT-TO-LEFT OVERRIDE at position 4'],
@@ -63,9 +63,9 @@ const BAD_NAMES = [
   ['a byte order mark', '\ufeffbot', 'invisible_character', 'U+FEFF BYTE ORDER MARK at position 1'],
 ] as const;
 
-describe('the form of new names', () => {
+describe('the format of new names', () => {
   test.each(REGISTERING)(
-    '%s with a name of bad form is a 422 that shows what is wrong, and stores nothing',
+    '%s with an invalid name gets a 422 that explains the fault and stores nothing',
     async (_, path, at, body) => {
       const before = (await agents()).length;
       for (const [, name, code, message] of BAD_NAMES) {
@@ -78,7 +78,7 @@ describe('the form of new names', () => {
     },
   );
 
-  test('a name of nothing that can be seen is refused with a remedy', async () => {
+  test('rejects an invisible name and says what to send', async () => {
     const { status, body } = await evaluate('\u200b\u2060');
     expect([status, body.issues[0].message]).toEqual([
       422,
@@ -86,7 +86,7 @@ describe('the form of new names', () => {
     ]);
   });
 
-  test('a name that was registered before the rule stays addressable everywhere', async () => {
+  test('accepts a name that was registered before the rule at every endpoint', async () => {
     for (const [index, [, , , body]] of REGISTERING.entries()) {
       const name = ` old\u200b e\u0301 ${index} `;
       await registerBefore(name);
@@ -95,21 +95,21 @@ describe('the form of new names', () => {
     }
   });
 
-  test('a promotion check about any other name is blocked as unknown, never a 422', async () => {
+  test('a promotion check with an invalid name is blocked as unknown and never a 422', async () => {
     for (const [, agent_name] of BAD_NAMES) {
       const { status, body } = await check({ agent_name });
       expect([status, body.allowed, body.reason, body.agent_id]).toEqual([200, false, 'no_recent_evaluation', null]);
     }
   });
 
-  test('a batch of many bad names lists 100 issues', async () => {
+  test('reports at most 100 issues for a batch of invalid names', async () => {
     const events = Array.from({ length: 200 }, (_, index) => ({ ...event(), agent_name: `\u200b${index} ` }));
     const { status, body } = await server.post(paths.telemetry, key, { events });
     expect([status, body.issues.length]).toEqual([422, 100]);
   });
 });
 
-describe('a promotion check about a name that looks like a known one', () => {
+describe('a promotion check with a name that resembles a known one', () => {
   beforeAll(async () => {
     await server.post(paths.evaluations, key, { name: 'n', agent_name: 'gated-bot', pass_rate: 95 });
   });
@@ -131,21 +131,21 @@ describe('a promotion check about a name that looks like a known one', () => {
       'gated-bot ',
       'No agent named "gated-bot " is known here (what was asked for begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
     ],
-    ['nothing', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
-  ])('differs by %s: it is blocked, and the message names the known one', async (_, agent_name, message) => {
+    ['everything', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
+  ])('that differs by %s is blocked with a message for the case', async (_, agent_name, message) => {
     const { status, body } = await check({ agent_name });
     expect([status, body.allowed, body.reason, body.message]).toEqual([200, false, 'no_recent_evaluation', message]);
     expect(body.checks[0].message).toBe(message);
   });
 
-  test("another workspace's agents are never named", async () => {
+  test('does not name agents of another workspace', async () => {
     const otherKey = await server.key(await server.workspace());
     expect((await check({ agent_name: 'Gated-Bot' }, otherKey)).body.message).toMatch(/^No agent Gated-Bot is known here;/);
   });
 });
 
-describe('names that look like a known one', () => {
-  test.each(REGISTERING)('%s records it as new and names the known one', async (what, path, _, body) => {
+describe('a new name that resembles a known one', () => {
+  test.each(REGISTERING)('%s records it as a new agent with a warning that names the known one', async (what, path, _, body) => {
     const known = `${what} agent`;
     await evaluate(known);
     const lookAlike = known.replaceAll('a', '\u0430');
@@ -161,7 +161,7 @@ describe('names that look like a known one', () => {
     expect(warning(await server.post(path, key, body(lookAlike)))).toBeNull();
   });
 
-  test('the warning is replayed with a kept answer', async () => {
+  test('the warning is replayed with the stored answer', async () => {
     await evaluate('replayed');
     const headers = { 'idempotency-key': randomUUID() };
     const [first, again] = [await evaluate('Replayed', headers), await evaluate('Replayed', headers)];
@@ -170,19 +170,19 @@ describe('names that look like a known one', () => {
     expect(warning(again)).toBe(warning(first));
   });
 
-  test('an agent stored without a skeleton is found', async () => {
+  test('finds an agent that was stored without a skeleton', async () => {
     await registerBefore('stra\u00dfe');
     expect(warning(await evaluate('STRASSE'))).toBe('similar-agent-name;agent_name=STRASSE;similar_to=stra%C3%9Fe');
   });
 
-  test('names of one batch are compared with each other', async () => {
+  test('compares the names of one batch with each other', async () => {
     const events = ['one batch', 'One Batch', 'another'].map((agent_name) => ({ ...event(), agent_name }));
     expect(warning(await server.post(paths.telemetry, key, { events }))).toBe(
       'similar-agent-name;agent_name=One%20Batch;similar_to=one%20batch',
     );
   });
 
-  test('the header is bounded in number and length', async () => {
+  test('limits the header in number and length', async () => {
     const long = '\u{1F600}'.repeat(508);
     const events = (letter: string) =>
       Array.from({ length: 9 }, (_, index) => ({ ...event(), agent_name: `${long}${letter}${index}` }));
@@ -197,7 +197,7 @@ describe('names that look like a known one', () => {
     expect(warning(answer)!.length).toBeLessThan(2048);
   });
 
-  test('the server makes the skeletons that are missing while it runs, however many', async () => {
+  test('the server adds missing skeletons while it runs', async () => {
     const tenant = await server.workspace();
     await server.database.sql(
       `INSERT INTO countersign.agents (tenant_id, id, name) SELECT $1, gen_random_uuid(), 'many ' || n FROM generate_series(1, 2500) AS n`,
@@ -218,7 +218,7 @@ describe('names that look like a known one', () => {
     expect(warning(await evaluate('MANY 2499', {}, itsKey))).toContain('similar_to=many%202499');
   });
 
-  test("another workspace's agents are never named", async () => {
+  test('does not name agents of another workspace', async () => {
     await evaluate('of one workspace');
     const otherKey = await server.key(await server.workspace());
     const answer = await evaluate('Of One Workspace', {}, otherKey);

@@ -12,7 +12,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** The three endpoints that register agents, each with a record of its own. */
+/** The three endpoints that register agents, each with a record. */
 const RECORDS = [
   ['a trace', paths.traces, () => ({ trace_id: randomUUID() })],
   ['a telemetry event', paths.telemetry, () => ({ trace_id: randomUUID(), outcome: 'success' })],
@@ -24,20 +24,20 @@ const agentsNamed = (...names: string[]) =>
     'SELECT id, name, tenant_id FROM countersign.agents WHERE name = ANY ($1::text[]) ORDER BY name',
     [names],
   );
-const said = ({ status, body }: Answer) => [
+const statusAndIssues = ({ status, body }: Answer) => [
   status,
   ...(body.issues ?? []).map(({ path, code }: Record<string, string>) => `${path} ${code}`),
 ];
 
 describe('agents', () => {
-  test.each(RECORDS)('the name of an unknown agent in %s registers it, once', async (what, path, record) => {
+  test.each(RECORDS)('an unknown agent name in %s registers the agent once', async (what, path, record) => {
     const name = `registered by ${what}`;
     for (let time = 0; time < 3; time += 1)
       expect((await server.post(path, key, { ...record(), agent_name: name })).status).toBe(200);
     expect(await agentsNamed(name)).toHaveLength(1);
   });
 
-  test('all endpoints mean the same agent by a name', async () => {
+  test('all endpoints share the agents by name', async () => {
     for (const [, path, record] of RECORDS) await server.post(path, key, { ...record(), agent_name: 'everywhere' });
     const [agent, ...more] = await agentsNamed('everywhere');
     expect(more).toEqual([]);
@@ -49,34 +49,36 @@ describe('agents', () => {
     expect(rows).toEqual([{ n: 3 }]);
   });
 
-  test('names are matched to the letter', async () => {
+  test('matches names exactly', async () => {
     const names = ['Letter', 'letter', 'l\u0435tter', 'letter\u00e9', 'lettere', '\u{1F600}'.repeat(512)];
     for (const agent_name of names)
-      expect(said(await server.post(paths.evaluations, key, { name: 'n', agent_name }))).toEqual([200]);
+      expect(statusAndIssues(await server.post(paths.evaluations, key, { name: 'n', agent_name }))).toEqual([200]);
     expect((await agentsNamed(...names)).map(({ name }) => name).sort()).toEqual(names.toSorted());
   });
 
   test.each(RECORDS)(
-    'an unknown id with an unknown name in %s registers the agent under that id, in lower case',
+    'an unknown id with an unknown name in %s registers the agent under that id in lower case',
     async (what, path, record) => {
       const [id, name] = [randomUUID(), `under an id by ${what}`];
-      expect(said(await server.post(path, key, { ...record(), agent_id: id.toUpperCase(), agent_name: name }))).toEqual([200]);
+      expect(
+        statusAndIssues(await server.post(path, key, { ...record(), agent_id: id.toUpperCase(), agent_name: name })),
+      ).toEqual([200]);
       expect(await agentsNamed(name)).toMatchObject([{ id }]);
-      expect(said(await server.post(path, key, { ...record(), agent_id: id }))).toEqual([200]);
-      expect(said(await server.post(path, key, { ...record(), agent_name: name }))).toEqual([200]);
-      expect(said(await server.post(path, key, { ...record(), agent_id: id, agent_name: name }))).toEqual([200]);
-      expect(said(await server.post(path, key, { ...record(), agent_id: id, agent_name: 'other' }))).toEqual([
+      expect(statusAndIssues(await server.post(path, key, { ...record(), agent_id: id }))).toEqual([200]);
+      expect(statusAndIssues(await server.post(path, key, { ...record(), agent_name: name }))).toEqual([200]);
+      expect(statusAndIssues(await server.post(path, key, { ...record(), agent_id: id, agent_name: name }))).toEqual([200]);
+      expect(statusAndIssues(await server.post(path, key, { ...record(), agent_id: id, agent_name: 'other' }))).toEqual([
         422,
         '/agent_name agent_mismatch',
       ]);
-      expect(said(await server.post(path, key, { ...record(), agent_id: randomUUID(), agent_name: name }))).toEqual([
+      expect(statusAndIssues(await server.post(path, key, { ...record(), agent_id: randomUUID(), agent_name: name }))).toEqual([
         422,
         '/agent_id agent_mismatch',
       ]);
     },
   );
 
-  test('an unknown id alone is refused with a remedy that the same endpoint takes', async () => {
+  test('rejects an unknown id without a name, with a remedy that the endpoint accepts', async () => {
     const id = randomUUID();
     const remedyOf = async (path: string, record: object) => {
       const { status, body } = await server.post(path, key, { ...record, agent_id: id });
@@ -92,25 +94,30 @@ describe('agents', () => {
     expect((await server.post(paths.audit, key, named)).status).toBe(200);
   });
 
-  test('an event may name by its id what an event before it in the batch registers', async () => {
+  test('an event can refer by id to an agent that an earlier event of the batch registers', async () => {
     const id = randomUUID();
     const event = { trace_id: randomUUID(), outcome: 'success' };
     const batch = (...agents: object[]) =>
       server.post(paths.telemetry, key, { events: agents.map((agent) => ({ ...event, ...agent })) });
     expect(
-      said(await batch({ agent_id: id, agent_name: 'in one batch' }, { agent_id: id }, { agent_name: 'in one batch' })),
+      statusAndIssues(
+        await batch({ agent_id: id, agent_name: 'in one batch' }, { agent_id: id }, { agent_name: 'in one batch' }),
+      ),
     ).toEqual([200]);
     expect(await agentsNamed('in one batch')).toMatchObject([{ id }]);
   });
 
-  test("another tenant's id is simply unknown, and may be registered here for another agent", async () => {
+  test('an id of another tenant is unknown and can be registered for another agent', async () => {
     const other = await server.workspace();
     const otherKey = await server.key(other);
     const id = randomUUID();
     await server.post(paths.evaluations, key, { name: 'n', agent_id: id, agent_name: 'first owner' });
     for (const [, path, record] of RECORDS)
-      expect(said(await server.post(path, otherKey, { ...record(), agent_id: id }))).toEqual([422, '/agent_id unknown_agent']);
-    expect(said(await server.post(paths.audit, otherKey, { actor: 'a', action: 'b', agent_id: id }))).toEqual([
+      expect(statusAndIssues(await server.post(path, otherKey, { ...record(), agent_id: id }))).toEqual([
+        422,
+        '/agent_id unknown_agent',
+      ]);
+    expect(statusAndIssues(await server.post(paths.audit, otherKey, { actor: 'a', action: 'b', agent_id: id }))).toEqual([
       422,
       '/agent_id unknown_agent',
     ]);
@@ -118,16 +125,16 @@ describe('agents', () => {
       reason: 'no_recent_evaluation',
       agent_id: null,
     });
-    expect(said(await server.post(paths.traces, otherKey, { trace_id: 't', agent_id: id, agent_name: 'second owner' }))).toEqual([
-      200,
-    ]);
+    expect(
+      statusAndIssues(await server.post(paths.traces, otherKey, { trace_id: 't', agent_id: id, agent_name: 'second owner' })),
+    ).toEqual([200]);
     expect(await agentsNamed('first owner', 'second owner')).toEqual([
       { id, name: 'first owner', tenant_id: tenantId },
       { id, name: 'second owner', tenant_id: other },
     ]);
   });
 
-  test('a promotion check registers nobody, whatever it asks for', async () => {
+  test('a promotion check registers no agent', async () => {
     const before = await server.database.sql('SELECT count(*) FROM countersign.agents');
     for (const question of [
       { agent_name: 'nobody' },
@@ -141,12 +148,12 @@ describe('agents', () => {
     expect(await server.database.sql('SELECT count(*) FROM countersign.agents')).toEqual(before);
   });
 
-  test('a trace without an agent gets one later, keeps it, and is never given to another', async () => {
+  test('a trace without an agent gets one later and keeps it', async () => {
     const post = (members: object) => server.post(paths.traces, key, { trace_id: 'finds its agent', ...members });
-    expect(said(await post({}))).toEqual([200]);
-    expect(said(await post({ agent_name: 'its agent' }))).toEqual([200]);
-    expect(said(await post({}))).toEqual([200]);
-    expect(said(await post({ agent_name: 'another' }))).toEqual([422, '/agent_name agent_mismatch']);
+    expect(statusAndIssues(await post({}))).toEqual([200]);
+    expect(statusAndIssues(await post({ agent_name: 'its agent' }))).toEqual([200]);
+    expect(statusAndIssues(await post({}))).toEqual([200]);
+    expect(statusAndIssues(await post({ agent_name: 'another' }))).toEqual([422, '/agent_name agent_mismatch']);
     expect(await agentsNamed('another')).toEqual([]);
     const [row] = await server.database.sql(
       `SELECT a.name, submission_count FROM countersign.traces AS t JOIN countersign.agents AS a ON a.id = t.agent_id WHERE trace_id = 'finds its agent'`,
@@ -154,7 +161,7 @@ describe('agents', () => {
     expect(row).toEqual({ name: 'its agent', submission_count: 3 });
   });
 
-  test('a harness is recorded as it is, in lower case, and needs no record of its own', async () => {
+  test('a harness id is stored in lower case and needs no registration', async () => {
     const harness = randomUUID();
     await server.post(paths.evaluations, key, {
       name: 'n',

@@ -31,7 +31,7 @@ const evidenceOf = async (decision: { decision_id: string }) => (await read(`${d
 const NONCE = 'q3mZ0cX8s1v7bTqg9Jw2Lw';
 
 describe('the signed decision', () => {
-  test('names its workspace, the key that asked, its evidence and the nonce of the request', async () => {
+  test('names its workspace, the requesting key, its evidence and the nonce of the request', async () => {
     await evaluate({ agent_name: 'named', pass_rate: 92.5 });
     const decision = await check({ agent_name: 'named' }, { 'countersign-nonce': NONCE });
     expect(decision).toMatchObject({ allowed: true, tenant_id: tenantId, asked_by: `key:${key.slice(8, 20)}`, nonce: NONCE });
@@ -45,7 +45,7 @@ describe('the signed decision', () => {
     ['empty', ''],
     ['other characters', `${'a'.repeat(16)}+/=`],
     ['given twice', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
-  ])('a nonce that is %s is refused with its place and remedy, and nothing is decided', async (_what, nonce) => {
+  ])('rejects a nonce that is %s with the cause and remedy and decides nothing', async (_what, nonce) => {
     const before = await server.database.sql('SELECT count(*) FROM countersign.decisions');
     const answer = await server.post(paths.promotionCheck, key, { agent_name: 'named' }, { 'countersign-nonce': nonce });
     expect(answer.status).toBe(422);
@@ -58,7 +58,7 @@ describe('the signed decision', () => {
     expect(await server.database.sql('SELECT count(*) FROM countersign.decisions')).toEqual(before);
   });
 
-  test('two nonces in two headers are refused', async () => {
+  test('rejects two nonces in two headers', async () => {
     const headers = new Headers({ 'content-type': 'application/json', authorization: `Bearer ${key}` });
     headers.append('countersign-nonce', 'a'.repeat(16));
     headers.append('countersign-nonce', 'b'.repeat(16));
@@ -66,7 +66,7 @@ describe('the signed decision', () => {
     expect(answer.status).toBe(422);
   });
 
-  test('a large body, prepared on the worker thread, keeps the nonce', async () => {
+  test('keeps the nonce of a large body, which the worker thread prepares', async () => {
     const body = `{"agent_name":"named"${' '.repeat(200_000)}}`;
     const answer = await server.post(paths.promotionCheck, key, body, { 'countersign-nonce': NONCE });
     expect([answer.status, answer.body.nonce]).toEqual([200, NONCE]);
@@ -74,7 +74,7 @@ describe('the signed decision', () => {
 });
 
 describe('the evidence document', () => {
-  test('is canonical, has the digest that was signed, and gives the verdict that was signed, for every outcome', async () => {
+  test('is canonical, has the signed digest and gives the signed verdict for every outcome', async () => {
     for (const agent_name of ['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'reopened', 'several']) {
       const rates: Record<string, number | undefined> = { poor: 60, silent: undefined };
       const pass_rate = agent_name in rates ? rates[agent_name] : 92.5;
@@ -132,7 +132,7 @@ describe('the evidence document', () => {
     ]);
   });
 
-  test('another evidence, one that is altered, and a verdict that does not follow are refused', async () => {
+  test('is rejected when it is of another decision, altered, or does not give the verdict', async () => {
     const [good, poor] = [await check({ agent_name: 'good' }), await check({ agent_name: 'poor' })];
     const text = await evidenceOf(good);
     expect(evidenceFault(poor, text, digests)).toMatch(/is of another decision/);
@@ -157,7 +157,7 @@ describe('the evidence document', () => {
     }
   });
 
-  test('is read with a read token of its workspace alone; unknown decisions are 404', async () => {
+  test('is readable only with a read token of its workspace; unknown decisions are 404', async () => {
     const { decision_id: id } = await check({ agent_name: 'good' });
     const answer = await read(`${id}/evidence`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
@@ -170,7 +170,7 @@ describe('the evidence document', () => {
 });
 
 describe('ledger verify', () => {
-  // A workspace of its own: in the other one the log of evidence was written anew behind decisions that had been made.
+  // A separate workspace: in the other one, the evidence log was rewritten after decisions.
   beforeAll(async () => {
     key = await server.key(await server.workspace('verified'));
     await evaluate({ agent_name: 'poor', pass_rate: 60 });
@@ -205,7 +205,7 @@ describe('ledger verify', () => {
     return found;
   };
 
-  test('finds evidence that was altered or removed, and a key that did not ask', async () => {
+  test('finds altered and missing evidence and a key that did not make the request', async () => {
     const { decision_id: id } = await check({ agent_name: 'poor' });
     expect((await verify()).status).toBe(0);
     expect(await tamper(`evidence = replace(evidence, '60', '95')`, id)).toMatchObject({

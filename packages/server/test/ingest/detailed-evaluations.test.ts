@@ -19,7 +19,7 @@ const record = (body: object, headers: Record<string, string> = {}) =>
   server.post(paths.detailedEvaluations, key, { name: 'nightly', ...body }, headers);
 
 describe('POST /api/v1/evaluations', () => {
-  test('stores all members as they came, beside the evaluations of the public endpoint', async () => {
+  test('stores all members as sent, together with the evaluations of the public endpoint', async () => {
     const body = {
       agent_name: 'whole',
       status: 'passing',
@@ -51,7 +51,7 @@ describe('POST /api/v1/evaluations', () => {
     });
   });
 
-  test('is the latest evaluation of its agent for the public check, whichever endpoint recorded last', async () => {
+  test('the promotion check uses the last recorded evaluation of either endpoint', async () => {
     await server.post(paths.evaluations, key, { name: 'plain', agent_name: 'both', pass_rate: 90 });
     const { body: detailed } = await record({ agent_name: 'both', status: 'failing', cases: { total: 2, passed: 1, failed: 1 } });
     expect(await check({ agent_name: 'both' })).toMatchObject({ reason: 'evaluation_not_passing', evaluation_id: detailed.id });
@@ -59,7 +59,7 @@ describe('POST /api/v1/evaluations', () => {
     expect(await check({ agent_name: 'both' })).toMatchObject({ allowed: true, evaluation_id: plain.id });
   });
 
-  test('an Idempotency-Key replays the first answer, and counts apart from that of the public endpoint', async () => {
+  test('replays the first answer for an Idempotency-Key, separately from the public endpoint', async () => {
     const body = { agent_name: 'again', cases: { total: 4, passed: 3, failed: 1 } };
     const first = await record(body, { 'idempotency-key': 'k' });
     const again = await record(body, { 'idempotency-key': 'k' });
@@ -74,27 +74,27 @@ describe('POST /api/v1/evaluations', () => {
   });
 
   test.each([
-    ['the cases give it', { cases: { total: 40, passed: 37, failed: 3 } }, 92.5],
+    ['from the cases', { cases: { total: 40, passed: 37, failed: 3 } }, 92.5],
     ['skipped cases count as not passed', { cases: { total: 10, passed: 8, skipped: 2 } }, 80],
     ['skipped cases are excluded', { cases: { total: 10, passed: 8, skipped: 2 }, skipped_excluded: true }, 100],
     ['cases in error count as not passed', { cases: { total: 10, passed: 8, errored: 2 }, skipped_excluded: true }, 80],
     ['never rounded up', { cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
-    ['exactly a tenth', { cases: { total: 1000, passed: 1, failed: 999 } }, 0.1],
+    ['exact to a tenth', { cases: { total: 1000, passed: 1, failed: 999 } }, 0.1],
     ['the lower of two that agree: the cases', { pass_rate: 66.7, cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
     ['the lower of two that agree: the report', { pass_rate: 66.6, cases: { total: 3, passed: 2, failed: 1 } }, 66.6],
     ['scores that are not binary', { pass_rate: 71.5, cases: { total: 10, errored: 1 } }, 71.5],
-    ['scores that are not binary, and no rate', { cases: { total: 10 } }, null],
+    ['scores that are not binary, without a rate', { cases: { total: 10 } }, null],
     ['no case counts', { cases: { total: 0, passed: 0 } }, null],
     ['all cases skipped', { cases: { total: 3, passed: 0, skipped: 3 }, skipped_excluded: true }, null],
-    ['nothing said', {}, null],
-  ])('the pass rate: %s', async (what, body, rate) => {
+    ['nothing given', {}, null],
+  ])('computes the pass rate: %s', async (what, body, rate) => {
     const { body: answer } = await record({ agent_name: what, ...body });
     expect(answer.pass_rate).toBe(rate);
     const decision = await check({ agent_name: what, min_pass_rate: rate ?? 0 });
     expect([decision.allowed, decision.actual_threshold]).toEqual([rate !== null, rate]);
   });
 
-  test('needs the scope of evaluations', async () => {
+  test('requires the scope evaluations', async () => {
     const audit = await server.key(tenantId, ['audit']);
     const { status, body } = await server.post(paths.detailedEvaluations, audit, { name: 'n' });
     expect([status, body.error]).toEqual([401, 'insufficient_scope']);
@@ -103,10 +103,10 @@ describe('POST /api/v1/evaluations', () => {
 
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
 
-describe('freshness', () => {
+describe('the age of an evaluation', () => {
   const passing = { cases: { total: 10, passed: 10 } };
 
-  test('counts from evaluated_at: a run of long ago that is recorded today is not recent', async () => {
+  test('counts from evaluated_at, so an old run recorded today is not recent', async () => {
     const evaluated_at = '2025-01-05T00:00:00Z';
     await record({ agent_name: 'stale', evaluated_at, ...passing });
     const decision = await check({ agent_name: 'stale', max_age_hours: 8760 });
@@ -119,7 +119,7 @@ describe('freshness', () => {
     expect(decision.evaluation_age).toBeGreaterThan(8760);
   });
 
-  test('counts from the moment of recording where that is earlier, and where nothing is said', async () => {
+  test('counts from the time of recording when that is earlier or evaluated_at is absent', async () => {
     await record({ agent_name: 'ahead', evaluated_at: hoursAgo(-0.05), ...passing });
     await record({ agent_name: 'silent', ...passing });
     for (const agent_name of ['ahead', 'silent']) await recordedAt(server, agent_name, `recorded_at - interval '5 hours'`);
@@ -130,25 +130,25 @@ describe('freshness', () => {
     expect((await check({ agent_name: 'silent' })).evaluation).not.toHaveProperty('evaluated_at');
   });
 
-  test('the limit is exact: an hour more or less decides', async () => {
+  test('has an exact limit', async () => {
     await record({ agent_name: 'edge', evaluated_at: hoursAgo(23.5), ...passing });
     expect((await check({ agent_name: 'edge', max_age_hours: 24 })).allowed).toBe(true);
     expect((await check({ agent_name: 'edge', max_age_hours: 23 })).reason).toBe('no_recent_evaluation');
   });
 
-  test('an evaluation recorded in the future grants nothing, whatever its evaluated_at says', async () => {
+  test('an evaluation recorded in the future allows nothing, whatever its evaluated_at', async () => {
     await record({ agent_name: 'jumped', evaluated_at: hoursAgo(1), ...passing });
     await recordedAt(server, 'jumped', `clock_timestamp() + interval '20 years'`);
     expect(await check({ agent_name: 'jumped' })).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
   });
 
-  test('the latest is the one recorded last, also where it was run before', async () => {
+  test('the latest evaluation is the last recorded one, even if it ran earlier', async () => {
     await record({ agent_name: 'order', evaluated_at: hoursAgo(1), ...passing });
     const { body } = await record({ agent_name: 'order', evaluated_at: hoursAgo(5), ...passing });
     expect((await check({ agent_name: 'order' })).evaluation_id).toBe(body.id);
   });
 
-  test('a run from before the incident closes no re-certification, though it is recorded after it', async () => {
+  test('a run from before an incident does not close its re-certification when recorded later', async () => {
     await record({ agent_name: 'incident', ...passing });
     const incident = { agent: 'incident', severity: 'high', description: 'it lied', recertify: true } as const;
     const ran = new Date().toISOString();
@@ -166,7 +166,7 @@ describe('the message of an allowed decision', () => {
   const suite = (name: string, body: object = {}) =>
     record({ agent_name: 'suites', name: 'nightly', suite: { name }, cases: { total: 10, passed: 10 }, ...body });
 
-  test('names the evaluation it rests on, and other suites of the agent with what they say', async () => {
+  test('names its evaluation and the results of other suites of the agent', async () => {
     await suite('alone', { agent_name: 'one suite', cases: { total: 25, passed: 24, failed: 1 }, evaluated_at: hoursAgo(2.5) });
     expect((await check({ agent_name: 'one suite' })).message).toBe(
       'one suite may be promoted: all four conditions are met, and the decision rests on "nightly" (96 %, 2 hours ago).',
@@ -177,7 +177,7 @@ describe('the message of an allowed decision', () => {
       cases: { total: 5, passed: 1, failed: 4 },
       evaluated_at: hoursAgo(3.2),
     });
-    // Pipelines put dates and build numbers into names: a suite is one series all the same.
+    // Pipelines put dates and build numbers into names, but a suite is still one series.
     for (const build of [41, 42]) await suite('quality', { name: `nightly quality, build ${build}`, evaluated_at: hoursAgo(60) });
     await suite('quality', { name: 'nightly quality' });
     expect((await check({ agent_name: 'suites' })).message).toBe(
@@ -186,7 +186,7 @@ describe('the message of an allowed decision', () => {
     );
   });
 
-  test('counts suites, names without one, and harnesses apart, of both endpoints, and says the latest of each', async () => {
+  test('lists the latest evaluation of each suite, name without a suite, and harness from both endpoints', async () => {
     const harness_id = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
     const plain = (body: object) => server.post(paths.evaluations, key, { agent_name: 'series', pass_rate: 90, ...body });
     await plain({ name: 'a', status: 'failing' });
@@ -202,7 +202,7 @@ describe('the message of an allowed decision', () => {
     expect((await check({ agent_name: 'series', harness_id })).message).toContain('rests on "a" (90 %');
   });
 
-  test('is bounded, and shows hostile names as plain text', async () => {
+  test('is limited in length and shows hostile names as plain text', async () => {
     const hostile = '\u202e"evil".\u200b\u2028 '.repeat(40);
     for (let number = 0; number < 9; number += 1)
       await suite(`${hostile}${number}`, { agent_name: 'hostile', name: `${hostile}${number}` });
@@ -213,7 +213,7 @@ describe('the message of an allowed decision', () => {
     expect(message.match(/"/g)).toHaveLength(12);
   });
 
-  test('an evaluation of the longest name has a series too', async () => {
+  test('an evaluation with the longest name has a series too', async () => {
     const name = '\u{1F600}'.repeat(512);
     expect((await suite(name, { agent_name: 'long', name })).status).toBe(200);
   });

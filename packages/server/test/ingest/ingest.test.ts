@@ -19,7 +19,7 @@ describe('telemetry', () => {
       [traceIds],
     );
 
-  test('one event and a batch of 200 are stored, each event on its own, in order', async () => {
+  test('stores one event and a batch of 200, each event separately and in order', async () => {
     const one = {
       trace_id: randomUUID(),
       outcome: 'any label',
@@ -44,14 +44,14 @@ describe('telemetry', () => {
     expect(rows.map(({ has_error }) => has_error)).toEqual(ids.map((_, index) => index % 2 === 1));
   });
 
-  test('the same trace_id as often as it is sent: events are not merged', async () => {
+  test('stores repeated events of one trace_id without merging them', async () => {
     const event = { trace_id: randomUUID(), outcome: 'success' };
     await server.post(paths.telemetry, key, { events: [event, event] });
     await server.post(paths.telemetry, key, event);
     expect(await events([event.trace_id])).toHaveLength(3);
   });
 
-  test('a batch is kept as it came, byte for byte', async () => {
+  test('keeps a batch byte for byte', async () => {
     const document = `{"events" :[ {"trace_id":"t","outcome":"ok","input":"\\u0000\\ud800","x":{"a":1,"a":2}} ]}\n`;
     await server.post(paths.telemetry, key, document);
     expect(
@@ -61,7 +61,7 @@ describe('telemetry', () => {
 });
 
 describe('evaluations', () => {
-  test('each one is a record of its own, of no agent if none is named, passing unless it says otherwise, and kept as it came', async () => {
+  test('stores each as a separate record, without an agent if none is named, passing by default, as sent', async () => {
     const document = '{"name":"lonely", "notes":"\\u0000 and \u{1F600}", "severity_threshold":-1.5e3}';
     const ids = [];
     for (let time = 0; time < 2; time += 1) ids.push((await server.post(paths.evaluations, key, document)).body.id);
@@ -73,7 +73,7 @@ describe('evaluations', () => {
   });
 });
 
-/** JCS by hand, from docs/formats.md and nothing else: sorted members, no white space, ECMAScript's numbers and strings. */
+/** JCS written by hand from docs/formats.md only: sorted members, no white space, ECMAScript's numbers and strings. */
 function jcs(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jcs).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -100,7 +100,7 @@ describe('the audit ledger', () => {
     ' {\n"action" : "b", "metadata":{"deep":{"b":[{}],"a":[[]]}},\t"actor":"a" } ',
   ];
 
-  test('each entry chains to the one before, its hash is that of docs/formats.md, and the answer proves it', async () => {
+  test('each entry links to the one before, has the hash of docs/formats.md, and the answer proves it', async () => {
     const answers: Answer[] = [];
     for (const body of BODIES) answers.push(await server.post(paths.audit, key, body));
     const rows = await server.database.sql<{ seq: number; document: string; row_hash: string; prev_hash: string | null }>(
@@ -125,7 +125,7 @@ describe('the audit ledger', () => {
     }
   });
 
-  test('an agent that is known may be named by its id, which is kept in lower case', async () => {
+  test('accepts a known agent by its id and stores the id in lower case', async () => {
     const id = randomUUID();
     await server.post(paths.evaluations, key, { name: 'registers', agent_id: id, agent_name: 'audited' });
     const { status, body } = await server.post(paths.audit, key, { actor: 'a', action: 'b', agent_id: id.toUpperCase() });

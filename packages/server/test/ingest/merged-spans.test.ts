@@ -20,7 +20,7 @@ const send = async (traceId: string, spans: object[], members: object = {}) => {
   return body;
 };
 
-/** Buffers that the tables of traces have read so far, from memory and from the disk. */
+/** The number of buffers of the trace tables read so far, from memory and disk. */
 async function buffersRead(): Promise<number> {
   await server.open.pool.query('SELECT pg_stat_force_next_flush()'); // the only connection that writes
   const [row] = await server.database.sql<{ n: string }>(
@@ -30,14 +30,14 @@ async function buffersRead(): Promise<number> {
   return Number(row!.n);
 }
 
-test('a submission to a long trace reads as much as one to a short trace', { timeout: 60_000 }, async () => {
+test('a submission to a long trace reads as many buffers as one to a short trace', { timeout: 60_000 }, async () => {
   const traceId = randomUUID();
   const submit = (number: number) =>
     send(
       traceId,
       Array.from({ length: 100 }, (_, n) => ({ span_id: `${number}-${n}`, kind: 'llm', name: 'step', total_tokens: n })),
     );
-  /** Of ten submissions in a row. */
+  /** The buffers read by ten submissions in a row. */
   const readBy = async (first: number): Promise<number> => {
     const before = await buffersRead();
     for (let number = first; number < first + 10; number += 1) await submit(number);
@@ -50,13 +50,13 @@ test('a submission to a long trace reads as much as one to a short trace', { tim
   expect({ early, late, ratio: late / early < 2 ? 'bounded' : late / early }).toEqual({ early, late, ratio: 'bounded' });
 });
 
-/** Sums over the merged spans as the submissions themselves give them. */
+/** Sums over the merged spans, computed from the submissions. */
 const SUMS_OF_VIEW = `SELECT count(*)::int AS span_count, sum(prompt_tokens)::text AS prompt_tokens, sum(completion_tokens)::text AS completion_tokens,
   sum(total_tokens)::text AS total_tokens, trim_scale(sum(cost_usd))::text AS cost_usd FROM countersign.spans WHERE tenant_id = $1 AND trace = $2`;
 const SUMS_STORED = `SELECT span_count::int, prompt_tokens::text, completion_tokens::text, total_tokens::text, trim_scale(cost_usd)::text AS cost_usd
   FROM countersign.traces WHERE tenant_id = $1 AND id = $2`;
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers that are the same in every run. */
 function* numbers(seed: number): Generator<number, never> {
   for (let state = seed; ; ) {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -64,7 +64,7 @@ function* numbers(seed: number): Generator<number, never> {
   }
 }
 
-test.each([1, 2, 3, 4])('the sums of a trace are those of its merged spans, whatever replaces what: run %i', async (seed) => {
+test.each([1, 2, 3, 4])('the sums of a trace equal those of its merged spans after random replacements: run %i', async (seed) => {
   const chance = numbers(seed);
   const below = (most: number) => Math.floor(chance.next().value * most);
   const usage = () => ({
@@ -87,14 +87,14 @@ test.each([1, 2, 3, 4])('the sums of a trace are those of its merged spans, what
   }
 });
 
-test('replacing the only span that reports leaves the sum unknown, not zero', async () => {
+test('the sum is unknown and not zero after the only span with a value is replaced', async () => {
   const step = { span_id: 'a', kind: 'llm', name: 'step' };
   await send('unknown', [{ ...step, total_tokens: 5, cost_usd: 0.25 }]);
   expect(await send('unknown', [step])).toMatchObject({ tokens: null, cost_usd: null });
   expect(await send('unknown', [{ ...step, total_tokens: 0, cost_usd: 0 }])).toMatchObject({ tokens: 0, cost_usd: 0 });
 });
 
-test('a submission whose sum is too large is refused and changes nothing', async () => {
+test('rejects a submission whose sum is too large and changes nothing', async () => {
   const large = (span_id: string) => ({ span_id, kind: 'llm', name: 'step', total_tokens: Number.MAX_SAFE_INTEGER });
   await send('large', [large('a')]);
   const { status, body } = await server.post(paths.traces, key, { trace_id: 'large', spans: [large('b')] });
@@ -102,14 +102,14 @@ test('a submission whose sum is too large is refused and changes nothing', async
   expect(await send('large', [large('a')])).toMatchObject({ tokens: Number.MAX_SAFE_INTEGER });
 });
 
-test('a trace with one submission has no rows beside it', async () => {
+test('a trace with one submission has no rows in the tables of merged spans', async () => {
   const { id } = await send('alone', [{ span_id: 'a', kind: 'llm', name: 'step', total_tokens: 1 }]);
   for (const table of ['merged_spans', 'merged_traces'])
     expect(await server.database.sql(`SELECT FROM countersign.${table} WHERE trace = $1`, [id])).toEqual([]);
 });
 
-describe('traces that were there before the migration', () => {
-  test('have their merged spans and sums afterwards, and merge on', { timeout: 60_000 }, async () => {
+describe('traces stored before the migration', () => {
+  test('have their merged spans and sums afterwards and continue to merge', { timeout: 60_000 }, async () => {
     const before = await testServer();
     const tenant = await before.workspace();
     const senderKey = await before.key(tenant);

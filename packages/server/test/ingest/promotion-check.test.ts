@@ -21,7 +21,7 @@ const check = (body: object) => server.post(paths.promotionCheck, key, body);
 const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
 
 describe('promotion check', () => {
-  test('an agent that nobody knows is blocked with no_recent_evaluation, and is not registered', async () => {
+  test('blocks an unknown agent with no_recent_evaluation and does not register it', async () => {
     const { status, body } = await check({ agent_name: 'ghost' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -37,7 +37,7 @@ describe('promotion check', () => {
     expect(await server.database.sql(`SELECT 1 FROM countersign.agents WHERE name = 'ghost'`)).toEqual([]);
   });
 
-  test('a passing evaluation at the threshold is allowed, just below it is blocked', async () => {
+  test('allows a passing evaluation at the threshold and blocks one just below it', async () => {
     await evaluate({ agent_name: 'at', pass_rate: 80 });
     expect((await check({ agent_name: 'at' })).body).toMatchObject({
       allowed: true,
@@ -54,7 +54,7 @@ describe('promotion check', () => {
     });
   });
 
-  test('minus zero is zero: in what is stored, decided and signed', async () => {
+  test('stores, decides and signs minus zero as zero', async () => {
     const sent = '{"name":"n","agent_name":"minus zero","pass_rate":-0.0,"severity_threshold":-0}';
     expect((await server.post(paths.evaluations, key, sent)).status).toBe(200);
     const stored = `SELECT pass_rate::text, severity_threshold::text FROM countersign.evaluations AS e JOIN countersign.agents AS a
@@ -68,7 +68,7 @@ describe('promotion check', () => {
     expect(kept!.document).not.toMatch(/[^0-9a-f]-0/);
   });
 
-  test('the latest evaluation counts whatever its status: one under way suspends the old result', async () => {
+  test('the latest evaluation counts whatever its status, so a running one suspends the old result', async () => {
     await evaluate({ agent_name: 'suspended', pass_rate: 99 });
     for (const status of ['scheduled', 'running', 'failing']) {
       await evaluate({ agent_name: 'suspended', status, pass_rate: 99 });
@@ -103,7 +103,7 @@ describe('promotion check', () => {
     expect(body.evaluation_age).toBeLessThan(0);
   });
 
-  test('with harness_id only that harness counts', async () => {
+  test('with harness_id only evaluations of that harness count', async () => {
     const [good, bad] = [randomUUID(), randomUUID()];
     await evaluate({ agent_name: 'harnessed', harness_id: good, pass_rate: 95 });
     await evaluate({ agent_name: 'harnessed', harness_id: bad, pass_rate: 10 });
@@ -117,7 +117,7 @@ describe('promotion check', () => {
     });
   });
 
-  test('checks that travel together are each answered about what they ask: the same question twice, its name or id alone, or one harness', async () => {
+  test('concurrent checks of one batch are each answered for their own agent, harness and limits', async () => {
     const harness_id = randomUUID();
     await evaluate({ agent_name: 'together', pass_rate: 90, harness_id });
     await evaluate({ agent_name: 'together', pass_rate: 95 });
@@ -143,7 +143,7 @@ describe('promotion check', () => {
     expect(new Set(answers.map(({ body }) => body.decision_id)).size).toBe(bodies.length);
   });
 
-  test('id and name that are not of one agent are refused, and neither given is refused', async () => {
+  test('rejects an id and a name of different agents, and a check with neither', async () => {
     await evaluate({ agent_name: 'one', pass_rate: 90 });
     await evaluate({ agent_name: 'two', pass_rate: 90 });
     const { agent_id } = (await check({ agent_name: 'one' })).body;
@@ -155,7 +155,7 @@ describe('promotion check', () => {
     expect([status, body.issues[0].code]).toEqual([422, 'agent_missing']);
   });
 
-  test("the decision's digest and signature verify with the tenant's key, and with no other tenant's", async () => {
+  test("digest and signature of a decision verify with the tenant's key and with no other tenant's", async () => {
     const { body } = await check({ agent_name: 'at' });
     expect(
       decisionFault(body, deriveDecisionKey(server.open.secrets.masterSecret, tenantId, body.key_id), digests),
@@ -172,7 +172,7 @@ describe('promotion check', () => {
     ).toContain('was altered');
   });
 
-  test('every decision is kept as signed; a blocked one is in the ledger too, written by the gate, an allowed one is not', async () => {
+  test('keeps every decision as signed; the gate writes only blocked ones to the ledger', async () => {
     const allowed = (await check({ agent_name: 'at' })).body;
     const blocked = (await check({ agent_name: 'at', min_pass_rate: 99 })).body;
     const kept = await server.database.sql<{ id: string; document: string }>(
@@ -201,19 +201,19 @@ describe('promotion check', () => {
     ).toEqual([]);
   });
 
-  test('a promotion check is never replayed: an Idempotency-Key is ignored', async () => {
+  test('ignores an Idempotency-Key on a promotion check', async () => {
     const ask = () => server.post(paths.promotionCheck, key, { agent_name: 'at' }, { 'idempotency-key': 'same' });
     const [first, second] = [await ask(), await ask()];
     expect(first.body.decision_id).not.toBe(second.body.decision_id);
     expect(second.headers.get('idempotent-replayed')).toBeNull();
   });
 
-  test('the evaluation in a decision names its agent, so that the signature binds the decision to the name', async () => {
+  test('the evaluation in a decision names its agent, so the signature covers the name', async () => {
     const { body } = await check({ agent_name: 'at' });
     expect(body.evaluation.agent_name).toBe('at');
   });
 
-  test('the preference may carry parameters, and is not found in the text of another one', async () => {
+  test('parses the preference with parameters and ignores it inside another value', async () => {
     const asks = async (prefer: string) =>
       (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
     for (const prefer of [
@@ -234,7 +234,7 @@ describe('promotion check', () => {
       expect([prefer, await asks(prefer)]).toEqual([prefer, false]);
   });
 
-  test('a decision is attested in a header where that is preferred, and only there', async () => {
+  test('returns the attestation in a header only when it is preferred', async () => {
     const jwks = (await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; x: string }[] };
     const keys = jwks.keys.map(({ kid, x }) => ({ keyid: kid, publicKey: new Uint8Array(Buffer.from(x, 'base64url')) }));
     const prefer = { prefer: 'respond-async, Countersign-Attestation' };

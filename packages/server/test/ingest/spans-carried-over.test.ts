@@ -16,7 +16,7 @@ afterAll(() => database.drop());
 
 const migration = (name: string): string => readFileSync(new URL(`../../migrations/${name}.sql`, import.meta.url), 'utf8');
 
-/** Puts the schema back to what it was before migration 000008. */
+/** Resets the schema to that before migration 000008. */
 async function asBefore(): Promise<void> {
   const { user } = database.owner;
   const [spansTable] = /CREATE TABLE countersign\.spans \([\s\S]*?\n\);/.exec(migration('000002_runs-and-evaluations'))!;
@@ -44,7 +44,7 @@ async function asBefore(): Promise<void> {
     await database.sql(statement);
 }
 
-test('spans that were rows of their own are the same spans after the migration, to the last digit', async () => {
+test('the migration keeps spans that were separate rows to the last digit', async () => {
   await asBefore();
   const spans = () => database.sql('SELECT to_jsonb(s) AS span FROM countersign.spans AS s ORDER BY span_id');
   const before = await spans();

@@ -7,7 +7,9 @@ import { storedDocuments } from '../harness/stored-documents.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
-/** Runs of our own in the format of τ-bench: the published file is an option of the example and no part of this repository. */
+/**
+ * Runs written for this repository in the format of τ-bench. The published file is an option of the example and not included.
+ */
 const file = fileURLToPath(new URL('../../../../examples/tau-bench/sample-runs.json', import.meta.url));
 const MODEL = 'gpt-4o';
 
@@ -48,14 +50,14 @@ let key: string;
 let runs: PublishedRun[];
 let first: Ended;
 
-/** How a run of the importer ended. */
+/** The result of a run of the importer. */
 interface Ended {
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** Runs the importer as a person does, in a process of its own. */
+/** Runs the importer in its own process, as a user does. */
 const runImport = (environment: Record<string, string>, ...args: string[]): Promise<Ended> =>
   new Promise((resolve) => {
     execFile(
@@ -79,14 +81,14 @@ beforeAll(async () => {
   first = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', server.url);
 });
 
-describe('runs in the format of τ-bench, imported', () => {
-  test('the importer ends with 0', () => {
+describe('imported runs in the format of τ-bench', () => {
+  test('the importer exits with 0', () => {
     expect(first.code, first.stderr).toBe(0);
     expect(runs).toHaveLength(6);
     expect(first.stderr).toContain('6 traces with ');
   });
 
-  test('each run is one trace, with the outcome that its reward says, of one agent, and without invented figures', async () => {
+  test('each run is one trace of one agent with the outcome of its reward and no invented figures', async () => {
     const stored = await rows<{
       trace_id: string;
       outcome: string;
@@ -112,7 +114,7 @@ describe('runs in the format of τ-bench, imported', () => {
     expect(stored.filter(({ outcome }) => outcome === 'success')).toHaveLength(3);
   });
 
-  test('each assistant message is an llm span and each tool call a tool span of its name, in the order of the run', async () => {
+  test('each assistant message is an llm span and each tool call a named tool span, in the order of the run', async () => {
     const spans = await rows<StoredSpan>(
       `SELECT trace_id, span_id, kind, spans.name FROM countersign.spans
          JOIN countersign.traces ON traces.tenant_id = spans.tenant_id AND traces.id = spans.trace WHERE spans.tenant_id = $1 ORDER BY trace_id, ordinal`,
@@ -132,7 +134,7 @@ describe('runs in the format of τ-bench, imported', () => {
     expect(spans.filter(({ kind }) => kind === 'tool')).toHaveLength(ofRole('tool'));
   });
 
-  test('nothing is lost: the kept documents hold every message, every argument and every answer of the runs', async () => {
+  test('the stored documents contain every message, argument and answer of the runs', async () => {
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     const documents = new Map(stored.map((document) => JSON.parse(document.toString())).map((trace) => [trace.trace_id, trace]));
     for (const run of runs) {
@@ -155,7 +157,7 @@ describe('runs in the format of τ-bench, imported', () => {
     }
   });
 
-  test('each trial is an evaluation with its true pass rate, and the last one is over all four', async () => {
+  test('each trial is an evaluation with its true pass rate, and the last one covers all trials', async () => {
     const stored = await rows<{ status: string; pass_rate: number }>(
       'SELECT status, pass_rate FROM countersign.evaluations WHERE tenant_id = $1 ORDER BY seq',
     );
@@ -164,7 +166,7 @@ describe('runs in the format of τ-bench, imported', () => {
     expect(stored.at(-1)?.pass_rate).toBe(50);
   });
 
-  test('the gate blocks with pass_rate_below_threshold, at 50, and the importer prints its answer', () => {
+  test('the gate blocks with pass_rate_below_threshold at 50, and the importer prints the decision', () => {
     expect(JSON.parse(first.stdout)).toMatchObject({
       allowed: false,
       reason: 'pass_rate_below_threshold',
@@ -189,7 +191,7 @@ describe('runs in the format of τ-bench, imported', () => {
 });
 
 describe('the importer without a file', () => {
-  test('imports the sample that comes with it, under a model name of its own', async () => {
+  test('imports the included sample under a separate model name', async () => {
     const { code, stdout, stderr } = await runImport({ COUNTERSIGN_API_KEY: key }, '--url', server.url);
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('the gate, asked about tau-airline-sample: blocked');
@@ -197,8 +199,8 @@ describe('the importer without a file', () => {
   });
 });
 
-describe('the importer says what is wrong, with an exit code of its own', () => {
-  test('a missing key, and a key given as a flag: 2', async () => {
+describe('exit codes of the importer', () => {
+  test('exits with 2 for a missing key and for a key given as an option', async () => {
     expect(await runImport({}, '--file', file)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('COUNTERSIGN_API_KEY'),
@@ -206,12 +208,12 @@ describe('the importer says what is wrong, with an exit code of its own', () => 
     expect(await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--key', key)).toMatchObject({ code: 2 });
   });
 
-  test('a file that is not there, and one that is something else: 3', async () => {
+  test('exits with 3 for a missing file and a file in another format', async () => {
     expect(await runImport({ COUNTERSIGN_API_KEY: key }, '--file', 'nowhere.json')).toMatchObject({ code: 3 });
     expect(await runImport({ COUNTERSIGN_API_KEY: key }, '--file', 'package.json')).toMatchObject({ code: 3 });
   });
 
-  test('a key without the scope, named: 4', async () => {
+  test('exits with 4 for a key without the scope and names the error', async () => {
     const narrow = await server.key(tenantId, ['evaluations']);
     const ended = await runImport({ COUNTERSIGN_API_KEY: narrow }, '--file', file, '--url', server.url);
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining('insufficient_scope') });
@@ -219,7 +221,7 @@ describe('the importer says what is wrong, with an exit code of its own', () => 
   });
 });
 
-/** A model sometimes calls a tool with text that is not JSON: it is kept as text. */
+/** A model sometimes calls a tool with text that is not JSON; it is stored as text. */
 function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);

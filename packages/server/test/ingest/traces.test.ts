@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'step', ...members });
-/** Sends a trace and returns the answer's body. */
+/** Sends a trace and returns the body of the answer. */
 const trace = async (traceId: string, members: object = {}) => {
   const { status, body } = await server.post(paths.traces, key, { trace_id: traceId, ...members });
   expect([status, body.issues]).toEqual([200, undefined]);
@@ -28,17 +28,17 @@ const trace = async (traceId: string, members: object = {}) => {
 const stored = async (traceId: string) =>
   (await server.database.sql('SELECT * FROM countersign.traces WHERE tenant_id = $1 AND trace_id = $2', [tenantId, traceId]))[0]!;
 
-describe("a trace's totals", () => {
+describe('the totals of a trace', () => {
   test.each<[string, object, { tokens: number | null; cost_usd: number | null }]>([
-    ['nobody says: null', { spans: [span('a')] }, { tokens: null, cost_usd: null }],
-    ['zero is something said', { spans: [span('a', { total_tokens: 0, cost_usd: 0 })] }, { tokens: 0, cost_usd: 0 }],
+    ['null without any value', { spans: [span('a')] }, { tokens: null, cost_usd: null }],
+    ['zero is a value', { spans: [span('a', { total_tokens: 0, cost_usd: 0 })] }, { tokens: 0, cost_usd: 0 }],
     [
-      'summed over the spans that say',
+      'the sum over the spans with a value',
       { spans: [span('a', { total_tokens: 7, cost_usd: 0.1 }), span('b'), span('c', { total_tokens: 5, cost_usd: 0.2 })] },
       { tokens: 12, cost_usd: 0.3 },
     ],
     [
-      'a span without a total counts prompt + completion, or what there is of them',
+      'a span without a total counts the sum of the prompt and completion tokens that it has',
       {
         spans: [
           span('a', { prompt_tokens: 10, completion_tokens: 2 }),
@@ -49,21 +49,21 @@ describe("a trace's totals", () => {
       { tokens: 142, cost_usd: null },
     ],
     [
-      'supplied wins over the sum',
+      'a supplied value takes precedence over the sum',
       { total_tokens: 1, cost_usd: 9.99, spans: [span('a', { total_tokens: 50, cost_usd: 1 })] },
       { tokens: 1, cost_usd: 9.99 },
     ],
     [
-      'prompt and completion supplied make a total',
+      'supplied prompt and completion tokens make a total',
       { prompt_tokens: 20, completion_tokens: 3, spans: [span('a', { total_tokens: 50 })] },
       { tokens: 23, cost_usd: null },
     ],
     [
-      'one of them alone makes none',
+      'only one of them makes no total',
       { prompt_tokens: 20, spans: [span('a', { total_tokens: 50 })] },
       { tokens: 50, cost_usd: null },
     ],
-    ['2^53-1 is held', { total_tokens: Number.MAX_SAFE_INTEGER }, { tokens: Number.MAX_SAFE_INTEGER, cost_usd: null }],
+    ['2^53-1 is stored exactly', { total_tokens: Number.MAX_SAFE_INTEGER }, { tokens: Number.MAX_SAFE_INTEGER, cost_usd: null }],
     [
       'costs are exact decimals, however small',
       { spans: [0.1, 0.2, 0.3, 1e-7, 2e-7].map((cost, index) => span(`${index}`, { cost_usd: cost })) },
@@ -78,7 +78,7 @@ describe("a trace's totals", () => {
     expect(await trace(what, members)).toMatchObject(expected);
   });
 
-  test('the sum is kept exactly, to the last of many digits', async () => {
+  test('stores the sum exactly to the last of many digits', async () => {
     await trace('digits', { spans: [span('a', { cost_usd: 1e-20 }), span('b', { cost_usd: 123456789.125 })] });
     const [row] = await server.database.sql(`SELECT cost_usd::text AS cost FROM countersign.traces WHERE trace_id = 'digits'`);
     expect(row?.cost).toBe('123456789.12500000000000000001');
@@ -86,7 +86,7 @@ describe("a trace's totals", () => {
 });
 
 describe('a trace sent again', () => {
-  test('is the same trace: spans merge by span_id, the later one whole, and absent spans leave what is there', async () => {
+  test('remains one trace: later spans replace those with their span_id, and absent spans are kept', async () => {
     const first = await trace('again', {
       spans: [span('a', { total_tokens: 5, model: 'm1', error: 'x' }), span('b', { total_tokens: 7 })],
     });
@@ -110,7 +110,7 @@ describe('a trace sent again', () => {
     expect(await stored('again')).toMatchObject({ span_count: 3, submission_count: 5 });
   });
 
-  test('keeps what it does not say, and takes what it says', async () => {
+  test('keeps members that are absent and replaces those that are sent', async () => {
     const said = {
       outcome: 'failure',
       session_id: 's',
@@ -133,7 +133,7 @@ describe('a trace sent again', () => {
     expect(await stored('members')).toMatchObject({ outcome: 'success', session_id: 't', latency_ms: 0 });
   });
 
-  test('the default outcome is for the first arrival alone', async () => {
+  test('the default outcome applies only to the first submission', async () => {
     await trace('outcome');
     expect(await stored('outcome')).toMatchObject({ outcome: 'success' });
     await trace('outcome', { outcome: 'escalated' });
@@ -142,7 +142,7 @@ describe('a trace sent again', () => {
     expect(await stored('outcome')).toMatchObject({ outcome: 'escalated' });
   });
 
-  test('supplied totals stay until supplied again; sums follow the merged spans', async () => {
+  test('supplied totals remain until supplied again; sums follow the merged spans', async () => {
     expect(await trace('totals', { total_tokens: 100, cost_usd: 1 })).toMatchObject({ tokens: 100, cost_usd: 1 });
     expect(await trace('totals', { spans: [span('a', { total_tokens: 5, cost_usd: 9 })] })).toMatchObject({
       tokens: 100,
@@ -155,7 +155,7 @@ describe('a trace sent again', () => {
     expect(await trace('totals', { total_tokens: 3 })).toMatchObject({ tokens: 3, cost_usd: 2 });
   });
 
-  test('a total that is supplied stands whatever the spans would sum to, in this request and by merging', async () => {
+  test('a supplied total takes precedence over any sum of spans, in one request and when merged', async () => {
     const MAX = Number.MAX_SAFE_INTEGER;
     const spans = [span('a', { cost_usd: MAX, total_tokens: MAX }), span('b', { cost_usd: 5, total_tokens: 5 })];
     expect(await trace('needless', { cost_usd: 1, total_tokens: 2, spans })).toMatchObject({ ok: true, tokens: 2, cost_usd: 1 });
@@ -169,7 +169,7 @@ describe('a trace sent again', () => {
     expect(await trace('supplied', { spans: [span('a', { cost_usd: 2 })] })).toMatchObject({ cost_usd: 1e300 });
   });
 
-  test('every submission is kept as it came, byte for byte, with its time and its sender', async () => {
+  test('keeps every submission byte for byte with its time and sender', async () => {
     const documents = [
       `{ "trace_id" : "kept",\n\t"detail":"\\u0000 \\ud83d \u{1F600}", "unknown": 1e400, "trace_id": "kept" }`,
       '{"trace_id":"kept","metadata":{"__proto__":{"a":1},"n":12345678901234567890,"z":-0}}\r\n',
@@ -189,7 +189,7 @@ describe('a trace sent again', () => {
   });
 });
 
-test('a batch finds and merges its traces by their keys, and does not walk a workspace that was just filled', async () => {
+test('a batch finds its traces by their keys and does not scan a workspace that was just filled', async () => {
   const tenant = await server.workspace();
   await server.database.sql(
     `INSERT INTO countersign.traces (tenant_id, id, trace_id, outcome, has_error, span_count, submission_count, received_at)
@@ -201,7 +201,7 @@ test('a batch finds and merges its traces by their keys, and does not walk a wor
      SELECT tenant_id, id, 1, received_at, 'key:000000000000', '{}', '[]' FROM countersign.traces WHERE tenant_id = $1`,
     [tenant],
   );
-  await delay(2_000); // by then no connection has a plan any more that was made for an empty table
+  await delay(2_000); // by then no connection has a plan that was made for an empty table
   const fetched = sql<{ n: number }>(
     'fetched',
     `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions', 'merged_spans', 'merged_traces')`,
@@ -238,7 +238,7 @@ test('a batch finds and merges its traces by their keys, and does not walk a wor
 
 const nothing: Usage = { promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null };
 
-/** What a submission without spans makes of a known trace that ended in failure. */
+/** The facts of a known trace after a submission without spans that ended in failure. */
 const finished = ({ id, traceId }: KnownTrace): TraceFacts => ({
   id,
   traceId,
