@@ -25,14 +25,14 @@ beforeAll(async () => {
   id = (await run('workspace', 'create', '--name', 'acme')).out.trim();
 });
 
-/** A command of the workspace acme with --json, which must succeed. */
+/** Runs a command of the workspace acme with --json and expects success. */
 const json = (...args: string[]) => runForJson(environment, ...args, '--workspace', 'acme');
 
 const evaluate = async (key: string, agent: string, body: object = {}) =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
 
 describe('workspaces and keys', () => {
-  test('`workspace create` prints the id alone, and a name only once', async () => {
+  test('`workspace create` prints only the id and refuses a name in use', async () => {
     const made = await run('workspace', 'create', '--name', 'Ünïted 🦉');
     expect(made.out).toMatch(/^[0-9a-f-]{36}\n$/);
     expect(made.status).toBe(0);
@@ -42,7 +42,7 @@ describe('workspaces and keys', () => {
     expect(JSON.parse(out)).toContainEqual({ id: made.out.trim(), name: 'Ünïted 🦉', created_at: expect.stringMatching(/Z$/) });
   });
 
-  test('`keys mint` prints the key alone, and it works', async () => {
+  test('`keys mint` prints only the key, and the key works', async () => {
     const { out, err, status } = await run(
       ...['keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', 'audit, governance,audit'],
     );
@@ -54,7 +54,7 @@ describe('workspaces and keys', () => {
     expect((await server.post(paths.evaluations, out.trim(), { name: 'x' })).body.error).toBe('insufficient_scope');
   });
 
-  test('a rotated key is dead with the next request, and so is a revoked one; the list never shows a secret', async () => {
+  test('rotated and revoked keys fail on the next request, and lists never show a secret', async () => {
     const { key: first, prefix } = await json('keys', 'mint', '--name', 'rotating', '--scopes', 'audit');
     const rotated = await run('keys', 'rotate', '--workspace', 'acme', `aa_live_${prefix}`);
     const second = rotated.out.trim();
@@ -78,7 +78,7 @@ describe('workspaces and keys', () => {
     for (const text of [JSON.stringify(keys), table]) expect(text).not.toContain(second.slice(22));
   });
 
-  test('`keys scopes` changes what a key may do with its next request, and says so in the trail', async () => {
+  test('`keys scopes` changes the rights of a key from its next request and is recorded in the trail', async () => {
     const { key, prefix } = await json('keys', 'mint', '--name', 'rescoped', '--scopes', 'audit');
     expect(await json('keys', 'scopes', prefix, '--scopes', 'governance, telemetry')).toEqual({
       prefix,
@@ -93,7 +93,7 @@ describe('workspaces and keys', () => {
     expect((await run('keys', 'scopes', '--workspace', 'acme', prefix, '--scopes', 'nonsense')).status).toBe(2);
   });
 
-  test('an expiry is kept in UTC, whatever offset it was given with, and must lie ahead', async () => {
+  test('an expiry is converted to UTC and must be in the future', async () => {
     const mint = (expires: string) => json('keys', 'mint', '--name', 'ends', '--scopes', 'audit', '--expires', expires);
     expect((await mint('2090-01-01T02:00:00+02:00')).expires_at).toBe('2090-01-01T00:00:00.000Z');
     const { prefix } = await mint('2090-01-01T00:00:00');
@@ -105,13 +105,13 @@ describe('workspaces and keys', () => {
     }
   });
 
-  test('a workspace is found by its id too, and one that is not there is refused', async () => {
+  test('finds a workspace by its id and refuses an unknown one', async () => {
     expect((await run('keys', 'list', '--workspace', id.toUpperCase())).status).toBe(0);
     const { status, err } = await run('keys', 'list', '--workspace', 'nowhere');
     expect([status, err]).toEqual([9, expect.stringMatching(/no workspace "nowhere"; `workspace list` shows/)]);
   });
 
-  test('a whole key given as a prefix is not repeated in the message', async () => {
+  test('does not repeat a whole key that was given as a prefix', async () => {
     const { status, err } = await run('keys', 'revoke', '--workspace', 'acme', 'aa_live_0123456789ab.topsecrettopsecret');
     expect(status).toBe(2);
     expect(err).not.toContain('topsecret');
@@ -119,7 +119,7 @@ describe('workspaces and keys', () => {
 });
 
 describe('governance', () => {
-  test('a high-risk agent is held, approved, has an incident, and is certified anew', async () => {
+  test('a high-risk agent is blocked, approved, has an incident and is re-certified', async () => {
     const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
     const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'support-bot' })).body;
     const first = await evaluate(key, 'support-bot');
@@ -154,7 +154,7 @@ describe('governance', () => {
     expect((await json('approvals', 'list')).map(({ status }: { status: string }) => status)).toEqual(['approved', 'rejected']);
   });
 
-  test('lists are tables for people: one line a row, and no stored text steers the terminal', async () => {
+  test('lists are tables with one row per line, and stored text cannot control the terminal', async () => {
     const open = ['incidents', 'open', '--workspace', 'acme', '--agent', 'support-bot', '--severity', 'low'];
     const opened = await run(...open, '--description', 'line one\nline two \u001b[31m\u202e');
     expect(opened.out).toMatch(/^[0-9a-f-]{36}\n$/);
@@ -164,7 +164,7 @@ describe('governance', () => {
     expect(out).toContain('line one ⏎ line two \\u001b[31m\\u202e');
   });
 
-  test('the decision key checks a decision of the running server', async () => {
+  test('the decision key verifies a decision of the running server', async () => {
     const { key } = await json('keys', 'mint', '--name', 'gate', '--scopes', 'governance');
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'anybody' });
     const { out } = await run('decision-key', 'show', '--workspace', 'acme');
@@ -175,7 +175,7 @@ describe('governance', () => {
 });
 
 describe('ledger', () => {
-  test('an export is whole, on stdout and in a file alike; a doctored one is broken, with exit 1 and the row', async () => {
+  test('an export is valid on stdout and in a file; for an altered one `verify` exits with 1 and names the row', async () => {
     const file = join(folder, 'acme.ndjson');
     const { out } = await run('ledger', 'export', '--workspace', 'acme');
     const written = await run('ledger', 'export', '--workspace', 'acme', '--output', file);
@@ -204,13 +204,13 @@ describe('ledger', () => {
     expect(JSON.parse(brokenJson.out)).toMatchObject({ result: 'broken', first_bad: { seq: 2 }, entries_whole_before: 1 });
   });
 
-  test('an empty ledger is an export of no bytes, and whole', async () => {
+  test('an empty ledger exports no bytes and is whole', async () => {
     await run('workspace', 'create', '--name', 'empty');
     expect((await run('ledger', 'export', '--workspace', 'empty')).out).toBe('');
     expect((await run('ledger', 'verify', '--workspace', 'empty')).out).toBe('whole: 0 entries\n');
   });
 
-  test('a file that cannot be read or written ends with 2 and one line; nothing is left behind', async () => {
+  test('exits with 2 and one line for a file that cannot be read or written and leaves nothing behind', async () => {
     for (const args of [
       ['verify', '--file', join(folder, 'absent')],
       ['verify', '--file', folder],
@@ -225,7 +225,7 @@ describe('ledger', () => {
     expect(beside).toEqual([basename(folder)]);
   });
 
-  test('an export goes through a symbolic link, and into a device as it is', async () => {
+  test('an export follows a symbolic link and writes to a device', async () => {
     mkdirSync(join(folder, 'kept'));
     symlinkSync(join(folder, 'kept', 'real'), join(folder, 'link'));
     writeFileSync(join(folder, 'kept', 'real'), 'old');
@@ -237,8 +237,8 @@ describe('ledger', () => {
   });
 });
 
-describe('an approval and a violation', () => {
-  test('an approval is withdrawn before it was used, and no more afterwards', async () => {
+describe('approvals and violations', () => {
+  test('an approval can be withdrawn before a decision used it and not afterwards', async () => {
     const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations,governance');
     const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'withdrawn-bot' })).body;
     const evaluation = await evaluate(key, 'withdrawn-bot');
@@ -253,7 +253,7 @@ describe('an approval and a violation', () => {
     expect([status, err]).toEqual([9, expect.stringContaining('was used by decision')]);
   });
 
-  test('a policy violation stands in the ledger with its policy, severity and run', async () => {
+  test('a policy violation is recorded in the ledger with its policy, severity and run', async () => {
     const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations');
     await evaluate(key, 'sly-bot');
     const said = ['--policy', 'refunds', '--severity', 'medium', '--description', 'refunded twice', '--trace-id', 'run-7'];
@@ -273,8 +273,8 @@ describe('an approval and a violation', () => {
   });
 });
 
-describe('the command line itself', () => {
-  test('help names every exit code and every variable; each command has help with an example', async () => {
+describe('the command line', () => {
+  test('help lists every exit code and variable, and the help of each command has an example', async () => {
     const { out, status } = await run('--help');
     expect(status).toBe(0);
     const flat = out.replace(/\s+/g, ' ');
@@ -318,7 +318,7 @@ describe('the command line itself', () => {
     ],
     [['ledger', 'verify'], /give --workspace NAME or --file FILE/],
     [['ledger', 'verify', '--workspace', 'acme', '--file', 'x'], /cannot be used with/],
-  ])('wrong use, %j, ends with 2 and one line, and in JSON with --json', async (args, message) => {
+  ])('wrong use, %j, exits with 2 and one line, as JSON with --json', async (args, message) => {
     const people = await run(...args);
     expect([people.status, people.out]).toEqual([2, '']);
     expect(people.err.replaceAll('\n', ' ')).toMatch(message);
@@ -328,27 +328,27 @@ describe('the command line itself', () => {
     expect(JSON.parse(machine.err)).toEqual({ error: 'wrong_use', message: expect.stringMatching(message) });
   });
 
-  test('--json is taken before the command too, and `help` before one of two words', async () => {
+  test('accepts --json before the command and `help` before a command of two words', async () => {
     const before = await run('--json', 'workspace', 'list');
     expect([before.status, before.err, JSON.parse(before.out)[0]]).toEqual([0, '', expect.objectContaining({ name: 'acme' })]);
     expect((await run('help', 'keys', 'mint')).out).toBe((await run('keys', 'mint', '--help')).out);
     expect((await run('help')).out).toBe((await run('--help')).out);
   });
 
-  test('a variable that is named like ours and is none is told by every command that opens the database', async () => {
+  test('commands that open the database report unknown COUNTERSIGN_ variables', async () => {
     const bogus = { ...environment, COUNTERSIGN_BOGUS: '1' };
     const { status, err } = await runCommand(bogus, 'workspace', 'list');
     expect([status, err]).toEqual([0, 'unknown variable: COUNTERSIGN_BOGUS; --help lists the known ones\n']);
     expect((await runCommand(bogus, 'workspace', 'list', '--json')).err).toBe('');
   });
 
-  test('--version prints the version of the package, alone', async () => {
+  test('--version prints only the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(await run('--version')).toMatchObject({ status: 0, out: `${version}\n`, err: '' });
     expect((await run('--help')).out).toContain('--version');
   });
 
-  test('a group without a command shows its help on stderr, with 2', async () => {
+  test('a group without a command prints its help on stderr and exits with 2', async () => {
     for (const args of [[], ['keys'], ['ledger']]) {
       const { status, out, err } = await run(...args);
       expect([status, out]).toEqual([2, '']);
@@ -357,7 +357,7 @@ describe('the command line itself', () => {
     expect(JSON.parse((await run('keys', '--json')).err)).toMatchObject({ error: 'wrong_use' });
   });
 
-  test('`migrate` on a schema at its level says so and changes nothing', async () => {
+  test('`migrate` on a current schema reports that and changes nothing', async () => {
     expect(await run('migrate')).toEqual({ status: 0, out: '', err: expect.stringMatching(/nothing to do/) });
     expect(JSON.parse((await run('migrate', '--json')).out)).toEqual({ migrated: [] });
   });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await testServer();
   environment = environmentOf(server);
   await run('workspace', 'create', '--name', 'acme');
-  // A ledger that no pipe holds.
+  // A ledger larger than the buffer of a pipe.
   const { key } = await runForJson(
     environment,
     ...['keys', 'mint', '--name', 'bulk', '--scopes', 'audit', '--workspace', 'acme'],
@@ -25,22 +25,22 @@ beforeAll(async () => {
   await Promise.all(Array.from({ length: 40 }, () => server.post(paths.audit, key, entry)));
 });
 
-/** Runs a command as a process of its own, as a stranger does. */
+/** Runs a command in its own process, as a user does. */
 const process_ = (args: string[], more: Record<string, string> = {}): Ran => {
   const env = processEnvironment({ ...environment, ...more });
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
   return { status: status ?? -1, out: stdout, err: stderr };
 };
 
-describe('as a process of its own', () => {
-  test('prints data alone on stdout and ends with the exit code', () => {
+describe('a command in its own process', () => {
+  test('prints only data on stdout and exits with the exit code', () => {
     const { status, out, err } = process_(['decision-key', 'show', '--workspace', 'acme']);
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/)]);
     expect(err).toMatch(/key_id/);
     expect(process_(['keys', 'list', '--workspace', 'nowhere'])).toMatchObject({ status: 9, out: '' });
   });
 
-  test('a wrong environment, wrong secrets, a database that is away: one line each, and its own exit code', () => {
+  test('exits with its own code and one line for a bad variable, a wrong secret and an unreachable database', () => {
     const list = ['workspace', 'list'];
     const one = /^countersign-server: [^\n]+\n$/;
     const port = process_(list, { COUNTERSIGN_PORT: 'x' });
@@ -55,7 +55,7 @@ describe('as a process of its own', () => {
     expect(process_(['--help'], { COUNTERSIGN_PORT: 'x' }).status).toBe(0);
   });
 
-  test('a fault is one line, and a stack only when debugging', async () => {
+  test('prints one line for an internal error, and a stack only at log level debug', async () => {
     const broken = await run('workspace', 'create', '--name', 'headless');
     await server.database.sql(`DELETE FROM countersign.decision_keys WHERE tenant_id = $1`, [broken.out.trim()]);
     const show = ['decision-key', 'show', '--workspace', 'headless'];
@@ -65,7 +65,7 @@ describe('as a process of its own', () => {
     expect(JSON.parse(process_([...show, '--json']).err)).toMatchObject({ error: 'fault' });
   });
 
-  test('a reader that goes away ends it quietly; a full disk does not', async () => {
+  test('exits quietly when its reader disconnects, and with an error on a full disk', async () => {
     const args = [MAIN, 'ledger', 'export', '--workspace', 'acme'];
     const child = spawn(process.execPath, args, { env: processEnvironment(environment) });
     let err = '';
@@ -83,7 +83,7 @@ describe('as a process of its own', () => {
     expect([full.status, full.stderr]).toEqual([2, expect.stringMatching(/cannot write to standard output: .*ENOSPC/)]);
   });
 
-  test('an export is verified from standard input', async () => {
+  test('verifies an export from standard input', async () => {
     const { out: input } = await run('ledger', 'export', '--workspace', 'acme');
     const { status, stdout } = spawnSync(process.execPath, [MAIN, 'ledger', 'verify', '--file', '-'], {
       input,

@@ -31,8 +31,8 @@ beforeAll(async () => {
 });
 
 const JUMP_MS = 3_600_000;
-/** Moves the times of the logs' heads, as a clock that is an hour ahead leaves them. */
-async function jump(tenantId: string): Promise<void> {
+/** Moves the times of the logs' heads an hour ahead, as a wrong clock does. */
+async function moveHeadsAhead(tenantId: string): Promise<void> {
   await server.database.sql(
     `UPDATE countersign.log_heads SET last_recorded_at = date_trunc('milliseconds', clock_timestamp()) + interval '1 hour' WHERE tenant_id = $1`,
     [tenantId],
@@ -48,10 +48,10 @@ async function linesOf(tenantId: string, log: LogName): Promise<string> {
 async function* bytesOf(text: string) {
   yield Buffer.from(text);
 }
-const verified = (text: string) => verifyExport(bytesOf(text), { digests, sha256 });
+const verifiedExport = (text: string) => verifyExport(bytesOf(text), { digests, sha256 });
 
-/** A ledger of one entry, an hour ahead of the clock, as a server without the guard wrote it. */
-async function ahead(): Promise<{ tenantId: string; key: string }> {
+/** A ledger with one entry an hour ahead of the clock, as a server without the check wrote it. */
+async function ledgerAhead(): Promise<{ tenantId: string; key: string }> {
   const tenantId = await server.workspace();
   const key = await server.key(tenantId);
   const now = new Date(Date.now() + JUMP_MS).toISOString();
@@ -68,18 +68,18 @@ async function ahead(): Promise<{ tenantId: string; key: string }> {
 }
 
 describe('ledger correct-clock', () => {
-  test('is refused where no log is ahead, and writes nothing unless told to', async () => {
+  test('is refused when no log is ahead, and writes nothing by default', async () => {
     const tenantId = await server.workspace();
     await expect(correctClock(server.open.pool, tenantId, { write: true })).rejects.toThrow(/no log .* is ahead of the clock/);
-    const { tenantId: other } = await ahead();
+    const { tenantId: other } = await ledgerAhead();
     const before = await linesOf(other, 'audit');
     const { logs } = await correctClock(server.open.pool, other, { write: false });
     expect(Object.keys(logs)).toEqual(['audit']);
     expect(await linesOf(other, 'audit')).toBe(before);
   });
 
-  test('lets times continue from the clock, and every verifier allows the step there', async () => {
-    const { tenantId, key } = await ahead();
+  test('lets times continue from the clock, and every verifier accepts the step back', async () => {
+    const { tenantId, key } = await ledgerAhead();
     const { logs, now } = await correctClock(server.open.pool, tenantId, { write: true });
     expect(logs.audit).toMatchObject({ size: 1, after: now });
     await server.post(paths.audit, key, { actor: 'ci', action: 'after' });
@@ -91,7 +91,7 @@ describe('ledger correct-clock', () => {
       .map((line) => JSON.parse(line));
     expect(rows[1]).toMatchObject({ action: 'clock.corrected', recorded_by: 'operator', recorded_at: now, metadata: { logs } });
     expect(Date.parse(rows[2].recorded_at)).toBeLessThan(Date.now() + 60_000);
-    expect(await verified(text)).toMatchObject({ entries: 3, firstBad: undefined });
+    expect(await verifiedExport(text)).toMatchObject({ entries: 3, firstBad: undefined });
     const folder = mkdtempSync(join(tmpdir(), 'e-correct-clock-'));
     try {
       writeFileSync(join(folder, 'audit.ndjson'), text);
@@ -103,7 +103,7 @@ describe('ledger correct-clock', () => {
     }
   });
 
-  test('lets the decisions and the keys continue too, and the gate allows again', async () => {
+  test('lets decisions and keys continue too, and the gate allows again', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const evaluate = () =>
@@ -112,7 +112,7 @@ describe('ledger correct-clock', () => {
     await evaluate();
     await evaluatedAt(server, 'jumped', `clock_timestamp() + interval '1 hour'`);
     await check();
-    await jump(tenantId);
+    await moveHeadsAhead(tenantId);
     const { logs } = await correctClock(server.open.pool, tenantId, { write: true });
     expect(Object.keys(logs).sort()).toEqual(['audit', 'decisions', 'evidence', 'keys', 'traces']);
     expect(await check()).toMatchObject({
@@ -129,7 +129,7 @@ describe('ledger correct-clock', () => {
     expect((await verifyKeyEvents(server.open.pool, tenantId)).firstBad).toBeUndefined();
   });
 
-  test('an approval with a time in the future grants nothing until it is given again', async () => {
+  test('an approval with a time in the future allows nothing until it is given again', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const sent = { name: 'nightly', agent_name: 'approved', pass_rate: 95, status: 'passing' };
@@ -152,7 +152,7 @@ describe('ledger correct-clock', () => {
 });
 
 describe('ledger correct-clock and approvals', () => {
-  test('an approval with a time in the future waits in the queue again, and no other does', async () => {
+  test('an approval with a time in the future returns to the queue, and no other does', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const approved = async (agent: string): Promise<string> => {
@@ -163,28 +163,28 @@ describe('ledger correct-clock and approvals', () => {
       return body.id;
     };
     await approved('right');
-    const ahead = await approved('ahead');
+    const aheadEvaluation = await approved('ahead');
     await server.database.sql(
       `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
-      [ahead],
+      [aheadEvaluation],
     );
     await evidenceOfAll(server);
-    await jump(tenantId);
+    await moveHeadsAhead(tenantId);
     const viewer = await portalClient(server, tenantId, 'viewer');
     const queue = async () => (await viewer.get('approvals.list')).items.map(({ evaluation }) => evaluation.id);
     expect(await correctClock(server.open.pool, tenantId, { write: false })).toMatchObject({ reopenedApprovals: 1 });
     expect(await queue()).toEqual([]);
-    const { standing } = await viewer.get('approvals.read', { params: { evaluation: ahead } });
+    const { standing } = await viewer.get('approvals.read', { params: { evaluation: aheadEvaluation } });
     expect(standing).toMatchObject({ promotable: false, message: expect.stringMatching(/time in the future.*approve it again/) });
     expect(await correctClock(server.open.pool, tenantId, { write: true })).toMatchObject({ reopenedApprovals: 1 });
-    expect(await queue()).toEqual([ahead]);
+    expect(await queue()).toEqual([aheadEvaluation]);
     const { items } = await viewer.get('ledger.list', { query: { action: 'clock.corrected' } });
     expect(items).toHaveLength(1);
     expect(JSON.parse((await linesOf(tenantId, 'audit')).trim().split('\n').at(-1)!).metadata.reopened_approvals).toBe(1);
   });
 });
 
-test('ledger correct-clock is refused while the clocks disagree, and writes nothing', async () => {
+test('ledger correct-clock is refused while the clocks disagree and writes nothing', async () => {
   const database = await databaseWithShiftedClock();
   const shifted = await testServer({ database });
   const tenantId = await shifted.workspace();
@@ -198,9 +198,9 @@ test('ledger correct-clock is refused while the clocks disagree, and writes noth
   expect(await rows()).toEqual(before);
 });
 
-describe('an export whose times step back is broken', () => {
-  /** Links and hashes rows anew, as somebody could who holds the database. */
-  const forged = (rows: Record<string, unknown>[]): string => {
+describe('verifiers reject an export whose times go backwards', () => {
+  /** Links and hashes the rows again, as an attacker with access to the database can. */
+  const relinked = (rows: Record<string, unknown>[]): string => {
     let prev_hash: string | null = null;
     return rows
       .map(({ row_hash: _, ...entry }) => {
@@ -214,36 +214,39 @@ describe('an export whose times step back is broken', () => {
 
   test.each<[string, (row: Row) => object]>([
     ['without an entry that allows it', () => ({ action: 'agent.noted' })],
-    ['where an ingestion key wrote the entry', () => ({ recorded_by: 'key:0123456789ab' })],
-    ['where a person wrote the entry', () => ({ recorded_by: 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' })],
+    ['with an entry by an ingestion key', () => ({ recorded_by: 'key:0123456789ab' })],
+    ['with an entry by a person', () => ({ recorded_by: 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' })],
     [
-      'where the entry names another size',
+      'with an entry that names another size',
       ({ metadata: { logs } }) => ({ metadata: { logs: { audit: { ...logs.audit, size: 2 } } } }),
     ],
     [
-      'where the entry names another time before',
+      'with an entry that names another earlier time',
       ({ metadata: { logs } }) => ({
         metadata: { logs: { audit: { ...logs.audit, before: '2026-01-01T00:00:00.000Z' } } },
       }),
     ],
     [
-      'where the entry names a later time after',
+      'with an entry that names a later time',
       ({ metadata: { logs } }) => ({
         metadata: { logs: { audit: { ...logs.audit, after: logs.audit.before } } },
       }),
     ],
-    ['where the entry names another log', ({ metadata: { logs } }) => ({ metadata: { logs: { keys: logs.audit } } })],
-    ['where the entry names nothing', () => ({ metadata: null })],
+    ['with an entry for another log', ({ metadata: { logs } }) => ({ metadata: { logs: { keys: logs.audit } } })],
+    ['with an entry without metadata', () => ({ metadata: null })],
   ])('%s', async (_, change) => {
-    const { tenantId } = await ahead();
+    const { tenantId } = await ledgerAhead();
     await correctClock(server.open.pool, tenantId, { write: true });
     const rows = (await linesOf(tenantId, 'audit'))
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Row);
-    expect((await verified(forged(rows))).firstBad).toBeUndefined();
-    const bad = forged([rows[0]!, { ...rows[1]!, ...change(rows[1]!) }]);
-    expect((await verified(bad)).firstBad).toEqual({ seq: 2, reason: expect.stringMatching(/is before that of the row before/) });
+    expect((await verifiedExport(relinked(rows))).firstBad).toBeUndefined();
+    const bad = relinked([rows[0]!, { ...rows[1]!, ...change(rows[1]!) }]);
+    expect((await verifiedExport(bad)).firstBad).toEqual({
+      seq: 2,
+      reason: expect.stringMatching(/is before that of the row before/),
+    });
     const verify = new URL('../../../../examples/verify/verify.py', import.meta.url).pathname;
     const run = spawnSync('python3', [verify, 'ledger', '-'], { encoding: 'utf8', input: bad });
     expect([run.status, run.stdout]).toEqual([1, expect.stringMatching(/recorded_at goes backwards/)]);

@@ -49,7 +49,7 @@ describe('read tokens', () => {
   const read = async (token: string) =>
     (await fetch(`${server.url}/api/ledger/audit/checkpoint`, { headers: { authorization: `Bearer ${token}` } })).status;
 
-  test('`tokens mint` prints the token alone, and it reads; rotated and revoked it is dead with the next request', async () => {
+  test('`tokens mint` prints only the token, which reads; after rotation or revocation it fails on the next request', async () => {
     const { out, err, status } = await run('tokens', 'mint', '--workspace', 'acme', '--name', 'auditor');
     expect(status).toBe(0);
     expect(out).toMatch(/^aa_read_[0-9a-f]{12}\.[\w-]{43}\n$/);
@@ -65,7 +65,7 @@ describe('read tokens', () => {
     expect((await run('keys', 'list', '--workspace', 'acme')).out).not.toContain(prefix.slice(8));
   });
 
-  test('`tokens` changes no ingestion key, and `keys` no read token', async () => {
+  test('`tokens` cannot change an ingestion key, and `keys` cannot change a read token', async () => {
     const token = (await run('tokens', 'mint', '--workspace', 'acme', '--name', 'other')).out.trim();
     expect(await run('tokens', 'revoke', '--workspace', 'acme', key.slice(0, 20))).toMatchObject({
       status: 9,
@@ -77,7 +77,7 @@ describe('read tokens', () => {
 });
 
 describe('checkpoints and proofs', () => {
-  test('`ledger checkpoint` prints the signed note over every row there is, of each log', async () => {
+  test('`ledger checkpoint` prints the signed note over all rows of each log', async () => {
     const keys = [parseNoteVerifierKey(readFileSync(at('vkey'), 'utf8'), sha256)!];
     for (const [log, size] of [
       ['audit', 36],
@@ -91,7 +91,7 @@ describe('checkpoints and proofs', () => {
     expect((await ledger('checkpoint', '--log', 'keys')).out).toMatch(new RegExp(`^${originOf(tenantId, 'keys')}\n[1-9]`));
   });
 
-  test('`ledger checkpoint --output` replaces only a checkpoint that it extends', async () => {
+  test('`ledger checkpoint --output` replaces only a checkpoint that the new one extends', async () => {
     const again = (...args: string[]) => ledger('checkpoint', '--output', at('kept-again'), ...args);
     expect(await again()).toMatchObject({ status: 0 });
     const first = readFileSync(at('kept-again'), 'utf8');
@@ -123,7 +123,7 @@ describe('checkpoints and proofs', () => {
     });
   });
 
-  test('`ledger prove` prints a proof that leads from the row to the checkpoint; of a row that is not there none', async () => {
+  test('`ledger prove` prints a proof from the row to the checkpoint and fails for an unknown row', async () => {
     const row = JSON.parse(readFileSync(at('acme.ndjson'), 'utf8').split('\n')[16]!);
     const proof = parseLogProof((await ledger('prove', '--seq', '17')).out)!;
     const [, size, root] = proof.checkpoint.split('\n');
@@ -134,8 +134,8 @@ describe('checkpoints and proofs', () => {
   });
 });
 
-describe('verification offline', () => {
-  test('an export is as every kept checkpoint and head says, under the key as text, vkey file or JWKS', async () => {
+describe('offline verification', () => {
+  test('an export matches every kept checkpoint and head, with the key as text, vkey file or JWKS', async () => {
     const [, size, root] = readFileSync(at('kept'), 'utf8').split('\n');
     const head = unsignedHeadText('audit', Number(size), Buffer.from(root!, 'base64'));
     for (const given of [readFileSync(at('vkey'), 'utf8').trim(), at('vkey'), at('jwks.json')]) {
@@ -166,7 +166,7 @@ describe('verification offline', () => {
     expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
-  test('a checkpoint of another tenant, by another key, altered: broken, and why; of another log, or none at all: wrong use', async () => {
+  test('reports a checkpoint of another tenant or key and an altered one as broken, and other input as wrong use', async () => {
     const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
@@ -216,7 +216,7 @@ describe('verification offline', () => {
     [['--head', 'x'.repeat(100_000)], /must be a Countersign-Checkpoint header/],
     [['--head', 'decisions;size=0;root=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:'], /says nothing of the log audit/],
     [['--log', 'keys'], /export of the log audit.*--log audit/],
-  ])('wrong use, %j, ends with 2 and one line', async (args, message) => {
+  ])('wrong use, %j, exits with 2 and one line', async (args, message) => {
     const { status, out, err } = await verifyFile(...args);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(message);
@@ -224,7 +224,7 @@ describe('verification offline', () => {
   });
 });
 
-test('the key audit trail is exported, and whole for both verifiers, against a checkpoint of it that was kept', async () => {
+test('both verifiers accept an export of the key audit trail against a kept checkpoint', async () => {
   await run(
     'keys',
     'mint',
@@ -255,20 +255,20 @@ test('the key audit trail is exported, and whole for both verifiers, against a c
     ]);
     return { status, out: stdout.toString() };
   };
-  const ours = (file: string) =>
+  const ourVerifier = (file: string) =>
     run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', at('kept-keys'), '--key', at('vkey'));
-  for (const verify of [ours, python]) {
+  for (const verify of [ourVerifier, python]) {
     const whole = new RegExp(`^whole: ${lines.length} `);
     expect(await verify(at('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(whole) });
   }
   writeFileSync(at('altered-keys.ndjson'), `${lines.join('\n').replace('"expires"', '"expired"')}\n`);
-  for (const verify of [ours, python]) {
+  for (const verify of [ourVerifier, python]) {
     const ran = await verify(at('altered-keys.ndjson'));
     expect(ran).toMatchObject({ status: 1, out: expect.stringMatching(/^broken: /) });
   }
 });
 
-describe('a file that is no whole export', () => {
+describe('a file that is not a complete export', () => {
   const given = (name: string, content: string | Uint8Array) => {
     writeFileSync(at(name), content);
     return run('ledger', 'verify', '--file', at(name), '--checkpoint', at('kept'), '--key', at('vkey'));
@@ -285,16 +285,16 @@ describe('a file that is no whole export', () => {
     ],
     ['empty', () => '', /kept: it covers 21 rows, but the log ends after 0/],
     ['binary', () => Buffer.from([0x1f, 0x8b, 8, 0, 0, 255, 10, 254]), /^broken at seq 1: the line is not UTF-8/],
-    ['of zero bytes', () => new Uint8Array(100_000), /^broken at seq 1: the line is not JSON/],
+    ['zero bytes', () => new Uint8Array(100_000), /^broken at seq 1: the line is not JSON/],
     ['reordered', () => joined(lines().toReversed()), /^broken at seq 1: seq is 36, expected 1/],
-    ['two rows changed over', () => joined(lines().with(4, lines()[5]!).with(5, lines()[4]!)), /^broken at seq 5: seq is 6/],
-    ['the middle alone', () => joined(lines().slice(10)), /^broken at seq 1: seq is 11/],
-    ['one export behind the other', () => joined([...lines(), ...lines()]), /^broken at seq 37: seq is 1, expected 37/],
+    ['two swapped rows', () => joined(lines().with(4, lines()[5]!).with(5, lines()[4]!)), /^broken at seq 5: seq is 6/],
+    ['only the middle rows', () => joined(lines().slice(10)), /^broken at seq 1: seq is 11/],
+    ['one export after the other', () => joined([...lines(), ...lines()]), /^broken at seq 37: seq is 1, expected 37/],
     ['UTF-16', () => Buffer.from(joined(lines()), 'utf16le'), /^broken at seq 1: /],
     ['a list', () => `[${lines().join(',')}]\n`, /^broken at seq 1: the row is not an object/],
-    ['brackets without end', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
+    ['unclosed brackets', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
     ['a checkpoint', () => readFileSync(at('kept')), /^broken at seq 1: the line is not JSON/],
-  ])('%s: broken, and where', async (_, content, reason) => {
+  ])('reports where it is broken: %s', async (_, content, reason) => {
     const { status, out, err } = await given('doctored', content());
     expect([status, err]).toEqual([1, '']);
     expect(out).toMatch(reason);
@@ -310,14 +310,14 @@ describe('a file that is no whole export', () => {
     ['null', /the line is not/],
     ['{"seq":1,"decision":{"a":1e999}}', /cannot be held exactly|not JSON/],
     ['{"seq":1,"decision":{"a":"\\ud800"}}', /half of a surrogate pair/],
-  ])('of decisions, the line %s: broken there', async (line, reason) => {
+  ])('reports the line %s of an export of decisions', async (line, reason) => {
     writeFileSync(at('doctored'), `${line}\n`);
     const { status, out, err } = await run('ledger', 'verify', '--file', at('doctored'), '--log', 'decisions');
     expect([status, err]).toEqual([1, '']);
     expect(out).toMatch(reason);
   });
 
-  test('an export of another log is wrong use, and the option that it needs is named', async () => {
+  test('an export of another log is wrong use, and the message names the option', async () => {
     await ledger('export', '--log', 'decisions', '--output', at('decisions.ndjson'));
     const decisions = await run('ledger', 'verify', '--file', at('decisions.ndjson'));
     expect(decisions).toEqual({
@@ -329,7 +329,7 @@ describe('a file that is no whole export', () => {
     expect(audit).toEqual({ status: 2, out: '', err: expect.stringMatching(/export of the log audit.*--log audit\n$/) });
   });
 
-  test('a line of a gigabyte is refused once it is too long, and is not kept', async () => {
+  test('rejects a line of a gigabyte at the length limit without keeping it', async () => {
     const file = openSync(at('sparse'), 'w');
     ftruncateSync(file, 1024 ** 3);
     closeSync(file);

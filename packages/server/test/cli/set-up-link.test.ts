@@ -10,7 +10,7 @@ import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** Runs a command on a terminal of its own until it says that it is ready, ends it, and prints what the terminal showed. */
+/** Runs a command on a pseudo-terminal until it reports ready, ends it, and prints what the terminal showed. */
 const ON_A_TERMINAL = `
 import os, pty, signal, sys
 pid, terminal = pty.fork()
@@ -29,7 +29,7 @@ sys.stdout.buffer.write(shown)
 `;
 
 describe('the set-up link of a first start', () => {
-  test('goes to a file that only its owner reads, and not to the output, which may be collected', {
+  test('is written to a file that only its owner can read and not to the output, which may be collected', {
     timeout: 90_000,
   }, async () => {
     const folder = new DataFolder();
@@ -52,7 +52,7 @@ describe('the set-up link of a first start', () => {
     }
   });
 
-  test('is shown on a terminal, and in no file', { timeout: 90_000 }, async () => {
+  test('is shown on a terminal and written to no file', { timeout: 90_000 }, async () => {
     const folder = new DataFolder();
     try {
       const env = processEnvironment({ COUNTERSIGN_PORT: '0', ...folder.environment });
@@ -65,7 +65,7 @@ describe('the set-up link of a first start', () => {
   });
 });
 
-describe('the address that links begin with', () => {
+describe('publicAddress', () => {
   const config = { host: '127.0.0.1', port: 7300, tls: undefined, publicUrl: undefined, behindProxy: false };
   const tls = { cert: '', key: '' };
   const caution = expect.stringContaining('set COUNTERSIGN_PUBLIC_URL');
@@ -82,7 +82,7 @@ describe('the address that links begin with', () => {
     expect(publicAddress({ ...config, ...changed })).toEqual({ origin, caution: expected });
   });
 
-  test('the address of this machine is never the public one', () => {
+  test('ownAddress ignores the public URL', () => {
     expect(ownAddress({ ...config, publicUrl: 'https://gate.example.com' }, 7301)).toBe('http://127.0.0.1:7301');
   });
 });

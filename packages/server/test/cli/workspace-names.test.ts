@@ -14,14 +14,14 @@ beforeAll(async () => {
 
 const run = (...args: string[]): Promise<Ran> => runCommand(environment, ...args);
 
-/** A new workspace with an admin who can rename it. */
+/** Creates a workspace with an admin who can rename it. */
 async function newWorkspace(name?: string) {
   const id = await server.workspace(name);
   return { id, admin: await portalClient(server, id, 'admin') };
 }
 
-describe("another tenant's workspace name", () => {
-  test('can be taken by a rename, which is answered like any other name', async () => {
+describe('the workspace name of another tenant', () => {
+  test('can be used in a rename, whose response is the same as for any other name', async () => {
     const victim = await newWorkspace('globex');
     const { id, admin } = await newWorkspace();
     const free = await admin.ask('workspace.rename', { body: { name: 'a name of nobody' } });
@@ -32,7 +32,7 @@ describe("another tenant's workspace name", () => {
     expect(await victim.admin.get('workspace.read')).toMatchObject({ id: victim.id, name: 'globex' });
   });
 
-  test('is in no index: a rename neither looks it up nor waits for another tenant', async () => {
+  test('is not indexed, so a rename neither looks it up nor waits for another tenant', async () => {
     const indexes = await server.database.sql<{ indexdef: string }>(
       `SELECT indexdef FROM pg_indexes WHERE schemaname = 'countersign' AND tablename = 'tenants'`,
     );
@@ -41,7 +41,7 @@ describe("another tenant's workspace name", () => {
 });
 
 describe('--workspace', () => {
-  test('with a name of two workspaces is refused with the IDs of both, and each ID works', async () => {
+  test('is refused for a name of two workspaces with both IDs, and each ID works', async () => {
     const first = await newWorkspace('initech');
     const second = await newWorkspace();
     await second.admin.get('workspace.rename', { body: { name: 'initech' } });
@@ -55,7 +55,7 @@ describe('--workspace', () => {
     }
   });
 
-  test('with an ID means that workspace, whatever another workspace is named', async () => {
+  test('with an ID selects that workspace, whatever another workspace is named', async () => {
     const victim = await newWorkspace();
     const attacker = await newWorkspace();
     await attacker.admin.get('workspace.rename', { body: { name: victim.id } });
@@ -64,7 +64,7 @@ describe('--workspace', () => {
     expect([(await keys(victim.id)).length, (await keys(attacker.id)).length]).toEqual([1, 0]);
   });
 
-  test('with an ID of no workspace is refused, also where a workspace has it for a name', async () => {
+  test('with an unknown ID is refused, also when a workspace has it as its name', async () => {
     const { admin } = await newWorkspace();
     const nobody = '00000000-0000-7000-8000-000000000000';
     await admin.get('workspace.rename', { body: { name: nobody } });
@@ -74,7 +74,7 @@ describe('--workspace', () => {
 });
 
 describe('`workspace create`', () => {
-  test('refuses a name in use, also when several run at once', async () => {
+  test('refuses a name in use, also in concurrent runs', async () => {
     const made = await Promise.allSettled(Array.from({ length: 8 }, () => createWorkspace(server.open.pool, 'at once')));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const each of made)

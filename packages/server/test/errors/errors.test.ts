@@ -8,14 +8,14 @@ import { STATUS } from '../bad-input/refusals.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../../../../docs/errors.md', import.meta.url)), 'utf8');
 
-/** Rows of the table behind a heading, without head and rule. */
+/** The rows of the table under a heading, without its header. */
 function rowsBehind(heading: string): string[][] {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('| '));
   return lines.slice(2).map((line) => line.slice(2, -2).split(' | '));
 }
 
-/** The errors that the portal's own API has besides, by hand for the same reason. */
+/** The additional errors of the portal's API, written by hand for the same reason. */
 const PORTAL_STATUS = {
   not_signed_in: 401,
   sign_in_failed: 401,
@@ -26,20 +26,20 @@ const PORTAL_STATUS = {
 };
 
 describe('docs/errors.md', () => {
-  test('says of every error code what the service says, and of no other', () => {
+  test('lists every error code with status and condition, and no other code', () => {
     const documented = rowsBehind('Codes').map(([code, status, when]) => [code, Number(status), when]);
     const known = Object.entries(ERRORS).map(([code, { status, when }]) => [`\`${code}\``, status, when]);
     expect(documented.toSorted()).toEqual(known.toSorted());
   });
 
-  test('says of every issue code what the service says, and of no other', () => {
+  test('lists every issue code with its meaning, and no other code', () => {
     const known = Object.entries(ISSUE_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
     expect(rowsBehind('Codes of issues').toSorted()).toEqual(known.toSorted());
   });
 });
 
 describe('the table of errors', () => {
-  test('is the one that the bad input is held against', () => {
+  test('matches the table that the bad-input tests use', () => {
     const byHand = { ...STATUS, ...PORTAL_STATUS };
     for (const [code, status] of Object.entries(byHand))
       expect([code, ERRORS[code as keyof typeof ERRORS].status]).toEqual([code, status]);
@@ -54,13 +54,13 @@ describe('the table of errors', () => {
     ]);
   });
 
-  test('has codes in snake_case that name one thing each, and no status outside 4xx and 5xx', () => {
+  test('has unique conditions, codes in snake_case and only 4xx and 5xx', () => {
     for (const code of [...Object.keys(ERRORS), ...Object.keys(ISSUE_CODES)]) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     for (const { status } of Object.values(ERRORS)) expect(status >= 400 && status < 600).toBe(true);
     expect(new Set(Object.values(ERRORS).map(({ when }) => when)).size).toBe(Object.keys(ERRORS).length);
   });
 
-  test('is in the OpenAPI document of the endpoints of OTLP: each says when it answers what it can answer', () => {
+  test('the OpenAPI document lists for each OTLP endpoint exactly the errors it can return', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     const never = ['not_found', 'invalid_json', 'idempotency_key_reused', ...Object.keys(PORTAL_STATUS)];
     const ofStoring = ['log_rewritten', 'evidence_broken', 'seal_broken', 'clock_unsafe'];
@@ -73,10 +73,10 @@ describe('the table of errors', () => {
     }
   });
 
-  test('is in the OpenAPI document: every endpoint names every code that it can answer', () => {
+  test('the OpenAPI document lists for each endpoint exactly the codes it can return', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     for (const [path, { post }] of Object.entries(paths)) {
-      // The read access and the endpoints of OpenTelemetry: openapi.test.ts.
+      // openapi.test.ts covers the read access and the OpenTelemetry endpoints.
       if (post === undefined || path.startsWith('/v1/')) continue;
       const said = JSON.stringify(post.responses);
       for (const code of Object.keys(ERRORS)) {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   good = exporter(server, await server.key(workspace));
 });
 
-/** A google.rpc.Status, read from the media type of its answer. */
+/** Decodes a google.rpc.Status in the media type of its response. */
 function statusOf({ headers, bytes }: ExportAnswer): { code: number; message: string } {
   if (headers.get('content-type')!.includes('json')) return JSON.parse(bytes.toString());
   const reader = protobuf.Reader.create(bytes);
@@ -46,7 +46,7 @@ const withAttribute = (value: object) => {
   return JSON.stringify(body);
 };
 
-/** Nested protobuf lists, built by hand: our encoder would not go so deep. */
+/** Nested protobuf lists, encoded by hand because the encoder does not nest that deeply. */
 function deepProtobuf(levels: number): Uint8Array {
   const wrap = (tag: number, inner: Uint8Array) => protobuf.Writer.create().uint32(tag).bytes(inner).finish();
   let value = protobuf.Writer.create().uint32(24).int32(1).finish();
@@ -55,29 +55,29 @@ function deepProtobuf(levels: number): Uint8Array {
   return wrap(0x0a, wrap(0x12, wrap(0x12, span)));
 }
 
-/** A span with very many empty attributes: four bytes each. */
+/** A span with 600,000 empty attributes of four bytes each. */
 const manyAttributes = (): Uint8Array => {
   const wrap = (tag: number, inner: Uint8Array) => protobuf.Writer.create().uint32(tag).bytes(inner).finish();
   const attribute = Buffer.from([0x4a, 0x02, 0x12, 0x00]);
   return wrap(0x0a, wrap(0x12, wrap(0x12, Buffer.concat(Array.from({ length: 600_000 }, () => attribute)))));
 };
 
-describe('an export that cannot be taken is answered with google.rpc.Status and stores nothing', () => {
+describe('answers google.rpc.Status to an unacceptable export and stores nothing', () => {
   test.each<[string, () => Promise<ExportAnswer>, number, RegExp]>([
     ['random bytes', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
-    ['protobuf that is cut off', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
+    ['truncated protobuf', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
     ['protobuf sent as JSON', () => good.send(trace(), JSON_TYPE), 400, /not UTF-8|not JSON/],
     ['JSON sent as protobuf', () => good.send('{"resourceSpans":[]}', PROTOBUF), 400, /not protobuf of OTLP/],
-    ['JSON that is cut off', () => good.send('{"resourceSpans":[', JSON_TYPE), 400, /cut off/],
+    ['truncated JSON', () => good.send('{"resourceSpans":[', JSON_TYPE), 400, /cut off/],
     [
-      'JSON of another form',
+      'JSON of another structure',
       () => good.sendJson({ resourceSpans: [{ scopeSpans: {} }] }),
       400,
       /\/resourceSpans\/0\/scopeSpans must be an array/,
     ],
     ['a JSON array', () => good.sendJson([]), 400, /must be an object/],
     [
-      'a time that is none',
+      'an invalid time',
       () => good.sendJson({ resourceSpans: [{ scopeSpans: [{ spans: [{ startTimeUnixNano: 'x' }] }] }] }),
       400,
       /startTimeUnixNano must be nanoseconds/,
@@ -85,13 +85,13 @@ describe('an export that cannot be taken is answered with google.rpc.Status and 
     ['deeply nested JSON', () => good.send(withAttribute(deep(400)), JSON_TYPE), 400, /nested more deeply/],
     ['deeply nested protobuf', () => good.send(deepProtobuf(400), PROTOBUF), 400, /nested more deeply/],
     [
-      'very many attributes',
+      'too many attributes, compressed',
       () => good.send(gzipSync(manyAttributes()), { ...PROTOBUF, 'content-encoding': 'gzip' }),
       413,
       /expands to more than/,
     ],
     [
-      'very many attributes, not compressed',
+      'too many attributes, not compressed',
       () => good.send(manyAttributes(), PROTOBUF),
       400,
       /more than 500000 values of attributes/,
@@ -103,18 +103,13 @@ describe('an export that cannot be taken is answered with google.rpc.Status and 
       /none of the 1 spans has a valid trace_id/,
     ],
     [
-      'a span with ids of zeros',
+      'ids that consist of zeros',
       () => good.sendJson(jsonExport([{ traceId: '0'.repeat(32), spanId: '0'.repeat(16) }])),
       400,
       /none of the 1 spans/,
     ],
     ['a body that is not gzip', () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'gzip' }), 400, /not gzip/],
-    [
-      'an encoding that is not supported',
-      () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'zstd' }),
-      415,
-      /gzip or deflate/,
-    ],
+    ['an unsupported encoding', () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'zstd' }), 415, /gzip or deflate/],
     [
       'another media type',
       () => good.send(trace(), { 'content-type': 'text/plain' }),
@@ -137,7 +132,7 @@ describe('an export that cannot be taken is answered with google.rpc.Status and 
     expect(await countRows()).toEqual(before);
   });
 
-  test('a key that is missing, unknown or lacks the scope: 401 in the media type of the request', async () => {
+  test('answers 401 in the media type of the request to a missing or unknown key or one without the scope', async () => {
     const other = await server.key(workspace, ['audit']);
     for (const key of [undefined, 'aa_live_nothing', other]) {
       const answer = await exporter(server, key).send(trace(), PROTOBUF);
@@ -147,7 +142,7 @@ describe('an export that cannot be taken is answered with google.rpc.Status and 
     }
   });
 
-  test('another method is a 405 that names POST', async () => {
+  test('answers 405 with Allow: POST to another method', async () => {
     for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
       const response = await fetch(server.url + path);
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -155,7 +150,7 @@ describe('an export that cannot be taken is answered with google.rpc.Status and 
   });
 });
 
-test('exports beyond the room of the queue are a 503 with Retry-After, as traces are', async () => {
+test('answers 503 with Retry-After when the queue has no room for an export', async () => {
   const full = await testServer({ queueBytesMax: 1000 });
   const { send } = exporter(full, await full.key(await full.workspace()));
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));

@@ -5,7 +5,7 @@ import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { type Exporter, exporter } from './sending.ts';
 
-// The columns of a trace, derived from its documents, are those that were stored: whatever was sent, `ledger verify` has no finding.
+// The columns of a stored trace equal those derived from its documents, so `ledger verify` has no finding.
 const folder = new URL('./recorded/', import.meta.url);
 
 let server: TestServer;
@@ -26,7 +26,7 @@ const findings = async () => {
 };
 const NONE = { found: [], firstBad: undefined, contradiction: undefined };
 
-test('what real senders exported, spans, log records and metrics', async () => {
+test('exports of real instrumentations, with spans, log records and metrics, give no finding', async () => {
   const names = readdirSync(folder);
   for (const name of names)
     for (const { path, contentType, body } of JSON.parse(readFileSync(new URL(name, folder), 'utf8'))) {
@@ -77,7 +77,7 @@ const submission = fc.record({
   spans: optional(fc.uniqueArray(span, { maxLength: 4, selector: ({ span_id: id }) => id })),
 });
 
-test('native submissions of every kind, merged in every order', async () => {
+test('native submissions merged in random order give no finding', async () => {
   const accepted: number[] = [];
   for (const body of fc.sample(submission, { numRuns: 150, seed: 20261123 })) {
     const { status } = await server.post(paths.traces, key, body);

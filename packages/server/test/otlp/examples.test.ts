@@ -11,7 +11,7 @@ const folder = fileURLToPath(new URL('../../../../examples/opentelemetry/', impo
 test.each([
   ['JavaScript', process.execPath, 'send-run.mjs'],
   ['Python', 'python3', 'send_run.py'],
-])('the example in %s sends a run by the variables that are documented', async (_, command, file) => {
+])('the example in %s sends a run with the documented variables', async (_, command, file) => {
   const server = await testServer();
   const workspace = await server.workspace();
   const viewer = await portalClient(server, workspace, 'viewer');

@@ -1,6 +1,6 @@
 import { opentelemetry } from '../../../core/src/otlp/protobuf/otlp.generated.js';
 
-/** A span as tests write it: ids in hex, times in nanoseconds as text, attributes as plain values. */
+/** A span in the notation of tests: ids in hex, times in nanoseconds as text, attributes as plain values. */
 export interface TestSpan {
   traceId: string;
   spanId: string;
@@ -22,7 +22,7 @@ export const jsonExport = (spans: readonly TestSpan[], resource: Record<string, 
   ],
 });
 
-/** The same as protobuf. */
+/** The same export as protobuf. */
 export function protobufExport(spans: readonly TestSpan[], resource: Record<string, unknown> = {}): Uint8Array {
   const { resourceSpans } = jsonExport(spans, resource);
   const scopeSpans = [{ scope: { name: 'test' }, spans: resourceSpans[0]!.scopeSpans[0]!.spans.map(protobufSpan) }];
@@ -30,7 +30,7 @@ export function protobufExport(spans: readonly TestSpan[], resource: Record<stri
   return opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest.encode(message).finish();
 }
 
-/** Attributes as OTLP has them. */
+/** Attributes in the structure of OTLP. */
 export const pairs = (attributes: Record<string, unknown>) =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 
@@ -70,10 +70,10 @@ function long(text: string) {
 let lastTrace = 0;
 /** A new trace id. */
 export const newTrace = (): string => `a${(++lastTrace).toString(16).padStart(31, '0')}`;
-/** A span id of a number. */
+/** A span id made from a number. */
 export const id = (number: number): string => `b${number.toString(16).padStart(15, '0')}`;
 
-/** A chat span and the root span above it, in the order in which they end. */
+/** A chat span and its root span, in the order in which they end. */
 export const chatRun = (traceId: string): TestSpan[] => [
   {
     traceId,

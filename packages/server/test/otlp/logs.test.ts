@@ -54,8 +54,8 @@ const MESSAGES = [
   { role: 'assistant', content: 'Fine.' },
 ];
 
-/** A run whose chat span has no messages of its own. */
-const silentRun = (traceId: string) => {
+/** A run whose chat span has no messages. */
+const runWithoutMessages = (traceId: string) => {
   const [chat, root] = chatRun(traceId);
   const kept = Object.entries(chat!.attributes!).filter(([name]) => !name.endsWith('messages'));
   return jsonExport([{ ...chat!, attributes: Object.fromEntries(kept) }, root!]);
@@ -70,12 +70,12 @@ const payloadOf = async (traceId: string) =>
   (await viewer.get('runs.span', { params: { trace: await traceOf(traceId) }, query: { span_id: id(2) } })).payload;
 
 describe('POST /v1/logs', () => {
-  test('a conversation in log records joins its span, whichever comes first', async () => {
+  test('adds a conversation in log records to its span in any order of arrival', async () => {
     const [spansFirst, logsFirst] = [newTrace(), newTrace()];
-    await sendJson(silentRun(spansFirst));
+    await sendJson(runWithoutMessages(spansFirst));
     expect(await postLogs(conversation(spansFirst))).toEqual({});
     expect(await postLogs(conversation(logsFirst))).toEqual({});
-    await sendJson(silentRun(logsFirst));
+    await sendJson(runWithoutMessages(logsFirst));
     for (const traceId of [spansFirst, logsFirst]) {
       expect((await payloadOf(traceId)).messages).toEqual(MESSAGES);
       const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
@@ -85,7 +85,7 @@ describe('POST /v1/logs', () => {
     expect(waiting).toEqual([]);
   });
 
-  test('attributes of the span outrank log records, and those outrank its events', async () => {
+  test('attributes of a span take precedence over log records, and log records over events of the span', async () => {
     const [attributes, events] = [newTrace(), newTrace()];
     await sendJson(jsonExport(chatRun(attributes)));
     await postLogs(conversation(attributes));
@@ -93,7 +93,7 @@ describe('POST /v1/logs', () => {
       { role: 'user', content: 'Hello' },
       { role: 'assistant', content: 'Hi' },
     ]);
-    const run = silentRun(events);
+    const run = runWithoutMessages(events);
     const chat = run.resourceSpans[0]!.scopeSpans[0]!.spans[0]!;
     chat.events = [{ name: 'gen_ai.user.message', attributes: pairs({ content: 'from an event' }) }] as never;
     await sendJson(run);
@@ -102,25 +102,25 @@ describe('POST /v1/logs', () => {
     expect((await payloadOf(events)).messages).toEqual(MESSAGES);
   });
 
-  test('records that are sent again are one, also in another export', async () => {
+  test('stores repeated log records once, also across exports', async () => {
     const traceId = newTrace();
-    await sendJson(silentRun(traceId));
+    await sendJson(runWithoutMessages(traceId));
     const { resourceLogs } = conversation(traceId);
     await postLogs({ resourceLogs });
     await postLogs({ resourceLogs: [...resourceLogs, ...logs({ traceId, eventName: 'log.other' }).resourceLogs] });
     expect((await payloadOf(traceId)).messages).toHaveLength(2);
   });
 
-  test('an exception in a log record is the error of its span', async () => {
+  test('an exception in a log record becomes the error of its span', async () => {
     const traceId = newTrace();
-    await sendJson(silentRun(traceId));
+    await sendJson(runWithoutMessages(traceId));
     await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }));
     const { items } = await viewer.get('runs.spans', { params: { trace: await traceOf(traceId) } });
     expect(items.find(({ span_id }) => span_id === id(2))).toMatchObject({ status: 'error', error: 'rate limit' });
     expect((await payloadOf(traceId)).error).toBe('rate limit');
   });
 
-  test('an exception in a log record counts as an error of its run in the list and in the totals, whichever comes first', async () => {
+  test('an exception in a log record counts as an error of its run in lists and totals, in any order of arrival', async () => {
     const tenant = await server.workspace();
     const other = exporter(server, await server.key(tenant));
     const reader = await portalClient(server, tenant, 'viewer');
@@ -128,13 +128,13 @@ describe('POST /v1/logs', () => {
     const send = async (body: unknown, path?: string) => expect((await other.sendJson(body, path)).status).toBe(200);
     const exception = (traceId: string) =>
       logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } });
-    await send(silentRun(spansFirst));
+    await send(runWithoutMessages(spansFirst));
     await send(exception(spansFirst), '/v1/logs');
     await send(exception(logsFirst), '/v1/logs');
-    await send(silentRun(logsFirst));
-    await send(silentRun(fine));
+    await send(runWithoutMessages(logsFirst));
+    await send(runWithoutMessages(fine));
     await send(conversation(fine), '/v1/logs');
-    await Promise.all([send(exception(together), '/v1/logs'), send(silentRun(together))]);
+    await Promise.all([send(exception(together), '/v1/logs'), send(runWithoutMessages(together))]);
     const { items } = await reader.get('runs.list', {});
     expect(
       items
@@ -147,15 +147,15 @@ describe('POST /v1/logs', () => {
   });
 
   test.each(['log record', 'span'] as const)(
-    'an exception and its run that are written at the same time: the %s first',
+    'an exception and its run written concurrently, the %s first, are joined',
     async (first) => {
       const traceId = newTrace();
       const send = {
-        span: () => sendJson(silentRun(traceId)),
+        span: () => sendJson(runWithoutMessages(traceId)),
         'log record': () =>
           sendJson(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }), '/v1/logs'),
       };
-      // Both transactions write all their rows, and neither can commit before the other one has.
+      // Both transactions write all their rows, and neither can commit before the other has written.
       const blocker = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });
       await blocker.connect();
       await blocker.query('BEGIN; LOCK TABLE countersign.idempotency_keys IN SHARE MODE');
@@ -172,7 +172,7 @@ describe('POST /v1/logs', () => {
     },
   );
 
-  test('findings are shown with their run and are no evaluation of its agent', async () => {
+  test('shows findings with their run and stores no evaluation', async () => {
     const traceId = newTrace();
     const finding = {
       'gen_ai.evaluation.name': 'relevance',
@@ -180,7 +180,7 @@ describe('POST /v1/logs', () => {
       'gen_ai.evaluation.score.label': 'good',
       'gen_ai.evaluation.explanation': 'It answers the question.',
     };
-    const run = silentRun(traceId);
+    const run = runWithoutMessages(traceId);
     const chat = run.resourceSpans[0]!.scopeSpans[0]!.spans[0]!;
     chat.events = [
       { name: 'gen_ai.evaluation.result', attributes: pairs({ ...finding, 'gen_ai.evaluation.name': 'tone' }) },
@@ -197,7 +197,7 @@ describe('POST /v1/logs', () => {
     expect(await server.database.sql('SELECT id FROM countersign.evaluations')).toEqual([]);
   });
 
-  test('other records are counted as rejected', async () => {
+  test('counts other log records as rejected', async () => {
     const traceId = newTrace();
     const answer = await postLogs(
       logs({ traceId, eventName: 'http.request' }, { traceId, spanId: '', eventName: 'gen_ai.user.message' }),
@@ -205,7 +205,7 @@ describe('POST /v1/logs', () => {
     expect(answer.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
   });
 
-  test('records that wait for their trace are bounded', async () => {
+  test('limits the log records that wait for their trace', async () => {
     const tenant = await server.workspace();
     const other = exporter(server, await server.key(tenant));
     await server.database.sql(
@@ -220,7 +220,7 @@ describe('POST /v1/logs', () => {
   });
 });
 
-test('POST /v1/metrics is good, stores nothing and says so', async () => {
+test('POST /v1/metrics answers 200, stores nothing and reports the rejected data points', async () => {
   const metric = { name: 'm', sum: { dataPoints: [{ asInt: '1' }, { asInt: '2' }] } };
   const { status, bytes } = await sendJson({ resourceMetrics: [{ scopeMetrics: [{ metrics: [metric] }] }] }, '/v1/metrics');
   expect([status, JSON.parse(bytes.toString()).partialSuccess.rejectedDataPoints]).toEqual([200, '2']);

@@ -26,7 +26,7 @@ const withOutcome = async (outcome: string) =>
 const agentNames = async () => (await viewer.get('agents.list')).items.map(({ name }) => name);
 const native = async (body: object) => (await server.post(paths.traces, key, body)).status;
 
-/** Makes the last span of a trace older. */
+/** Moves the last span of a trace into the past. */
 const age = (traceId: string, interval: string) =>
   server.database.sql(
     `UPDATE countersign.traces SET last_span_at = last_span_at - $3::interval WHERE tenant_id = $1 AND trace_id = $2`,
@@ -48,7 +48,7 @@ const child = (traceId: string, number: number, attributes: Record<string, unkno
 });
 
 describe('a run that arrives in pieces', () => {
-  test('has no outcome and registers no agent until its root is there', async () => {
+  test('has no outcome and registers no agent before its root arrives', async () => {
     const traceId = newTrace();
     await sendSpans([chatRun(traceId)[0]!], { 'service.name': 'provisional-service' });
     expect(await runOf(traceId)).toMatchObject({ outcome: null, agent: null, provisional_agent_name: 'provisional-service' });
@@ -66,7 +66,7 @@ describe('a run that arrives in pieces', () => {
     expect(await withOutcome('arriving')).not.toContain(traceId);
   });
 
-  test('is incomplete when its root did not come within 15 minutes of its last span, and a late root corrects that', async () => {
+  test('becomes incomplete 15 minutes after its last span without a root, and a late root corrects that', async () => {
     const traceId = newTrace();
     await sendSpans([child(traceId, 2)]);
     await age(traceId, '14 minutes 50 seconds');
@@ -82,7 +82,7 @@ describe('a run that arrives in pieces', () => {
     expect(await runOf(traceId)).toMatchObject({ outcome: 'failure', agent: { name: 'late-bot' }, has_error: true });
   });
 
-  test('whose top span has a parent elsewhere never succeeds, and its agent stays provisional', async () => {
+  test('never succeeds with a remote parent, and its agent stays provisional', async () => {
     const traceId = newTrace();
     const remote = { parentSpanId: id(99), flags: 0x301 };
     await sendSpans([root(traceId, 'remote-bot', remote)]);
@@ -95,7 +95,7 @@ describe('a run that arrives in pieces', () => {
 describe('the agent of a run', () => {
   const invoke = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'sub-bot' };
 
-  test('that an invoke_agent span named is corrected by the root, whatever comes first', async () => {
+  test('from an invoke_agent span is replaced by the agent of the root, in any order', async () => {
     const [rootLast, rootFirst] = [newTrace(), newTrace()];
     await sendSpans([child(rootLast, 2, invoke)]);
     expect((await runOf(rootLast)).agent).toMatchObject({ name: 'sub-bot' });
@@ -105,7 +105,7 @@ describe('the agent of a run', () => {
     for (const traceId of [rootLast, rootFirst]) expect((await runOf(traceId)).agent).toMatchObject({ name: 'main-bot' });
   });
 
-  test('is the service of the root only when nothing better comes, and never a made-up one', async () => {
+  test('is the service of the root only without a better name, and never a default service name', async () => {
     const [service, madeUp] = [newTrace(), newTrace()];
     await sendSpans([root(service, '')], { 'service.name': 'plain-service' });
     expect((await runOf(service)).agent).toMatchObject({ name: 'plain-service' });
@@ -115,7 +115,7 @@ describe('the agent of a run', () => {
     expect((await runOf(madeUp)).agent).toBe(null);
   });
 
-  test('with a name that the contract refuses is not registered, and the name stays in metadata', async () => {
+  test('is not registered when the contract rejects its name, which stays in metadata', async () => {
     const traceId = newTrace();
     await sendSpans([root(traceId, ' spaced ')]);
     const run = await runOf(traceId);
@@ -124,7 +124,7 @@ describe('the agent of a run', () => {
     expect(payload.metadata).toMatchObject({ 'gen_ai.agent.name': ' spaced ' });
   });
 
-  test('that a sender of its own named outranks the root', async () => {
+  test('from a native submission takes precedence over the root', async () => {
     const traceId = newTrace();
     expect(await native({ trace_id: traceId, agent_name: 'native-bot' })).toBe(200);
     await sendSpans([root(traceId, 'root-bot')]);
@@ -132,8 +132,8 @@ describe('the agent of a run', () => {
   });
 });
 
-describe('the outcome of a run that is sent both ways', () => {
-  test('a trace without an outcome sets the default where there is none, and no more', async () => {
+describe('the outcome of a run sent natively and by OpenTelemetry', () => {
+  test('a native trace without an outcome only fills a missing outcome', async () => {
     const [unfinished, failed] = [newTrace(), newTrace()];
     await sendSpans([child(unfinished, 2)]);
     await native({ trace_id: unfinished });
@@ -143,7 +143,7 @@ describe('the outcome of a run that is sent both ways', () => {
     expect((await runOf(failed)).outcome).toBe('failure');
   });
 
-  test('the root outranks the default, and an explicit outcome outranks the root', async () => {
+  test('the root overrides the default, and an explicit outcome overrides the root', async () => {
     const [byDefault, explicit] = [newTrace(), newTrace()];
     await native({ trace_id: byDefault });
     await sendSpans([root(byDefault, 'x-bot', { status: { code: 2 } })]);

@@ -6,8 +6,8 @@ import { type TestServer, testServer } from '../harness/test-server.ts';
 import { CONTENT_SETTINGS } from './senders/versions.ts';
 import { exporter } from './sending.ts';
 
-// What real instrumentations exported, recorded by senders/record.ts. Every one of them watched the same conversation: a question, a call of
-// the tool `weather`, the answer, and a call of a model that fails.
+// Exports of real instrumentations, recorded by senders/record.ts. Each program had the same conversation: a question, a call
+// of the tool `weather`, the answer, and a call of a model that fails.
 const folder = new URL('./recorded/', import.meta.url);
 
 let server: TestServer;
@@ -37,14 +37,14 @@ const step = (kind: string, name: string, status = 'success', model: string | nu
   null,
 ];
 
-/** Of each recording its steps: kind, name, status, model, provider, tokens in and out. */
+/** The steps of each recording: kind, name, status, model, provider, tokens in and out. */
 const STEPS: Record<string, unknown[][]> = {
   'otel-openai': [
     answered('chat gpt-4o', OPENAI, 'openai'),
     answered('chat gpt-4o', OPENAI, 'openai'),
     failed('chat broken', 'openai'),
   ],
-  // It leaves the call that failed out.
+  // It omits the failed call.
   'openinference-openai': [
     answered('OpenAI Chat Completions', OPENAI, 'openai'),
     answered('OpenAI Chat Completions', OPENAI, 'openai'),
@@ -58,7 +58,7 @@ const STEPS: Record<string, unknown[][]> = {
     inner('success', CLAUDE),
     inner('error', 'broken'),
   ],
-  // It leaves the call that failed out.
+  // It omits the failed call.
   'openllmetry-openai': [answered('chat gpt-4o', OPENAI, 'openai'), answered('chat gpt-4o', OPENAI, 'openai')],
   'openinference-langchain': [
     answered('ChatOpenAI', 'gpt-4o', null),
@@ -71,7 +71,7 @@ const STEPS: Record<string, unknown[][]> = {
     answered('chat gpt-4o', OPENAI, 'openai'),
     failed('chat broken', 'openai'),
   ],
-  // Of a call that failed it names no model.
+  // It names no model for a failed call.
   'python-openinference-openai': [
     answered('ChatCompletion', OPENAI, 'openai'),
     answered('ChatCompletion', OPENAI, 'openai'),
@@ -93,11 +93,11 @@ const STEPS: Record<string, unknown[][]> = {
     step('llm', 'OpenAI._prepare_chat_with_tools', 'success', 'gpt-4o', 'openai'),
     answered('OpenAI.chat', 'gpt-4o', 'openai'),
     answered('OpenAI.chat', 'gpt-4o', 'openai'),
-    // The model that fails is an option of the call here, which the instrumentation does not see.
+    // The failing model is an option of the call here, which the instrumentation does not see.
     step('llm', 'OpenAI.chat', 'error', 'gpt-4o', 'openai'),
     step('tool', 'weather'),
   ],
-  // The client of OpenAI calls a model that fails three times.
+  // The client of OpenAI calls the failing model three times.
   'python-openinference-crewai': [
     answered('ChatCompletion', OPENAI, 'openai'),
     answered('ChatCompletion', OPENAI, 'openai'),
@@ -128,7 +128,7 @@ const STEPS: Record<string, unknown[][]> = {
   ],
 };
 
-/** The run of a recording, sent as it was recorded. */
+/** Sends a recording unchanged and returns its run. */
 async function replay(name: string) {
   const exports = JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8'));
   const { send } = exporter(server, key);
@@ -143,7 +143,7 @@ async function replay(name: string) {
 const comparableStep = ({ kind, name, status, model, provider, prompt_tokens, completion_tokens }: SpanRow): string =>
   JSON.stringify([kind, name, status, model, provider, prompt_tokens, completion_tokens]);
 
-/** Messages in the form in which they can be compared: arguments of tools as text or as a structure are the same. */
+/** Messages in a comparable form: tool arguments as text and as a structure become equal. */
 const comparable = (messages: unknown): unknown =>
   JSON.parse(JSON.stringify(messages), (name, value) =>
     name === 'arguments' && typeof value === 'string' ? JSON.parse(value) : value,
@@ -151,7 +151,7 @@ const comparable = (messages: unknown): unknown =>
 
 const CALL = { type: 'function', function: { name: 'weather', arguments: { city: 'Bern' } } };
 
-/** The steps of a recording. Other settings of content change no step. */
+/** The steps of a recording. Settings for content do not change them. */
 const stepsOf = (name: string) => {
   const program = CONTENT_SETTINGS[name]?.program ?? name;
   return [...STEPS[program]!, step('agent', `invoke_agent ${program}`, 'error')].map((each) => JSON.stringify(each)).sort();
@@ -159,12 +159,12 @@ const stepsOf = (name: string) => {
 const SILENT = Object.keys(CONTENT_SETTINGS).filter((name) => name.endsWith('-silent'));
 const COMPLETE = [...Object.keys(STEPS), ...Object.keys(CONTENT_SETTINGS).filter((name) => !SILENT.includes(name))];
 
-test('every recording is compared', () => {
+test('the table lists every recording', () => {
   expect(readdirSync(folder).sort()).toEqual([...COMPLETE, ...SILENT].map((name) => `${name}.json`).sort());
 });
 
-describe('what a real instrumentation exports', () => {
-  test.each(COMPLETE)('%s: every step as it was, and the run as it ended', async (name) => {
+describe('exports of real instrumentations', () => {
+  test.each(COMPLETE)('%s: gives every step and the outcome of the run', async (name) => {
     const run = await replay(name);
     const { id: trace } = run;
     expect(run).toMatchObject({
@@ -198,8 +198,8 @@ describe('what a real instrumentation exports', () => {
   });
 });
 
-describe('an instrumentation that is told to leave content out', () => {
-  test.each(SILENT)('%s: the same steps and tokens, and nothing of what was said', async (name) => {
+describe('exports of instrumentations that are configured to omit content', () => {
+  test.each(SILENT)('%s: gives the same steps and tokens without any content', async (name) => {
     const { id: trace, total_tokens } = await replay(name);
     expect(total_tokens).toBe(240);
     const { items } = await viewer.get('runs.spans', { params: { trace } });

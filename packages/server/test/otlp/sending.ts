@@ -3,7 +3,7 @@ import type { TestServer } from '../harness/test-server.ts';
 export const PROTOBUF = { 'content-type': 'application/x-protobuf' };
 export const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** An answer with its body as bytes: it may be protobuf. */
+/** A response with its body as bytes, because it may be protobuf. */
 export interface ExportAnswer {
   status: number;
   headers: Headers;
@@ -16,7 +16,7 @@ export interface Exporter {
   sendJson(body: unknown, path?: string): Promise<ExportAnswer>;
 }
 
-/** A sender of exports to a server. */
+/** Creates an exporter for a server. */
 export function exporter(server: TestServer, key: string | undefined): Exporter {
   const send: Exporter['send'] = async (body, headers, path = '/v1/traces') => {
     const response = await fetch(server.url + path, {

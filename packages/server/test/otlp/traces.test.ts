@@ -60,7 +60,7 @@ describe('POST /v1/traces', () => {
     expect(payload.metadata).toMatchObject({ 'gen_ai.response.id': 'chatcmpl-1' });
   });
 
-  test('keeps the export byte for byte, and gives it as the submission of each of its traces', async () => {
+  test('keeps the export byte for byte and returns it as the submission of each of its traces', async () => {
     const [one, other] = [newTrace(), newTrace()];
     const body = protobufExport([...chatRun(one), ...chatRun(other)]);
     await send(body, PROTOBUF);
@@ -75,7 +75,7 @@ describe('POST /v1/traces', () => {
     }
   });
 
-  test('an identical export by the same key is acknowledged and not stored again', async () => {
+  test('acknowledges an identical export by the same key and stores it once', async () => {
     const traceId = newTrace();
     const body = protobufExport(chatRun(traceId));
     await send(body, PROTOBUF);
@@ -85,14 +85,14 @@ describe('POST /v1/traces', () => {
     expect((await viewer.get('runs.trace', { params: { trace } })).submission_count).toBe(1);
   });
 
-  test('an export without spans is good and stores nothing', async () => {
+  test('accepts an export without spans and stores nothing', async () => {
     const before = await server.database.sql('SELECT count(*)::int AS n FROM countersign.otlp_exports');
     expect((await send(new Uint8Array(), PROTOBUF)).status).toBe(200);
     expect((await sendJson({})).status).toBe(200);
     expect(await server.database.sql('SELECT count(*)::int AS n FROM countersign.otlp_exports')).toEqual(before);
   });
 
-  test('spans without ids are rejected and counted, and the others are stored', async () => {
+  test('rejects and counts spans without ids and stores the others', async () => {
     const traceId = newTrace();
     const { status, bytes } = await sendJson(jsonExport([...chatRun(traceId), { traceId: '00', spanId: id(9) }]));
     expect([status, JSON.parse(bytes.toString())]).toEqual([
@@ -107,7 +107,7 @@ describe('POST /v1/traces', () => {
     expect((await runOf(traceId)).span_count).toBe(2);
   });
 
-  test('512 spans of one trace are one submission, prepared on the worker thread', async () => {
+  test('stores 512 spans of one trace as one submission, prepared on the worker thread', async () => {
     const traceId = newTrace();
     const [chat, root] = chatRun(traceId);
     const spans = Array.from({ length: 511 }, (_, index) => ({ ...chat!, spanId: id(100 + index) }));
@@ -122,7 +122,7 @@ describe('POST /v1/traces', () => {
       (traceId: string, span: object) => send(protobufExport([{ ...chatRun(traceId)[1]!, ...span }]), PROTOBUF),
     ],
     ['JSON', 'enduser.id', (traceId: string, span: object) => sendJson(jsonExport([{ ...chatRun(traceId)[1]!, ...span }]))],
-  ])('overwrites an e-mail address as user id before it keeps the %s body', async (_, name, post) => {
+  ])('overwrites an e-mail address in a user id before it stores the %s body', async (_, name, post) => {
     const traceId = newTrace();
     const { status, bytes } = await post(traceId, { attributes: { [name]: 'jane@example.com' } });
     expect(status).toBe(200);
@@ -141,7 +141,7 @@ describe('POST /v1/traces', () => {
     }
   });
 
-  test('a bearer token is accepted in place of x-service-key', async () => {
+  test('accepts a bearer token instead of x-service-key', async () => {
     const { status } = await send(protobufExport(chatRun(newTrace())), {
       ...PROTOBUF,
       authorization: `Bearer ${key}`,

@@ -14,7 +14,7 @@ test.each([
   'cust+4915112345678',
   '\uff55\uff13',
   '\u7528\u6237-1234567',
-])('%s is an identifier as good as any', (text) => {
+])('isPersonal accepts the identifier %s', (text) => {
   expect(isPersonal(text)).toBe(false);
 });
 
@@ -27,11 +27,11 @@ test.each([
   '+49 1234567;ext=5;isub=1',
   '\ufe62491234567',
   'a@\uff42.c',
-])('%s is personal data', (text) => {
+])('isPersonal detects personal data in %s', (text) => {
   expect(isPersonal(text)).toBe(true);
 });
 
-test('a thousand characters of any kind are judged, too long a text is not', () => {
+test('isPersonal checks texts up to a length of 1024 characters', () => {
   for (const text of [' ', '+', 'a', '@', '@a', '\uff20', '\ufdfa', '+1 ', '\u33ff', ';a=', '.'].map((piece) =>
     piece.repeat(1024).slice(0, 1024),
   ))

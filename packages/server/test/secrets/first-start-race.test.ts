@@ -17,14 +17,14 @@ beforeAll(async () => {
 const pools: Pool[] = [];
 afterAll(() => Promise.all(pools.map((pool) => pool.end())));
 
-/** The pool of a server that is overtaken: after its first answer, another server does `step`. */
-function overtaken(step: () => Promise<unknown>): Pool {
+/** The pool of a server that loses a race: after its first query, another server runs `step`. */
+function racingPool(step: () => Promise<unknown>): Pool {
   const pool = openPool(server.open.address, { size: 1, name: 'test' });
   shareSeals([pool], server.open.secrets.masterSecret);
   pools.push(pool);
   const query = pool.query.bind(pool) as (text: string, values?: unknown[]) => Promise<QueryResult>;
   let isFirst = true;
-  const overtakenQuery = async (text: string, values?: unknown[]) => {
+  const racingQuery = async (text: string, values?: unknown[]) => {
     const answer = await query(text, values);
     if (isFirst) {
       isFirst = false;
@@ -32,28 +32,28 @@ function overtaken(step: () => Promise<unknown>): Pool {
     }
     return answer;
   };
-  return Object.assign(pool, { query: overtakenQuery });
+  return Object.assign(pool, { query: racingQuery });
 }
 
 const kidsOf = ({ keys }: Awaited<ReturnType<typeof openSigner>>) => keys.map(({ keyid }) => keyid);
 
-test('a server whose first key another server lists at the same moment starts with it', async () => {
+test('a server starts with its first key when another server lists the key at the same time', async () => {
   const { pool, secrets } = server.open;
   await server.database.sql('DELETE FROM countersign.signing_keys');
   const signer = await openSigner(
-    overtaken(() => openSigner(pool, instance, secrets)),
+    racingPool(() => openSigner(pool, instance, secrets)),
     instance,
     secrets,
   );
   expect(kidsOf(signer)).toEqual(kidsOf(server.open.signer));
 });
 
-test('a server whose next key another server lists at the same moment starts with both', async () => {
+test('a server starts with both keys when another server lists its next key at the same time', async () => {
   const { pool, secrets } = server.open;
   const { privateKey } = generateKeyPairSync('ed25519');
   const rotated = { ...secrets, signingKey: privateKey, previousSigningKey: secrets.signingKey };
   const other = () => openSigner(pool, instance, rotated);
-  const signer = await openSigner(overtaken(other), instance, rotated);
+  const signer = await openSigner(racingPool(other), instance, rotated);
   expect(kidsOf(signer)).toEqual(kidsOf(await other()));
   expect(signer.keys).toHaveLength(2);
 });

@@ -14,7 +14,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 const folder = mkdtempSync(join(tmpdir(), 'countersign-rotation-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A key with an id that looks like an option: one in 64 has. */
+/** A key whose id looks like an option, as one in 64 does. */
 function keyLikeAnOption(): KeyObject {
   for (;;) {
     const { privateKey } = generateKeyPairSync('ed25519');
@@ -25,7 +25,7 @@ function keyLikeAnOption(): KeyObject {
 /** The signature lines of a note. */
 const signatures = (note: string): string[] => note.split('\n').filter((line) => line.startsWith('\u2014 '));
 
-describe('decision keys: two live, then one', () => {
+describe('rotation of the decision key', () => {
   let server: TestServer;
   let key: string;
   const command = async (...args: string[]) => {
@@ -41,7 +41,7 @@ describe('decision keys: two live, then one', () => {
     key = await server.key(await server.workspace('acme'));
   });
 
-  test('the new key waits while the older one signs, takes over when that is retired, and old decisions stay valid', async () => {
+  test('the new key signs after the old one is retired, and old decisions stay valid', async () => {
     const before = await decide();
     const { key_id: second } = (await command('decision-key', 'rotate')).said;
     expect(await command('decision-key', 'rotate')).toMatchObject({
@@ -66,7 +66,7 @@ describe('decision keys: two live, then one', () => {
     expect((await command('ledger', 'verify', '--log', 'decisions')).said).toMatchObject({ result: 'ok', entries: 3 });
   });
 
-  test('the last live key is never retired, an ended or unknown one not at all', async () => {
+  test('refuses to retire the last live key, a retired key and an unknown key', async () => {
     const [ended, live] = (await command('decision-key', 'list')).said;
     for (const [keyId, message] of [
       [live.key_id, /the only live decision key/],
@@ -80,7 +80,7 @@ describe('decision keys: two live, then one', () => {
     expect((await command('decision-key', 'show', '--key-id', 'dk_nobody')).status).toBe(9);
   });
 
-  test('each change stands in the ledger, by the operator', async () => {
+  test('each change is recorded in the ledger by the operator', async () => {
     const rows = await server.database.sql<{ action: string; recorded_by: string }>(
       `SELECT action, recorded_by FROM countersign.audit_entries WHERE action LIKE 'decision_key.%' ORDER BY seq`,
     );
@@ -91,8 +91,8 @@ describe('decision keys: two live, then one', () => {
   });
 });
 
-describe('the signing key from the environment', () => {
-  test('is not rotated by the command, which says how; given beside the one before it, both sign; then one', async () => {
+describe('a signing key from the environment', () => {
+  test('cannot be rotated by the command, which explains how; both keys sign until the old one is retired', async () => {
     const server = await testServer();
     await server.workspace('acme');
     const old = environmentOf(server);
@@ -119,7 +119,7 @@ describe('the signing key from the environment', () => {
       status: 9,
       err: expect.stringMatching(/no server has been started with the key that follows/),
     });
-    await markSigning(server.open.pool, [second.kid]); // as a server does at its start
+    await markSigning(server.open.pool, [second.kid]); // as a server does when it starts
     expect(await runCommand(both, 'signing-key', 'retire', first.kid)).toMatchObject({
       status: 0,
       err: expect.stringMatching(/unset COUNTERSIGN_SIGNING_KEY_PREVIOUS; restart every server/),
@@ -128,7 +128,7 @@ describe('the signing key from the environment', () => {
     expect(signatures((await checkpoint(both, 'keys')).out)).toHaveLength(1);
     expect((await checkpoint(alone, 'keys')).status).toBe(0);
     expect(await checkpoint(old, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/was retired/) });
-    // A reader who knows the new key alone checks the ledger with it, though its first checkpoint is by the old one.
+    // A reader who knows only the new key verifies the ledger with it, although the first checkpoint is signed by the old one.
     const kept = join(folder, 'kept-decisions');
     writeFileSync(kept, (await checkpoint(alone, 'decisions')).out);
     const known = ['--log', 'decisions', '--checkpoint', kept, '--key', second.note_key];
@@ -148,7 +148,7 @@ describe('the signing key of the embedded database', () => {
     return [await command.ended, command.stderr];
   };
 
-  test('rotates beside a running server: from its next start on both sign, and after the end of the old one the new alone', async () => {
+  test('rotates while a server runs: after a restart both keys sign, and after retirement only the new one', async () => {
     let server = await ServerProcess.start(data.environment);
     const { key } = await newKey(data.environment, 'acme');
     const token = await run(['tokens', 'mint', '--workspace', 'acme', '--name', 'auditor'], data.environment);
@@ -165,11 +165,11 @@ describe('the signing key of the embedded database', () => {
 
     expect(await checkpoint()).toHaveLength(1);
     const [first] = await vkeys();
-    // A rotation that was cut off between its two files has left the same key under both names; the next one goes on.
+    // A rotation interrupted between its two files leaves the same key under both names; the next rotation continues.
     copyFileSync(secret('signing-key.pem'), secret('signing-key-previous.pem'));
     const rotation = new CommandProcess(['signing-key', 'rotate'], { ...data.environment, COUNTERSIGN_PROT: '80' });
     expect(await rotation.ended).toBe(0);
-    // It opens the database twice, and says of its environment once.
+    // The command opens the database twice and reports unknown variables once.
     expect(rotation.stderr.match(/unknown variable: COUNTERSIGN_PROT/g)).toHaveLength(1);
     expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
     expect(await refused('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/`signing-key retire` ends it/)]);

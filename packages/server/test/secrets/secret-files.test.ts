@@ -18,7 +18,7 @@ afterEach(() => {
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-test('created secrets can be read by this account alone, whatever the umask is', () => {
+test('new secrets are readable only by their owner, whatever the umask', () => {
   const folder = join(dataDir, 'secrets');
   ensureSecretFile(dataDir, 'master-secret', createMasterSecret);
   ensureSecretFile(dataDir, 'signing-key.pem', createSigningKey);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 
-/** A stand-in for the HTTP interfaces of models: it asks for the tool `weather` once, then answers; a model `broken` fails. */
+/** A stub for the HTTP APIs of models. It requests the tool `weather` once, then answers; the model `broken` fails. */
 export function modelServer(): Server {
   return createServer(async (request, response) => {
     const body = JSON.parse((await textOf(request)) || '{}');
@@ -18,7 +18,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
 interface ModelRequest {
   model?: string;
   messages?: { role: string; content?: unknown }[];
-  /** Of the Responses API, in the place of messages. */
+  /** Used by the Responses API instead of messages. */
   input?: unknown;
   tools?: unknown[];
 }

@@ -10,16 +10,17 @@ import { modelServer } from './model-server.ts';
 import { CONTENT_SETTINGS, NODE_PACKAGES, PYTHON_PACKAGES, PYTHON_PACKAGES_ALONE } from './versions.ts';
 
 /**
- * Records what real instrumentations export: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. It installs the
- * pinned packages in a temporary folder, runs each program beside it against a stand-in for the model, and writes its exports to
- * `../recorded`, where the tests replay them. Needs npm, python3 and their registries; `npm test` does not run it.
+ * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. It
+ * installs the pinned packages in a temporary folder, runs each program of this folder against a stub of the model, and writes
+ * the exports to `../recorded`, where the tests replay them.
+ * Needs npm, python3 and their registries; `npm test` does not run it.
  */
 const here = fileURLToPath(new URL('./', import.meta.url));
 const recorded = fileURLToPath(new URL('../recorded/', import.meta.url));
 const folder = join(tmpdir(), 'countersign-otlp-senders');
 const chosen = process.argv.slice(2);
 
-/** One export as it was sent; the body in Base64. */
+/** One export as sent, with its body in Base64. */
 interface RecordedExport {
   path: string;
   contentType: string;
@@ -35,7 +36,7 @@ function installNode(): string {
   return home;
 }
 
-/** Installs the packages of a program, or those that most programs share. Returns the interpreter. */
+/** Installs the packages of a program, or the shared ones. Returns the interpreter. */
 function installPython(name: string): string {
   const alone = PYTHON_PACKAGES_ALONE[name];
   const home = join(folder, alone === undefined ? 'python' : name);
@@ -83,7 +84,7 @@ async function record(
     OTEL_SERVICE_NAME: 'senders',
     OTEL_NODE_RESOURCE_DETECTORS: 'none',
     OTEL_SEMCONV_STABILITY_OPT_IN: 'gen_ai_latest_experimental',
-    // The instrumentation in Python takes where the content goes instead of a yes: here into log records.
+    // The Python instrumentation expects a destination for content instead of true: here log records.
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: file.endsWith('.py') ? 'EVENT_ONLY' : 'true',
     TRACELOOP_TRACE_CONTENT: 'true',
     TRACELOOP_TELEMETRY: 'false',

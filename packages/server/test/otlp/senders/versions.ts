@@ -1,4 +1,4 @@
-/** The packages that the recorded exports came from. */
+/** The packages that produced the recorded exports. */
 export const NODE_PACKAGES = {
   '@ai-sdk/openai': '3.0.141',
   '@anthropic-ai/sdk': '1.12.0',
@@ -47,13 +47,13 @@ const OPENAI_AGENTS = {
   'opentelemetry-sdk': '1.45.2',
 } as const;
 
-/** Programs in Python whose packages need other versions than the rest: each is installed by itself. */
+/** Python programs that need other package versions than the rest; each has its own environment. */
 export const PYTHON_PACKAGES_ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'python-openinference-crewai': CREWAI,
   'python-openinference-openai-agents': OPENAI_AGENTS,
 };
 
-/** Programs that are recorded again with other settings of what an instrumentation says of messages. */
+/** Programs that are recorded again with other settings for the content of messages. */
 export const CONTENT_SETTINGS: Readonly<Record<string, { program: string; environment: Readonly<Record<string, string>> }>> = {
   'python-otel-openai-spans': {
     program: 'python-otel-openai',
